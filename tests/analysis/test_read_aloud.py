@@ -98,5 +98,6 @@ def test_runs_on_the_same_tasks_are_no_more_tasks(tmp_path: Path) -> None:
 
 def test_what_is_wrong_with_a_parameter_is_said_in_words(tmp_path: Path) -> None:
     with pytest.raises(BadAnalysis) as refused:
-        run("class-flips", {}, {"draws": 10}, tmp_path)
-    assert str(refused.value) == "analysis class-flips: at least 1,000 draws: fewer carry points of noise"
+        run("plan", {}, {"lead": -1}, tmp_path)
+    words = "the lead is positive and the flip probability lies between 0 and 0.5"
+    assert str(refused.value) == f"analysis plan: {words}"

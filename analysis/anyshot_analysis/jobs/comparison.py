@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyshot_analysis.equivalence import MARGIN, EquivalenceVerdict, compare_paired
-from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
+from anyshot_analysis.jobs.inputs import SAME_TASKS, BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Cell, PageTable, ReportPage, points
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_distributions
@@ -24,9 +24,6 @@ WORDS = {
     EquivalenceVerdict.EQUIVALENT: "The two are equivalent",
     EquivalenceVerdict.UNDECIDED: "These tasks do not decide whether the two differ",
 }
-
-
-SAME_TASKS = " Their runs were tested on the same tasks, so a task counts once, with the mean of its runs."
 
 
 @dataclass(frozen=True)
@@ -85,8 +82,8 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         ],
         notes=[
             f"Normalized accuracy; all runs count: {', '.join(f'{n} {len(runs)}' for n, runs in tables.items())}."
-            f"{SAME_TASKS if inputs.shares_tasks and matrix.runs > 1 else ''}",
             "Intervals by dataset stand each for itself: of twenty of them one misses by chance.",
+            *([SAME_TASKS] if inputs.shares_tasks and matrix.runs > 1 else []),
         ],
         result={**found.to_dict(), "by_dataset": wider if isinstance(wider, Undefined) else asdict(wider)},
         table={"task": inputs.by_task(matrix.task), "difference": gaps},

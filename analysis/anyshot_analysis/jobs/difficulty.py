@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
+from anyshot_analysis.jobs.inputs import SAME_TASKS, BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_core.charts import draw_difficulty
 from anyshot_core.report.estimates import Estimate, around
@@ -67,6 +67,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             "fixed baselines, MetaDelta++ with pretrained weights and training from scratch; here the best and the "
             "worst of those at hand count on each dataset. So the more of them there are, the smaller intrinsic "
             "difficulty and the larger modelling difficulty come out, by selection alone.",
+            *([SAME_TASKS] if inputs.shares_tasks else []),
         ],
         result={"difficulty": [vars(d) for d in found], "scores": scores},
         table={

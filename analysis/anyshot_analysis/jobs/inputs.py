@@ -17,6 +17,10 @@ from anyshot_scoring.predictions import ClassTable
 from anyshot_scoring.reliability import ClassMatrix, ScoreMatrix, align_classes
 from anyshot_scoring.table import TaskTable
 
+SAME_TASKS = (
+    "The runs were tested on the same tasks: a task counts once, with the mean of the runs that count."
+)
+
 
 class BadAnalysis(ValueError):
     """An analysis that does not exist, or inputs and parameters that do not suit it."""

@@ -17,6 +17,7 @@ from anyshot_scoring.reliability import NotComparable, align
 from anyshot_scoring.reliability.flips import FEWEST_SUBSETS
 from anyshot_scoring.reliability.matrix import ScoreMatrix
 from anyshot_scoring.reliability.n_way_flips import TaskFlips, flips_over_tasks
+from anyshot_scoring.reliability.shared_tasks import mean_of_runs
 from anyshot_scoring.undefined import Undefined
 
 
@@ -49,6 +50,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         matrix = align(tables)
     except NotComparable as error:
         raise BadAnalysis(f"the two were not tested on the same tasks: {error}") from error
+    matrix = mean_of_runs(matrix) if inputs.shares_tasks else matrix
     one, two = matrix.keys
     gaps = matrix.column(one) - matrix.column(two)
     classes = classes_of(matrix, inputs.classes[one])

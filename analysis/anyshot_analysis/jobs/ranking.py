@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
+from anyshot_analysis.jobs.inputs import SAME_TASKS, BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import ReportPage
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.report import reliability_section
@@ -15,11 +15,6 @@ from anyshot_core.report.estimates import Estimate, undefined
 from anyshot_scoring.reliability import POPULATIONS, Assessment, align, assess
 from anyshot_scoring.reliability.assessment import PopulationReport
 from anyshot_scoring.reliability.over_datasets import MARGIN
-
-SAME_TASKS = (
-    "The runs were tested on the same tasks. What is said over other tasks takes them as tasks of their own: its "
-    "intervals are too narrow, by up to the root of the number of runs. Over datasets and seeds nothing changes."
-)
 
 
 @dataclass(frozen=True)
@@ -63,6 +58,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         margin=parameters.margin,
         replicates=parameters.replicates,
         seed=parameters.seed,
+        shared_tasks=inputs.shares_tasks,
     )
     progress("Comparing submissions", 3, 3)
     best = assessment.keys[0]

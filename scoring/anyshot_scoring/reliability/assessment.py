@@ -28,6 +28,7 @@ from anyshot_scoring.reliability.planning import Components, SampleSizePlan, est
 from anyshot_scoring.reliability.ranks import RankReliability, rank_reliability
 from anyshot_scoring.reliability.resampling import POPULATIONS, Population, resample
 from anyshot_scoring.reliability.seeds import SeedRuleEffect, fit_seed_model, simulate_rules
+from anyshot_scoring.reliability.shared_tasks import counted_once, mean_of_class_runs, mean_of_runs
 from anyshot_scoring.reliability.strata import Strata, order_by
 from anyshot_scoring.rules import Rule, find_rule
 from anyshot_scoring.undefined import Undefined
@@ -146,6 +147,7 @@ def assess(
     margin: float = MARGIN,
     replicates: int = 10_000,
     seed: int = 0,
+    shared_tasks: bool = False,
 ) -> Assessment:
     """Assess a board of submissions that were run on the same tasks (`align`).
 
@@ -153,7 +155,8 @@ def assess(
     feedback phase by key, `submissions` how many its team had scored in the phase where it chose this one (the
     feedback phase, where there is one). `top` is how many places should be settled, `margin` the difference that does
     not matter. Planning, seeds and flips over classes speak of the mean over runs, flips over datasets of the runs that
-    count, all else of what the rule ranks by. Raises `ScoringError` for under 1,000 replicates.
+    count, all else of what the rule ranks by. `shared_tasks`: the runs were tested on the same tasks, so that each is
+    one task. Raises `ScoringError` for under 1,000 replicates.
     """
     if replicates < FEWEST_REPLICATES:
         raise ScoringError(f"{replicates} replicates are too few: at least {FEWEST_REPLICATES} are needed.")
@@ -164,6 +167,10 @@ def assess(
     board = matrix.submissions(order)
     own = None if classes is None else classes.submissions(order)
     points = values[order]
+    by_task, mean, own_mean = board, board, own
+    if shared_tasks:
+        by_task, mean = counted_once(board, chosen), mean_of_runs(board)
+        own_mean = None if own is None else mean_of_class_runs(own)
     return Assessment(
         keys=board.keys,
         scores=chosen.score(runs, chosen.join_datasets(by_run))[order],
@@ -172,27 +179,35 @@ def assess(
         rule_words=chosen.words(board.runs),
         unit=chosen.unit,
         runs=board.runs,
-        tasks=len(board.scores),
+        tasks=len(by_task.scores),
         datasets=len(board.datasets),
         classes=Undefined(why_undefined(board, None, Population.CLASSES))
         if own is None
         else len(own.class_id),
         replicates=replicates,
         populations={
-            population: _report(board, own, points, population, chosen, replicates, seed)
+            population: _report(
+                by_task if population is Population.TASKS else board,
+                own,
+                points,
+                population,
+                chosen,
+                replicates,
+                seed,
+            )
             for population in POPULATIONS
         },
         over_datasets=compare_over_datasets(
             board, chosen, margin=margin, replicates=min(replicates, MOST_OVER_DATASETS), seed=seed
         ),
         flips=_neighbour_flips(board, own, chosen.join, top, replicates, seed),
-        plan=_plan(board, own, top),
+        plan=_plan(mean, own_mean, top),
         seeds_tau=tau_between_runs(board),
         feedback=_compare_feedback(board.keys, points, feedback),
-        repetition=_weigh_repetition(board, points, feedback, submissions),
+        repetition=_weigh_repetition(by_task, points, feedback, submissions),
         rules=_judge_rules(board, replicates, seed),
-        ways=order_by(board, "ways"),
-        shots=order_by(board, "shots"),
+        ways=order_by(mean, "ways"),
+        shots=order_by(mean, "shots"),
     )
 
 

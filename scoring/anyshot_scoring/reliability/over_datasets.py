@@ -76,14 +76,15 @@ class DatasetScore:
     """A submission's score by the join of its runs, the mean over all tasks, with 95 % intervals over datasets.
 
     `plain` is the t-interval, `drawn` that of draws of whole datasets (all of them up to six: `exact`), `staged` of
-    the two-stage bootstrap, wider by the noise of the tasks inside datasets.
+    the two-stage bootstrap, wider by the noise of the tasks inside datasets. Below six datasets draws do not reach
+    95 %, so these two are undefined.
     """
 
     key: str
     score: float
     plain: Interval
-    drawn: Interval
-    staged: Interval
+    drawn: Interval | Undefined
+    staged: Interval | Undefined
     exact: bool
 
 
@@ -110,6 +111,12 @@ class OverDatasets:
     pairs: tuple[DatasetPair, ...] | Undefined
     scores: tuple[DatasetScore, ...]
     without: tuple[WithoutDataset, ...]
+
+    @property
+    def least_p(self) -> float:
+        """The smallest corrected p of a signed-rank test that so many datasets and pairs allow."""
+        pairs = 1 if isinstance(self.pairs, Undefined) else len(self.pairs)
+        return min(1.0, pairs * 2.0 ** (1 - self.datasets))
 
     @property
     def changed(self) -> tuple[WithoutDataset, ...]:
@@ -281,12 +288,19 @@ def _scores(
             key=key,
             score=float(scores[i]),
             plain=_plain(float(scores[i]), values[:, i], shares),
-            drawn=percentile_interval(drawn[:, i], units),
-            staged=percentile_interval(staged[:, i], units),
+            drawn=_of_draws(drawn[:, i], units),
+            staged=_of_draws(staged[:, i], units),
             exact=units <= MOST_ENUMERATED,
         )
         for i, key in enumerate(board.keys)
     )
+
+
+def _of_draws(replicates: NDArray[Any], units: int) -> Interval | Undefined:
+    """Below six datasets the ends of their draws are no 95 %: those of three are any of the three in 1 of 27."""
+    if units < FEWEST_DATASETS:
+        return Undefined(f"{units} datasets: their draws do not reach 95 % with fewer than {FEWEST_DATASETS}")
+    return percentile_interval(replicates, units)
 
 
 def _plain(score: float, values: NDArray[Any], shares: NDArray[Any]) -> Interval:

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from anyshot_core.report import reliability_html
-from anyshot_scoring.reliability import Population, assess, resample
+from anyshot_scoring.reliability import Interval, Population, assess, resample
 from anyshot_scoring.reliability.over_datasets import (
     OverDatasets,
     compare_over_datasets,
@@ -117,10 +117,9 @@ def test_six_datasets_are_enumerated_beside_the_two_stages() -> None:
     )
     assert one.scores[0].exact and one.scores[0].drawn == two.scores[0].drawn
     assert one.scores[0].staged != two.scores[0].staged
-    assert (
-        one.scores[0].staged.high - one.scores[0].staged.low
-        > one.scores[0].drawn.high - one.scores[0].drawn.low
-    )
+    drawn, staged = one.scores[0].drawn, one.scores[0].staged
+    assert isinstance(drawn, Interval) and isinstance(staged, Interval)
+    assert staged.high - staged.low > drawn.high - drawn.low
     assert len(resample(board, Population.DATASETS, replicates=5, one_stage=True)) == 6**6
 
 
@@ -157,3 +156,19 @@ def test_the_organizers_page_compares_over_datasets() -> None:
     assert f"{found.pairs[0].above:.2f}" in page and "Without one dataset" in page
     assert "region of practical equivalence of ± 1 point" in page
     assert assessment.to_dict()["over_datasets"]["pairs"][0]["holm"] == found.pairs[0].holm
+
+
+def test_draws_of_fewer_than_six_datasets_are_no_interval() -> None:
+    """The ends of the draws of three datasets stood there as 95 %, beside a t-interval three times as wide."""
+    for datasets, enough in ((3, False), (6, True)):
+        board = simulate("even", 3, datasets, 0).matrix
+        row = known(compare_over_datasets(board, find_rule("mean_run"), replicates=50)).scores[0]
+        assert isinstance(row.plain, Interval)
+        assert [isinstance(i, Interval) for i in (row.drawn, row.staged)] == [enough, enough]
+
+
+def test_the_least_corrected_p_is_that_of_a_difference_with_one_sign_everywhere() -> None:
+    board = simulate("even", 3, 8, 0).matrix
+    found = known(compare_over_datasets(board, find_rule("mean_run"), replicates=50))
+    assert isinstance(found.pairs, tuple) and found.least_p == pytest.approx(len(found.pairs) * 2 / 2**8)
+    assert signed_rank_p(np.arange(1.0, 9.0)) == pytest.approx(2 / 2**8)

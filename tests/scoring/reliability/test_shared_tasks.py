@@ -1,0 +1,51 @@
+"""Runs that were tested on the same tasks say no more of tasks than one run does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from anyshot_scoring.reliability import Population, align, assess
+from anyshot_scoring.reliability.assessment import PopulationReport
+from anyshot_scoring.reliability.matrix import ScoreMatrix
+from anyshot_scoring.reliability.shared_tasks import counted_once, mean_of_runs
+from anyshot_scoring.rules import RULES
+from tests.scoring.drawn import draw_table
+
+
+def boards() -> tuple[ScoreMatrix, ScoreMatrix]:
+    """A board of one run, and the same with the run given twice."""
+    tables = {key: [draw_table(3, 40, skill=skill)] for key, skill in (("a", 0.6), ("b", 0.55), ("c", 0.3))}
+    for runs in tables.values():
+        columns = {name: getattr(tables["a"][0], name) for name in ("task", "dataset", "ways", "shots")}
+        runs[0] = type(runs[0]).from_columns(runs[0].columns() | columns)
+    return align(tables), align({key: runs * 2 for key, runs in tables.items()})
+
+
+def test_a_run_that_is_given_twice_makes_no_interval_narrower() -> None:
+    one, two = boards()
+    once = assess(one, replicates=1000, seed=1)
+    twice = assess(two, replicates=1000, seed=1, shared_tasks=True)
+    doubled = assess(two, replicates=1000, seed=1)
+    assert (once.tasks, twice.tasks, doubled.tasks) == (40, 40, 80)
+    for axis in ("ways", "shots"):
+        found = [[s.half_widths for s in getattr(a, axis).strata] for a in (once, twice, doubled)]
+        assert found[0] == found[1] != found[2]
+    reports = [a.populations[Population.TASKS] for a in (once, twice, doubled)]
+    assert all(isinstance(report, PopulationReport) for report in reports)
+    leads = [report.neighbours[0].interval for report in reports]  # pyright: ignore[reportAttributeAccessIssue, reportOptionalMemberAccess]
+    assert leads[0] == leads[1] != leads[2] and once.plan == twice.plan
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_ranks_tasks_that_count_once_as_it_ranks_the_runs(name: str) -> None:
+    matrix, rule = boards()[1], RULES[name]
+    noise = np.random.default_rng(0).normal(0, 0.3, matrix.scores.shape)
+    matrix = replace(matrix, scores=matrix.scores + noise)
+    once = counted_once(matrix, rule)
+    assert once.runs == 1 and len(once.task) == 40
+    points = [rule.points(m.run_means(), m.run_dataset_means()) for m in (matrix, once)]
+    assert points[0] == pytest.approx(points[1])
+    assert mean_of_runs(matrix).scores.mean() == pytest.approx(matrix.scores.mean())
