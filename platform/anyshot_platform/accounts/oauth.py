@@ -10,7 +10,7 @@ from typing import Any
 from authlib.common.errors import AuthlibBaseError
 from authlib.common.security import generate_token
 from authlib.integrations.httpx_client import OAuth2Client
-from httpx import HTTPError
+from httpx2 import HTTPError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 

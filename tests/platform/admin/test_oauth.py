@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -121,6 +122,20 @@ def test_what_was_not_begun_here_or_not_confirmed_signs_nobody_in(
     assert "anyshot_session" not in answer.cookies
     with services.database.reading() as session:
         assert session.scalar(select(func.count(User.id))) == 0
+
+
+def test_a_provider_that_does_not_answer_signs_nobody_in_and_is_named(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = begin(client)
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # nobody listens there
+        dead = replace(
+            oauth.PROVIDERS["github"], token_url=f"http://127.0.0.1:{closed.getsockname()[1]}/token"
+        )
+        monkeypatch.setitem(oauth.PROVIDERS, "github", dead)
+        answer = client.get("/oauth/github/callback", params={"code": "good", "state": right})
+    assert answer.status_code == 403 and "GitHub did not confirm the log-in" in answer.text
 
 
 def test_a_provider_that_is_not_set_up_is_not_there(client: TestClient) -> None:
