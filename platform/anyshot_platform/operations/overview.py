@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, joinedload
 
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.database import now
@@ -101,6 +102,18 @@ def lost_attempts(session: Session, *, limit: int = 20) -> list[Attempt]:
     """The newest attempts that did not end well, with what operators should know."""
     query = select(Attempt).where(Attempt.ended_at.is_not(None), Attempt.outcome.not_in(["OK", "released"]))
     return list(session.scalars(query.order_by(Attempt.ended_at.desc()).limit(limit)))
+
+
+def submissions_of(session: Session, attempts: Sequence[Attempt]) -> dict[str, Submission]:
+    """The submission that each attempt was about, with its team and competition, by the attempt's id."""
+    query = (
+        select(Attempt.id, Submission)
+        .join(Run, Run.id == Attempt.run_id)
+        .join(Submission, Submission.id == Run.submission_id)
+        .where(Attempt.id.in_([attempt.id for attempt in attempts]))
+        .options(joinedload(Submission.team), joinedload(Submission.competition))
+    )
+    return dict(session.execute(query).all())
 
 
 def read_storage(session: Session) -> list[tuple[str, int, int]]:

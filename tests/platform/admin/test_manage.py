@@ -26,6 +26,7 @@ from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import status_of
 from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionStatus
 from anyshot_platform.users.models import User
 from tests.platform.site import SLUG, PaperWorker, Person, Site, make_zip
 
@@ -268,6 +269,59 @@ def test_all_who_wait_are_approved_in_two_steps(site: Site) -> None:
     assert 'value="reject"' in undo and "confirmed" not in undo, "they read why: the organizer says it"
     again = post(owner, f"{BASE}/people/acts", act="approve", confirmed="1", id=sent).text
     assert '<a href="../people?q=pia">pia</a>: This person takes part already.' in again
+
+
+def test_the_overview_says_what_waits_and_what_comes_next(site: Site) -> None:
+    owner = site.owner()
+    assert "People who wait" not in page(owner, BASE).text
+    waiting_people(site, "pia", "quin")
+    site.member("rob").submit()
+    site.set_phase(ends_at=now() + timedelta(days=3))
+    with site.services.database.writing() as session:
+        submission = session.scalars(select(Submission)).one()
+        submission.status, submission.finished_at = SubmissionStatus.FAILED, now()
+    seen = " ".join(page(owner, BASE).text.split())
+    assert f'<a href="{BASE}/people?status=pending">People who wait to be approved: 2</a>' in seen
+    assert (
+        f'<a href="{BASE}/submissions?status=failed">Submissions that failed in the last 24 hours: 1</a>'
+        in seen
+    )
+    assert "Feedback ends <time" in seen and "0 in the 7 days before" in seen
+    assert 'name="end" value="20' in seen, "the end of a phase moves without its editor"
+
+
+def test_organizers_act_on_a_submission_where_they_see_it(site: Site) -> None:
+    owner, pia = site.owner(), site.member("pia")
+    path = f"/submissions/{pia.submit().json()['id']}"
+    finish(site.worker(), 0.5)
+    seen = page(owner, path).text
+    assert f'href="{BASE}/submissions?q=' in seen
+    offered = re.findall(r'name="act" value="(\w+)"', seen)
+    assert offered == ["rerun", "rescore", "disqualify", "refund", "delete"]
+    asked = post(owner, f"{BASE}/submissions/acts", act="rerun", id=path.rpartition("/")[2]).text
+    assert "Run again 1 submission?" in asked
+    reviewer = page(site.member("rita", Role.REVIEWER), path).text
+    assert f'href="{BASE}/submissions?q=' in reviewer and 'name="act"' not in reviewer
+    assert "/manage" not in page(pia, path).text
+
+
+def test_one_s_competitions_come_first_and_organize_is_in_every_menu(site: Site) -> None:
+    seen = page(site.owner(), "/organize").text
+    assert seen.index(f'href="{BASE}"') < seen.index("Import a bundle") and SLUG in seen
+    assert page(site.owner(), "/").text.count('href="/organize"') == 3
+    assert 'href="/organize"' not in site.client.get("/").text
+
+
+def test_a_failed_attempt_leads_to_its_submission(site: Site) -> None:
+    path = f"/submissions/{site.member('pia').submit().json()['id']}"
+    worker = site.worker()
+    job = worker.claim()
+    assert job is not None
+    worker.fail(job, "RUNTIME_ERROR")
+    admin = site.person("ruth", is_site_admin=True)
+    seen = page(admin, "/admin").text
+    attempts = seen[seen.index("Failed attempts") :]
+    assert f'href="{path}"' in attempts and f'href="{BASE}"' in attempts and "pia" in attempts
 
 
 def test_who_has_submitted_is_banned_by_name_and_never_in_a_row(site: Site) -> None:

@@ -79,7 +79,7 @@ def show_organize_page(
         request,
         "manage/organize.html",
         status_code=status,
-        section="competitions",
+        section="organize",
         mine=list(session.scalars(query)),
         ready=ready_made(),
         problems=problems or [],

@@ -18,12 +18,14 @@ from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.organizers.competitions import acts, file_acts, organizing
+from anyshot_platform.organizers.competitions.agenda import read_agenda
 from anyshot_platform.organizers.competitions.texts import values_now
 from anyshot_platform.organizers.phases.acts import ACTS as PHASE_ACTS
 from anyshot_platform.organizers.phases.organizing import count_submissions
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases, status_of
 from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.described.form import written_moment
 from anyshot_platform.site.shell.act_frame import ask_which, perform_named
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
@@ -51,6 +53,7 @@ def _phase_row(session: Session, phase: Phase) -> dict[str, object]:
     return {
         "phase": phase,
         "status": status,
+        "end": written_moment(phase.ends_at, phase.time_zone),
         "tone": TONES[status],
         "submissions": count_submissions(session, phase),
     }
@@ -72,6 +75,7 @@ def show_overview(request: Request, access: AsReviewer, session: SessionDep) -> 
         missing=organizing.what_is_missing(session, access.competition),
         odd=organizing.what_is_odd(session, access.competition),
         figures=organizing.figures(session, access.competition),
+        agenda=read_agenda(session, access.competition),
         imported=read_report(session, access.competition) is not None,
     )
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from anyshot_platform.described.parts import Part
 from anyshot_platform.described.settings import Elsewhere, Offered, Setting, Widget, part_in, put, settings_of
+from anyshot_platform.kernel.filters import in_utc
 from anyshot_platform.kernel.language import say
 from anyshot_platform.web.forms import SentForm
 
@@ -90,7 +91,7 @@ def _words(model: type[Part], part: str) -> str:
 def _field(setting: Setting, description: Part, offered: Mapping[str, Options], zone: str) -> Field:
     value: Any = setting.value(description)
     if setting.widget == Widget.MOMENT:
-        return Field(setting, value.astimezone(ZoneInfo(zone)).strftime(_FORMAT) if value else "", ())
+        return Field(setting, written_moment(value, zone), ())
     mark = setting.mark(Offered)
     options = offered[mark.what] if mark else [(name, say(words)) for name, words in setting.choices]
     return Field(setting, setting.text(description), options)
@@ -129,6 +130,11 @@ def _read(setting: Setting, form: SentForm, zone: str, errors: dict[str, str]) -
     if setting.widget == Widget.MOMENT:
         return read_moment(text, zone, setting.path, errors)
     return text or None
+
+
+def written_moment(value: datetime | None, zone: str) -> str:
+    """A moment as a `datetime-local` field of that zone writes it."""
+    return in_utc(value).astimezone(ZoneInfo(zone)).strftime(_FORMAT) if value else ""
 
 
 def read_moment(text: str, zone: str, name: str, errors: dict[str, str]) -> datetime | None:

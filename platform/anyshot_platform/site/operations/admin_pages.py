@@ -41,6 +41,7 @@ Admin = Annotated[Viewer, Depends(site_admin)]
 @router.get("")
 def show_operations(request: Request, viewer: Admin, session: SessionDep, services: ServicesDep) -> Response:
     """Queues, workers, failures, alerts, background threads, what is set aside."""
+    lost = overview.lost_attempts(session)
     return render(
         request,
         "admin/operations.html",
@@ -50,7 +51,8 @@ def show_operations(request: Request, viewer: Admin, session: SessionDep, servic
         queues=overview.read_queues(session),
         workers=overview.read_workers(session),
         failures=overview.count_failures(session),
-        lost=overview.lost_attempts(session),
+        lost=lost,
+        about=overview.submissions_of(session, lost),
         loops=read_loops(session),
         late={loop.name for loop in late_loops(session, services.settings)},
         set_aside=list_set_aside(session),

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from anyshot_platform.acts.declaration import LOG_HOLDS, Act, ActRequest
 from anyshot_platform.acts.many import do_to_many, preview_many
+from anyshot_platform.acts.service import preview
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.kernel.language import say
 from anyshot_platform.sight.access import CompetitionAccess
@@ -53,6 +54,12 @@ class Sent(Generic[S]):
         menu = {"menu": self.menu, "heading": self.menu.heading, "back": self.back}
         frame = self.request, self.session, self.access, template, self.menu.section
         return render_manage(*frame, **menu, **context)
+
+
+def offered(session: Session, menu: Menu[S], subject: S, actor_id: str) -> list[str]:
+    """The acts that would do something to one object now, by name, for the page of that object."""
+    found = {name: preview(session, act, subject, ActRequest(actor_id)) for name, act in menu.acts.items()}
+    return [name for name, shown in found.items() if not shown.done and not shown.refused]
 
 
 def act_on_many(sent: Sent[S], pick: Callable[[], Sequence[S]]) -> Response:

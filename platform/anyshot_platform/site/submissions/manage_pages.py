@@ -13,14 +13,13 @@ from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.organizers.submissions import organizing
-from anyshot_platform.organizers.submissions.acts import ACTS
-from anyshot_platform.organizers.submissions.bulk import UNDO, SubmissionAct
 from anyshot_platform.organizers.submissions.organizing import SubmissionFilter
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell import many_frame
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
-from anyshot_platform.site.shell.many_frame import Menu, Sent
+from anyshot_platform.site.shell.many_frame import Sent
+from anyshot_platform.site.submissions.menu import BULK, CHOICES
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.web.forms import FormDep, SentForm
@@ -29,34 +28,6 @@ from anyshot_platform.web.services import SessionDep
 router = APIRouter(prefix="/competitions/{slug}/manage/submissions", include_in_schema=False)
 Word = Annotated[str, Query(max_length=100)]
 _FILTERS = ("phase", "status", "cause", "kind", "text", "shown", "sort")
-WORDS = {
-    SubmissionAct.RERUN: say("run again"),
-    SubmissionAct.RESCORE: say("score again"),
-    SubmissionAct.CANCEL: say("cancel"),
-    SubmissionAct.DISQUALIFY: say("disqualify"),
-    SubmissionAct.QUALIFY: say("lift the disqualification of"),
-    SubmissionAct.REFUND: say("give the quota back for"),
-    SubmissionAct.CHARGE: say("count for the quota"),
-    SubmissionAct.DELETE: say("delete"),
-    SubmissionAct.RESTORE: say("restore"),
-}
-_MENU = {  # without a number of submissions behind
-    **WORDS,
-    SubmissionAct.QUALIFY: say("lift the disqualification"),
-    SubmissionAct.REFUND: say("give the quota back"),
-}
-
-BULK = Menu(
-    section="submissions",
-    heading=say("Submissions"),
-    noun=("submission",),
-    acts=ACTS,
-    words={act.value: words for act, words in WORDS.items()},
-    undo={act.value: undo.value for act, undo in UNDO.items()},
-    name=lambda row: (row.id[:12], f"/submissions/{row.id}"),
-    stern=frozenset({"disqualify", "delete", "cancel"}),
-    reasoned=frozenset({"disqualify"}),
-)
 
 
 @router.get("")
@@ -94,7 +65,7 @@ def _show(
         statuses=[word.value for word in SubmissionStatus],
         causes=[word.value for word in Cause],
         kinds=[word.value for word in SubmissionKind],
-        acts=[(act.value, _MENU[act]) for act in SubmissionAct],
+        acts=list(CHOICES.items()),
         **context,
     )
 

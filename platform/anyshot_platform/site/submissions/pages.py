@@ -19,10 +19,13 @@ from anyshot_platform.phases.service import list_phases
 from anyshot_platform.sight.access import CompetitionAccess, SubmissionAccess, require_own
 from anyshot_platform.site.evaluations.shown import EvaluationCard, cards, of_submission
 from anyshot_platform.site.shell.act_frame import ask_which, merge
+from anyshot_platform.site.shell.manage_frame import manage_path
+from anyshot_platform.site.shell.many_frame import offered
 from anyshot_platform.site.shell.page_header import open_for_uploads, read_header
 from anyshot_platform.site.submissions.answer import read_answer
 from anyshot_platform.site.submissions.confusion_pages import offers_confusion
 from anyshot_platform.site.submissions.log_view import read_log
+from anyshot_platform.site.submissions.menu import BULK, CHOICES
 from anyshot_platform.site.submissions.next_steps import read_next_steps
 from anyshot_platform.site.submissions.noting import note_fields, who_noted
 from anyshot_platform.site.submissions.progress import is_live
@@ -118,6 +121,12 @@ def show_submission(request: Request, found: Reader, session: SessionDep, servic
         sub=read_submission(session, found, runs, version),
         answer=read_answer(session, services.storage, found, version) if version is not None else None,
         smoke=read_smoke_answer(session, submission, runs, version),
+        manage=manage_path(found.access, "/submissions") if found.access.may(Role.REVIEWER) else "",
+        offered=offered(session, BULK, submission, found.viewer.id)
+        if found.access.may(Role.ORGANIZER)
+        else [],
+        choices=CHOICES,
+        stern=BULK.stern,
         next=None if is_live(runs) else read_next_steps(session, found),
         failure=read_failure(sight, runs),
         results=results,

@@ -51,6 +51,23 @@ export function localizeTimes(root = document) {
   }
 }
 
+/** Writes the header of its column beside each cell, for where a table stacks. */
+function labelCells(table) {
+  const heads = [...(table.tHead?.rows[0]?.cells ?? [])].map((head) => head.textContent.trim());
+  for (const body of table.tBodies)
+    for (const row of body.rows)
+      if (row.cells.length === heads.length)
+        [...row.cells].forEach((cell, place) => {
+          if (
+            cell.tagName === "TD" &&
+            heads[place] &&
+            !cell.querySelector(":scope > input") &&
+            cell.innerHTML.trim()
+          )
+            cell.dataset.label ??= heads[place];
+        });
+}
+
 /** The page's CSRF token, for requests made by scripts. */
 export const csrfToken = () => document.querySelector('meta[name="csrf-token"]')?.content ?? "";
 
@@ -158,6 +175,7 @@ document.addEventListener("change", (event) => {
     for (const box of boxes) box.checked = event.target.checked;
   }
 });
+for (const table of document.querySelectorAll(".table--stack")) labelCells(table);
 localizeTimes();
 setInterval(() => localizeTimes(), 30_000);
 for (const input of document.querySelectorAll("[data-confirm-name]")) watchConfirmation(input);
