@@ -31,13 +31,18 @@ SHOTS = os.environ.get("ANYSHOT_SHOTS")
 VIEWS = {"phone": (390, "dark"), "desk": (1280, "light")}
 SMALLEST = 11  # pixels: what a label of a chart has at least
 
-# Notes the size of each label that a chart writes onto a canvas; its font is in pixels of the device, of which one is
-# one pixel here.
+# Notes each label that a chart writes onto a canvas, its size, and how far it stands out of it at the left and right; a
+# pixel of the device is one pixel here.
 NOTE_FONTS = """
 globalThis.labels = [];
 const write = CanvasRenderingContext2D.prototype.fillText;
 CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
-  globalThis.labels.push([text, Number(/([\\d.]+)px/.exec(this.font)[1])]);
+  const [at, down] = place;
+  const wide = this.measureText(text).width;
+  const from = { left: 0, start: 0, center: -wide / 2 }[this.textAlign] ?? -wide;
+  const ends = [from, from + wide].map((x) => new DOMPoint(at + x, down).matrixTransform(this.getTransform()).x);
+  const out = Math.max(-Math.min(...ends), Math.max(...ends) - this.canvas.width);
+  globalThis.labels.push([text, Number(/([\\d.]+)px/.exec(this.font)[1]), out]);
   return write.call(this, text, ...place);
 };
 """
@@ -48,6 +53,8 @@ const written = ".prose, pre, code, script, style, template, [lang], .comphead, 
 for (const one of seen.querySelectorAll(written)) one.remove();
 return {
   width: document.documentElement.scrollWidth,
+  cut: [...document.querySelectorAll(".board__table span.faint")].filter(
+    (one) => one.getBoundingClientRect().right > one.closest(".card").getBoundingClientRect().right - 4).length,
   drawings: [...document.querySelectorAll("main svg text")].map(
     (one) => [one.textContent, Number.parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a]),
   charts: [...document.querySelectorAll("[data-chart]")].map((one) => JSON.parse(one.dataset.chart)),
@@ -114,6 +121,7 @@ def _shoot(browser: webdriver.Chrome, address: str, name: str, *, bare: bool) ->
 def faults(seen: dict[str, Any], *, wide: int) -> list[str]:
     """What is wrong with a page in French: its width, its words, the labels of its drawings."""
     found = [f"{seen['width']} pixels wide"] if seen["width"] > wide else []
+    found += [f"{seen['cut']} intervals are cut off"] if seen["cut"] else []
     found += [f"English: {text[:90]}" for text in seen["text"] if _english(text)]
     found += [f"a label of {size} pixels: {text}" for text, size in seen["drawings"] if size < SMALLEST]
     return found
@@ -142,6 +150,20 @@ def test_labels_of_charts_can_be_read_on_a_phone(live: LiveSite, browser: webdri
     finally:
         browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", noting)
     assert len(labels) > 20 and [one for one in labels if one[1] < SMALLEST] == []
+    assert "Hidden 10" in {one[0] for one in labels} and [one for one in labels if one[2] > 0] == []
+
+
+def test_a_board_of_one_row_and_of_none_counts_in_french_and_explains_no_bracket(
+    visitor: Visitor, scene: Scene
+) -> None:
+    with visitor.services.database.writing() as session:
+        pages = make_ugly(session, scene)
+        session.get_one(User, scene.ada.id).language = "fr"
+    visitor.sign_in(scene.ada)
+    one, none = (visitor.see(pages[name].path) for name in ("one-task-board", "closed-board"))
+    assert ": 1 équipe classée" in one and ": 0 équipe classée" in none
+    assert "legend__bracket" not in one
+    assert "legend__bracket" in visitor.see(pages["names-board"].path)
 
 
 def test_what_is_undefined_is_not_drawn(visitor: Visitor, scene: Scene) -> None:

@@ -12,7 +12,7 @@ from anyshot_core.evaluations import PointScore
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import NotFound
 from anyshot_platform.judging.pairs import MARGIN
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import say, say_count
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.extra_columns import ExtraColumn, read_extra_columns
@@ -80,11 +80,12 @@ def read_board_view(
     history = None if hidden or not at_front else _history(session, version, league, state, places, team_id)
     chosen = (("phase", phase.slug), ("league", league.slug))
     return BoardView(
-        subtitle=say(
-            "%(phase)s, %(league)s league: %(total)s ranked",
+        subtitle=say_count(
+            page.total,
+            "%(phase)s, %(league)s league: %(num)s ranked",
+            "%(phase)s, %(league)s league: %(num)s ranked",
             phase=phase.name,
             league=league.name,
-            total=page.total,
         )
         if sort == "rank" and not text
         else say("%(phase)s, %(league)s league", phase=phase.name, league=league.name),

@@ -255,7 +255,7 @@ def _downloads(session: Session, sight: Sight, runs: list[Run]) -> list[Download
             href = f"/api/v1{base}/runs/{runs[0].id}/artifacts/{name}"
             files.append(Download(title, href, kept[name], "chart-line", say("for `anyshot analyse`")))
     if runs:
-        files.append(Download(say("Log"), f"{base}/log.txt", None, "terminal", "text"))
+        files.append(Download(say("Log"), f"{base}/log.txt", None, "terminal", say("plain text")))
     files.append(Download(say("Everything"), f"{base}/everything.zip", None, "download", say("one zip")))
     return files
 

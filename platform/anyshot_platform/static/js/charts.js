@@ -76,6 +76,19 @@ const steps = {
   seconds: [0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 18000, 36000, 86400],
 };
 
+/** How long the longest name is, and whether names must be turned to stand beside each other. */
+function room(names, width) {
+  const longest = Math.max(...names.map((name) => name.length), 1);
+  return { longest, turned: longest * 7.2 > (width - 60) / Math.max(names.length, 1) };
+}
+
+/** What turned names need on the left: they end below their point, and the first must not be cut. */
+function overhang(spec, width) {
+  if (spec.x.kind !== "names") return 0;
+  const { longest, turned } = room(spec.x.names, width);
+  return turned ? Math.max(0, longest * 4.4 - 60) : 0;
+}
+
 function xAxis(spec, text, grid, width) {
   const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid }, font: font() };
   if (spec.x.kind !== "names") {
@@ -92,12 +105,11 @@ function xAxis(spec, text, grid, width) {
     };
   }
   const names = spec.x.names;
-  const longest = Math.max(...names.map((name) => name.length), 1);
-  const turned = longest * 7.2 > (width - 60) / Math.max(names.length, 1);
+  const { longest, turned } = room(names, width);
   return {
     ...axis,
     grid: { show: false },
-    rotate: turned ? -50 : 0,
+    rotate: turned ? 50 : 0,
     size: turned ? Math.min(150, 16 + longest * 5.4) : 34,
     splits: () => names.map((_, place) => place),
     values: (_, found) => found.map((place) => names[place] ?? ""),
@@ -185,7 +197,7 @@ function options(spec, box) {
   return {
     width,
     height: 280,
-    padding: [12, 12, 0, 0],
+    padding: [12, 12, 0, overhang(spec, width)],
     scales: {
       x: { time: false, range: (_, low, high) => xRange(spec, low, high) },
       y: { range: () => range(spec) },
