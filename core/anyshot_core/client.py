@@ -80,7 +80,7 @@ class Client:
         self._http.close()
 
     def sign_up(self, username: str, email: str, password: str) -> dict[str, Any]:
-        """Make an account; sign in with `log_in` afterwards."""
+        """Create an account; sign in with `log_in` afterwards."""
         return self._ask("POST", "/users", json={"username": username, "email": email, "password": password})
 
     def log_in(

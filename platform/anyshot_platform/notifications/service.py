@@ -22,7 +22,7 @@ KINDS = {
     "submission.failed": say("A submission of my team failed"),
     "submission.cancelled": say("A submission of my team was cancelled"),
     "announcement": say("The organizers announce something"),
-    "discussion.reply": say("Somebody answers in a thread of mine"),
+    "discussion.reply": say("Replies to my threads"),
     "membership": say("My registration or team changes"),
     "phase": say("A phase opens, will close within a day, or its results are published"),
     "report": say("A report that I asked for as an organizer is ready"),

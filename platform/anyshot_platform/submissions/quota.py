@@ -38,7 +38,7 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Quota:
-    """What a team may still hand in to a phase. Days are UTC."""
+    """What a team may still submit to a phase. Days are UTC."""
 
     day: Allowance
     phase: Allowance

@@ -25,7 +25,7 @@ COMMANDS = {
         f"{_KIT}.organize_transfer:places",
         "Claim your place in a competition that came from another site.",
     ),
-    "fact-sheet": (f"{_KIT}.fact_sheet:fact_sheet", "Show or hand in your team's fact sheet."),
+    "fact-sheet": (f"{_KIT}.fact_sheet:fact_sheet", "Show or submit your team's fact sheet."),
     "winners": (
         f"{_KIT}.winners:winners",
         "Show the results of a final phase, write tables and certificates.",

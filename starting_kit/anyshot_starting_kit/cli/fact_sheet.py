@@ -20,7 +20,7 @@ from anyshot_starting_kit.cli.account import connection_options
 def fact_sheet(client: Client, competition: str, file: Path | None, hand_in: bool, public: bool) -> None:
     """Print your team's fact sheet as JSON, or save the answers of FILE, a JSON object of key and answer."""
     if file is None and hand_in:
-        raise click.UsageError("Give the FILE with the answers to hand in.")
+        raise click.UsageError("Give the FILE with the answers to submit.")
     if file is None:
         found = client.fact_sheet(competition)
         for question in found["questions"]:

@@ -190,7 +190,7 @@ def _competition(session: Session, owner: User) -> Competition:
         title="Cross-Domain MetaDL 2026",
         summary="Any-way any-shot learning on ten hidden datasets from ten domains, inside a time budget.",
         state=CompetitionState.PUBLISHED,
-        terms="One account a person. Winners publish their code.\n\n- No labels of the test datasets.\n",
+        terms="One account per person. Winners publish their code.\n\n- No labels of the test datasets.\n",
         terms_version=2,
         team_size=4,
         fact_sheet=[{"key": "method", "label": "What is your method, in two sentences?", "required": False}],

@@ -149,7 +149,7 @@ def _show_submitted(session: Session, submission: Submission, access: Competitio
 
 @router.get("/competitions/{slug}/phases/{phase_slug}/quota")
 def show_quota(phase_slug: SlugPart, access: Participant, session: SessionDep) -> QuotaOut:
-    """What one's own team may still hand in to the phase."""
+    """What one's own team may still submit to the phase."""
     membership = require_participant(access.membership)
     team = session.get_one(Team, membership.team_id)
     quota = read_quota(session, team, find_phase(session, access.competition, phase_slug))

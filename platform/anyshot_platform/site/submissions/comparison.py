@@ -71,7 +71,7 @@ def compare_pair(
                 say("the same support and query images for both"),
             ),
             (say("%(first)s is ahead", first=first), f"{100 * wins:.0f} %", say("of the tasks")),
-            (*_other_datasets(matrix, rows), say("what other datasets could show")),
+            (*_other_datasets(matrix, rows), say("expected on new datasets")),
         ],
         chart=_draw(rows, first, second),
         rows=rows,

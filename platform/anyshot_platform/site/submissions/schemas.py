@@ -104,7 +104,7 @@ class AllowanceOut(BaseModel):
 
 
 class QuotaOut(BaseModel):
-    """What a team may still hand in."""
+    """What a team may still submit."""
 
     day: AllowanceOut
     phase: AllowanceOut
