@@ -29,6 +29,7 @@ ROLES = {
 }
 TABLES = (".anyshot-pack", ".parquet", ".npz")  # what a folder is searched for, and:
 EVALUATIONS = "evaluations.json"
+RUN = ("results", "predictions")  # of a run's own tasks, in its folder
 FILES = (
     "FILES: packs, results, what runs export (.npz), evaluations.json, or folders of them. Results are those of dry"
     " runs, experiments and `anyshot results -o`, a submission's tasks.csv or everything.zip from the site, or the"
@@ -216,4 +217,11 @@ def expand(paths: Sequence[Path]) -> list[Path]:
 
 
 def _below(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.suffix in TABLES or path.name == EVALUATIONS)
+    found = sorted(path for path in folder.rglob("*") if path.suffix in TABLES or path.name == EVALUATIONS)
+    return [path for path in found if not _is_further(path)]
+
+
+def _is_further(path: Path) -> bool:
+    """Whether a file holds a further evaluation of the run beside it, as `results-base.parquet`: other tasks."""
+    own, _, point = path.stem.partition("-")
+    return bool(point) and own in RUN and path.with_name(f"{own}{path.suffix}").exists()

@@ -40,7 +40,7 @@ def test_distances_are_those_of_the_corners(tmp_path: Path) -> None:
     three_datasets(tmp_path)
     done = CliRunner().invoke(analyse, ["feature-diversity", str(tmp_path), "--out", str(tmp_path / "r")])
     assert done.exit_code == 0, done.output
-    assert "two datasets of 3 are 0.7778 apart, more than images dealt at random" in done.output
+    assert "of two of 3 datasets, beyond that within them, is 0.7778 (" in done.output
     found = json.loads((tmp_path / "r" / "result.json").read_text())["result"]
     assert found["between"][0] == pytest.approx([0, 1, 2 / 3])
     assert found["within"] == pytest.approx([0, 0, 2 / 3])
@@ -52,7 +52,7 @@ def test_halves_of_one_dataset_are_no_further_apart_than_chance(tmp_path: Path) 
     path = write_layers(tmp_path / "layers.npz", features, np.repeat([0, 1, 2, 3], 20), np.zeros(80, int))
     found = run("feature-diversity", {"arrays": [path]}, {}, tmp_path / "r")
     low, high = found["result"]["chance"]
-    assert low < found["result"]["distance"] < high and "no more than images dealt" in found["finding"]
+    assert low < found["result"]["distance"] < high and "no more than with images dealt" in found["finding"]
     assert low < 0 < high
 
 

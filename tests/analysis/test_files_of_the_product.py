@@ -17,12 +17,16 @@ from tests.core.conftest import HONEST
 from tests.core.tinydata import write_dataset
 from tests.scoring.drawn import draw_table
 
-COMMANDS = (("compare",), ("flips", "--replicates", "1000"), ("difficulty",))
+COMMANDS = (("flips", "--replicates", "1000"), ("difficulty",), ("plan",))
+OTHERS = ("third", "fourth", "fifth")
 
 
 @pytest.fixture(scope="module")
 def dry_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Dry runs of the submissions `bright` and `guess`, two seeds each, in folders of one name for all."""
+    """Dry runs of five submissions, two seeds each, in folders of one name for all.
+
+    `bright` and `guess` were run; the files of three others are those of `bright` under other names, a little worse.
+    """
     folder = tmp_path_factory.mktemp("dry")
     for number in range(4):
         write_dataset(folder / "data" / f"SET_{number}", classes=3, images=8, seed=number)
@@ -36,7 +40,22 @@ def dry_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name / "model.py").write_text(code)
         for seed in (1, 2):
             dry_run(folder, name, seed)
+    for seed in (1, 2):
+        for place, name in enumerate(OTHERS, 1):
+            copy_as(folder / "out" / f"bright-{seed}", folder / "out" / f"{name}-{seed}", name, 0.01 * place)
     return folder
+
+
+def copy_as(source: Path, target: Path, name: str, worse: float) -> None:
+    """What a dry run of another submission would have left, with scores lower by `worse`."""
+    shutil.copytree(source, target)
+    ((run,),) = find_runs([source / "results.parquet"]).values()
+    columns = run.table.columns()
+    table = type(run.table).from_columns(
+        columns | {"normalized_accuracy": columns["normalized_accuracy"] - worse}
+    )
+    identity = run.identity.model_copy(update={"who": name, "code": name.ljust(64, "0")})
+    write_results(target / "results.parquet", table, identity)
 
 
 def dry_run(folder: Path, name: str, seed: int) -> None:
@@ -60,17 +79,22 @@ def page_of(command: tuple[str, ...], files: list[Path], out: Path) -> str:
 def test_dry_runs_straight_from_their_folders(
     command: tuple[str, ...], dry_runs: Path, tmp_path: Path
 ) -> None:
-    files = [dry_runs / "out" / f"{name}-{seed}" for name in ("bright", "guess") for seed in (1, 2)]
+    """Two seeds of five submissions; the two that a comparison takes."""
+    files = sorted((dry_runs / "out").iterdir())
+    assert len(files) == 10
     page = page_of(command, files, tmp_path / "report")
-    assert "bright" in page and "guess" in page
+    shown = ("bright", "third") if command[0] == "plan" else ("bright", "guess", *OTHERS)
+    assert all(name in page for name in shown)
+    if command[0] == "difficulty":
+        pair = [path for path in files if path.name.startswith(("bright", "guess"))]
+        assert "over 6 tasks" in page_of(("compare",), pair, tmp_path / "pair")
 
 
 @pytest.mark.slow("a dry run in a process of its own")
 def test_a_dry_run_says_all_that_it_was(dry_runs: Path) -> None:
     found = find_runs(sorted((dry_runs / "out").rglob("results.parquet")))
     assert {name: [run.identity.run_key for run in runs] for name, runs in found.items()} == {
-        "bright": ["1/93", "2/93"],
-        "guess": ["1/93", "2/93"],
+        name: ["1/93", "2/93"] for name in ("bright", "fifth", "fourth", "guess", "third")
     }
     identity = found["bright"][0].identity
     assert (identity.maker, identity.tasks, len(identity.code)) == ("dry run", 6, 64)

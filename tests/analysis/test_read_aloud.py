@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from anyshot_analysis.cli import expand
 from anyshot_analysis.jobs.inputs import BadAnalysis
 from anyshot_analysis.jobs.registry import run
 from anyshot_core.charts import Bar, draw_bars, draw_curves, draw_difficulty, draw_distributions
@@ -101,3 +102,37 @@ def test_what_is_wrong_with_a_parameter_is_said_in_words(tmp_path: Path) -> None
         run("plan", {}, {"lead": -1}, tmp_path)
     words = "the lead is positive and the flip probability lies between 0 and 0.5"
     assert str(refused.value) == f"analysis plan: {words}"
+
+
+def test_a_layer_alone_is_no_choice_of_one_and_its_bar_has_the_interval_of_its_line(tmp_path: Path) -> None:
+    """The page said "Of 1 layers, features differs most", and drew "(interval undefined)" above an interval."""
+    rng = np.random.default_rng(0)
+    one = rng.normal(size=(40, 3))
+    for name, values in (("one", one), ("two", one + 0.1 * rng.normal(size=(40, 3)))):
+        np.savez(tmp_path / f"{name}.npz", features=values)
+    files = {"arrays": [tmp_path / "one.npz", tmp_path / "two.npz"]}
+    found = run("representations", files, {"permutations": 20}, tmp_path / "out")
+    assert found["finding"].startswith("features: its orthogonal Procrustes distance is ")
+    assert "(95 % interval " in found["finding"]
+    (bar,) = figures(tmp_path / "out")["charts"][1]["rows"]
+    (claim,) = [one for one in found["estimates"] if one["name"] == "Procrustes of features"]
+    assert bar["half_width"] == pytest.approx((claim["interval"][1] - claim["interval"][0]) / 2)
+
+
+def test_advice_among_snapshots_says_what_other_tasks_decide(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    base, validation = rng.random((2, 3, 40))
+    np.savez(tmp_path / "s.npz", train_loss=np.array([3.0, 2.0, 1.0]), base=base, validation=validation)
+    words = run("snapshots", {"snapshots": [tmp_path / "s.npz"]}, {}, tmp_path / "out")["finding"]
+    assert words.endswith((": undecided.", ": different.", ": equivalent.", "It is the last one."))
+
+
+def test_the_folder_of_a_run_that_was_tested_further_is_one_run(tmp_path: Path) -> None:
+    """`compare` and `flips` took "ours (base)" and "ours (novel)" of the same folders for other submissions."""
+    for name in ("results.parquet", "results-base.parquet", "predictions-novel.parquet", "ours-1.parquet"):
+        (tmp_path / name).touch()
+    assert [path.name for path in expand([tmp_path])] == [
+        "ours-1.parquet",
+        "predictions-novel.parquet",  # alone, so it is what the folder is about
+        "results.parquet",
+    ]

@@ -20,6 +20,7 @@ from anyshot_analysis.pages import Cell, PageTable, ReportPage
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_heat_map
 from anyshot_core.report.estimates import Estimate, around
+from anyshot_core.report.stored import estimate_words
 from anyshot_core.wire.messages import IMAGE_ARRAYS
 
 OUT = "features"  # what the kit's learners call the output of their backbone
@@ -90,6 +91,7 @@ def classes_apart(seen: Seen, dataset: int) -> float | Undefined:
 
 def describe(seen: Seen, found: GroupDistances, chance: tuple[float, float], p: Parameters) -> ReportPage:
     """Set the found figures on a page: finding, tables, charts and what they are of."""
+    claim = mean_of(found, seen.layer)
     beyond = "more" if found.mean > chance[1] else "no more"
     names = [f"dataset {group + 1}" for group in found.groups]
     first, second = (f"dataset {group + 1}" for group in nearest(found))
@@ -102,10 +104,11 @@ def describe(seen: Seen, found: GroupDistances, chance: tuple[float, float], p: 
     return ReportPage(
         name="feature-diversity",
         title="How different the datasets look to the learner",
-        finding=f"In the layer {seen.layer}, two datasets of {len(names)} are {found.mean:z.4f} apart, {beyond} than "
+        finding=f"In the layer {seen.layer} the cosine distance of two of {len(names)} datasets, beyond that within "
+        f"them, is {estimate_words(claim, unit=False)} on average, {beyond} than with "
         f"images dealt at random ({chance[0]:z.4f} to {chance[1]:z.4f}); least apart are {first} and {second}.",
         population=f"{OVER}, seen by this learner; unit: the dataset.",
-        estimates=[mean_of(found, seen.layer)],
+        estimates=[claim],
         charts=[
             draw_heat_map(
                 found.between,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from anyshot_analysis.representations.jackknife import jackknife
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import Bar, draw_bars, draw_heat_map
 from anyshot_core.report.estimates import Estimate, around
+from anyshot_core.report.stored import estimate_words
 from anyshot_core.wire.messages import IMAGE_ARRAYS
 
 FORMS: dict[str, Callable[[NDArray[np.floating]], Rows]] = {
@@ -32,6 +33,8 @@ FORMS: dict[str, Callable[[NDArray[np.floating]], Rows]] = {
     "flat": lambda maps: Rows(flatten_maps(maps)),
 }
 MEASURED = ("procrustes", "cca", "svcca", "pwcca")
+MEASURED_AS = ("Procrustes distance", "mean CCA", "SVCCA", "PWCCA")
+TITLES = ("CKA", "CKA at chance", "CKA, unbiased", "mean squared CCA", "mean squared CCA at chance")
 IMAGES = "other images like these"
 BLANK = "Blank pairs of layers have maps of other sizes, so other rows; with pooled maps all layers can be compared."
 
@@ -111,7 +114,6 @@ def describe(
     similar = np.array([[number(grid[a, b].cka) if (a, b) in grid else np.nan for b in two] for a in one])
     away = {n: c.distances()["procrustes"] for n, c in own.items()}
     defined = [(n, d) for n, d in away.items() if not isinstance(d, Undefined)]
-    farthest = max(defined, key=lambda pair: pair[1])[0] if defined else "none"
     names = ("cka", "cka_chance", "cka_unbiased", "cca_squared", "cca_squared_chance")
     rows = [
         [n, c.images, f"{c.images_a_column:.1f}", *[getattr(c, name) for name in names], c.pwcca_side or ""]
@@ -125,7 +127,7 @@ def describe(
     return ReportPage(
         name="representations",
         title="Layers compared",
-        finding=f"Of {len(own)} layers, {farthest} differs most (orthogonal Procrustes distance).",
+        finding=finding_of(estimates, defined),
         population="these images; at chance, whole images of one network are paired with others of the other network.",
         estimates=estimates,
         charts=[
@@ -139,20 +141,23 @@ def describe(
                 high=1,
             ),
             draw_bars(
-                [Bar(n, float(d)) for n, d in defined],
-                "How far equal layers are apart",
+                [bar_of(estimates, n, float(d)) for n, d in defined],
+                "How far layers of the same name are apart",
                 "Procrustes distance",
             ),
         ],
         listings=[
             PageTable(
                 "Layers of the same name",
-                ("layer", "images", "images a neuron", *names, "PWCCA weights from"),
+                ("layer", "images", "images a neuron", *TITLES, "PWCCA weights from"),
                 rows,
             ),
             PageTable(
                 "Beside 95 % of random pairings of the images",
-                ("layer", *[word for name in MEASURED for word in (name, "chance, low", "chance, high")]),
+                (
+                    "layer",
+                    *[word for name in MEASURED_AS for word in (name, f"{name}, chance, low", "high")],
+                ),
                 by_chance,
             ),
         ],
@@ -165,6 +170,24 @@ def describe(
             "procrustes": [number(c.procrustes) for c in grid.values()],
         },
     )
+
+
+def finding_of(estimates: list[Estimate], distances: Sequence[tuple[str, float]]) -> str:
+    """Which layer differs most, and by how much."""
+    if not distances:
+        return "No layer of the same name can be compared: the distances below say why."
+    farthest = max(distances, key=lambda pair: pair[1])[0]
+    own = next(one for one in estimates if one.name == f"Procrustes of {farthest}")
+    most = f"Of {len(distances)} layers, {farthest} differs most: " if len(distances) > 1 else f"{farthest}: "
+    found = estimate_words(own, unit=False)
+    return f"{most}its orthogonal Procrustes distance is {found}; 0 is equal up to a rotation."
+
+
+def bar_of(estimates: list[Estimate], layer: str, distance: float) -> Bar:
+    """The distance of a layer, with half of its interval over images."""
+    interval = next(one.interval for one in estimates if one.name == f"Procrustes of {layer}")
+    half = None if isinstance(interval, Undefined) else (interval[1] - interval[0]) / 2
+    return Bar(layer, distance, half)
 
 
 def _range(level: PermutationLevel | Undefined | None) -> list[Cell]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.jobs.trust import Answers, answer
+from anyshot_analysis.jobs.trust import Answers, answer, band_holds
 from anyshot_analysis.pages import PageTable, ReportPage, bar_of, points
 from anyshot_analysis.task_level.trust import Trust
 from anyshot_analysis.undefined import Quantity, Undefined
@@ -88,7 +88,7 @@ def estimates_of(name: str, errors: NDArray[np.float64], own: Answers, tasks: in
     return [
         mean(f"error of {name}", np.abs(errors), "points", OVER, scale=100),
         mean(f"bias of {name}", errors, "points", OVER, scale=100),
-        share(f"the band of {name} holds", own.held, own.of, OVER),
+        band_holds(name, own, OVER),
         share(f"{name} answers safe or unsafe", sure, tasks - tasks // 2, OVER),
     ]
 

@@ -121,7 +121,7 @@ def describe(
         name="snapshots",
         title="Which snapshot to take",
         finding=f"Take snapshot {best + 1} of {len(scores['train_loss'])}, best on validation classes: {turn} the one "
-        "that is best on base classes.",
+        f"that is best on base classes. {beside_last(verdicts['last'])}",
         population="other tasks of these classes; unit of resampling: the task, paired. Not: other classes.",
         estimates=estimates,
         charts=[draw_curves(curves, "Accuracy by snapshot", "snapshot", "Accuracy (points)")],
@@ -165,6 +165,14 @@ def describe(
             **means,
         },
     )
+
+
+def beside_last(verdict: Equivalence | Undefined) -> str:
+    """Whether the choice matters: the advised snapshot beside the last one, which one would take unadvised."""
+    if isinstance(verdict, Undefined):
+        return "It is the last one."
+    words = f"{points(verdict.mean)} ± {points(verdict.half_width)} points (95 %)"
+    return f"On other validation tasks it is {words} above the last one: {verdict.verdict.value}."
 
 
 def words_of(verdict: Equivalence | Undefined) -> str:

@@ -12,7 +12,13 @@ from anyshot_analysis.heads import HEADS, FittingProblem, Head, compact, problem
 from anyshot_analysis.jobs.heads import features_of, heads_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Cell, PageTable, ReportPage, bar_of, points
-from anyshot_analysis.task_level.error import evaluator_error, gain_of_choosing, rank_agreement, select
+from anyshot_analysis.task_level.error import (
+    evaluator_error,
+    gain_of_choosing,
+    rank_agreement,
+    select,
+    spearman,
+)
 from anyshot_analysis.task_level.estimate import estimate, oracle
 from anyshot_analysis.task_level.splits import EVALUATORS
 from anyshot_analysis.task_level.trust import Band, Trust, calibrate, coverage_of, judge
@@ -210,6 +216,16 @@ def answer(estimates: Sequence[Quantity], truth: np.ndarray, wanted: float, cove
     return Answers(band, counts, round(holds * len(known)) if is_defined(holds) else 0, len(known))
 
 
+def order_of_heads(evaluator: str, estimates: np.ndarray, truth: np.ndarray, over: str) -> Estimate:
+    """How well it orders the heads: Spearman's correlation of a task, over the tasks on which they are not all tied."""
+    pairs = zip(estimates.T, truth.T, strict=True)
+    known = defined_only([spearman(one, two) for one, two in pairs])[0]
+    name = f"order of heads by {evaluator}"
+    if not known:
+        return undefined(name, "the heads are tied on every task", "correlation", over)
+    return mean(name, known, "correlation", over)
+
+
 def known_of(rows: list[list[Quantity]]) -> tuple[np.ndarray, np.ndarray]:
     """Estimates `[heads, tasks]`, undefined ones as NaN, and which tasks `[tasks]` are estimable for all heads."""
     numbers = np.array([[np.nan if isinstance(q, Undefined) else q for q in row] for row in rows])
@@ -238,12 +254,21 @@ def estimates_of(
             found.append(undefined(f"error of {evaluator}", "no task was estimable", "points", over))
             continue
         found.append(mean(f"error of {evaluator}", errors_of(rows, truth), "points", over, scale=100))
+        found.append(order_of_heads(evaluator, numbers[:, tasks], truth[:, tasks], over))
         gains = gain_of_choosing(numbers[:, tasks], truth[:, tasks])
         single = f"against the best of {len(names)} on the same tasks"
         found.append(mean(f"choosing by {evaluator}", gains, "points", over, scale=100, selected=single))
     for name, own in zip(names, answers, strict=True):
-        found.append(share(f"the band of {name} holds", own.held, own.of, over))
+        found.append(band_holds(name, own, over))
     return found
+
+
+def band_holds(name: str, own: Answers, over: str) -> Estimate:
+    """How often the band of a head or an evaluator holds the accuracy; not known where there is no band."""
+    words = f"the band of {name} holds"
+    if isinstance(own.band, Undefined):
+        return undefined(words, own.band.reason, "probability", over)
+    return share(words, own.held, own.of, over)
 
 
 def nothing_estimable(parameters: Parameters) -> ReportPage:

@@ -30,7 +30,9 @@ HEADER = (
 )
 EXPERIMENT = "experiment"  # reports of experiments, which have as many estimates as somebody ran
 CONDITIONS = "conditions"  # in the result of a stored report
-Settings = Mapping[str, tuple[bool, object]]  # of a paper: whether each is met here, and what it is here
+PaperConditions = Mapping[
+    str, tuple[bool, object]
+]  # of a paper: whether each is met here, and what it is here
 
 
 class BadPublished(ValueError):
@@ -142,7 +144,7 @@ def conditions_from(stored: Mapping[str, Any]) -> dict[str, Condition]:
     return {name: Condition(**one) for name, one in stored.items()}
 
 
-def as_conditions(settings: Settings) -> dict[str, Any]:
+def as_conditions(settings: PaperConditions) -> dict[str, Any]:
     """As plain data for the result of a stored report."""
     return {name: {"met": met, "found": str(found)} for name, (met, found) in settings.items()}
 
@@ -227,13 +229,11 @@ AGREES = {Reproduced.YES: "agrees", Reproduced.NO: "differs", Reproduced.UNDECID
 
 
 def explain(row: Published, found: Estimate, numbers: Reproduced, evidence: StoredReport) -> str:
-    """Why a row is not reproduced, or undecided, as far as stored data say it; empty where it is reproduced.
+    """Why a row that is not reproduced came out so, or is undecided, as far as stored data say it.
 
     In this order: settings that are not the paper's; the same at `instead`; a `control` that is as large; what the
     interval lacks. Where a row is not reproduced and none of these says why, it says that nothing stored does.
     """
-    if judge(row, numbers, evidence) is Reproduced.YES:
-        return ""
     reasons = list[str]()
     if evidence.unmet(row.conditions):
         reasons.append(f"{'the numbers agree, but ' if numbers is Reproduced.YES else ''}settings differ")
@@ -296,8 +296,9 @@ def beside(
 def _beside(row: Published, evidence: StoredReport) -> BesidePublished:
     found = evidence.estimates[row.estimate]
     numbers = decide(row, found)
-    why = explain(row, found, numbers, evidence)
-    return BesidePublished(row, found, judge(row, numbers, evidence), why, differing(row, evidence))
+    verdict = judge(row, numbers, evidence)
+    why = "" if verdict is Reproduced.YES else explain(row, found, numbers, evidence)
+    return BesidePublished(row, found, verdict, why, differing(row, evidence))
 
 
 def place_words(published: Published) -> str:

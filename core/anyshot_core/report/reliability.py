@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -137,8 +137,17 @@ def _headline(assessment: Assessment, labels: list[str]) -> str:
         if isinstance(report, PopulationReport):
             last = int(report.ranks.high[0])
             place = "first place is settled" if last == 1 else f"true rank may be as low as {last}"
-            return f"Over {report.words}: with 95 % confidence {labels[0]}'s {place}. {_best(report)}"
+            beside = _beside(report, assessment.keys, labels)
+            return f"Over {report.words}: with 95 % confidence {labels[0]}'s {place}. {_best(report)}{beside}"
     return "Nothing can be said about another draw."
+
+
+def _beside(report: PopulationReport, keys: Sequence[str], labels: Sequence[str]) -> str:
+    """What the first probability is without a submission that sets the spread of all, where that is not the leader."""
+    if report.without is None or report.without.key == keys[0]:
+        return ""
+    far = labels[keys.index(report.without.key)]
+    return f" (Among the submissions without {far}, which is far from the others: {report.without.model.first[0]:.2f}.)"
 
 
 def _best(report: PopulationReport) -> str:

@@ -67,12 +67,13 @@ def estimates_table(estimates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"title": "Estimates", "header": ESTIMATES, "rows": rows}
 
 
-def estimate_words(one: Estimate) -> str:
-    """Value, unit and interval in a sentence, with the digits that the table has."""
+def estimate_words(one: Estimate, *, unit: bool = True) -> str:
+    """Value, unit and interval in a sentence, with the digits that the table has; no unit where the noun says it."""
     e = one.to_dict()
     interval = interval_cell(e["interval"])
     known = not isinstance(one.interval, Undefined)
-    return f"{cell_words(e['value'], ())} {e['unit']} ({'95 % interval ' if known else ''}{interval})"
+    shown = f" {e['unit']}" if unit else ""
+    return f"{cell_words(e['value'], ())}{shown} ({'95 % interval ' if known else ''}{interval})"
 
 
 def percent_words(one: Estimate) -> str:

@@ -35,6 +35,7 @@ from anyshot_scoring.undefined import Undefined
 
 VERSION = 3
 FEWEST_REPLICATES = 1_000
+FEWEST_BESIDE = 3  # submissions beside a far one: fewer have no spread of their own to speak of
 MOST_OVER_DATASETS = 2_000  # replicates of intervals of single scores
 
 
@@ -55,8 +56,20 @@ class Neighbours:
 
 
 @dataclass(frozen=True)
+class WithoutFarthest:
+    """The model of the board without the one submission, farthest from the middle, that sets its spread."""
+
+    key: str
+    model: BoardModel
+
+
+@dataclass(frozen=True)
 class PopulationReport:
-    """What another draw from one population would do to the board."""
+    """What another draw from one population would do to the board.
+
+    `without` is there where one submission makes the spread of true levels more than twice that of the others, so that
+    how far those are drawn towards the middle depends on it.
+    """
 
     population: Population
     words: str
@@ -64,6 +77,7 @@ class PopulationReport:
     ranks: RankReliability
     model: BoardModel | Undefined
     neighbours: tuple[Neighbours, ...]
+    without: WithoutFarthest | None = None
 
 
 @dataclass(frozen=True)
@@ -239,7 +253,24 @@ def _report(
         neighbours=tuple(
             _neighbours(board.keys, points, drawn, ranks, model, units, i) for i in range(len(points) - 1)
         ),
+        without=None
+        if isinstance(model, Undefined)
+        else _without_farthest(board.keys, points, whole, model, seed),
     )
+
+
+def _without_farthest(
+    keys: tuple[str, ...], points: NDArray[Any], drawn: NDArray[Any], model: BoardModel, seed: int
+) -> WithoutFarthest | None:
+    """The model of the others, where the farthest submission more than doubles the spread."""
+    if len(points) < FEWEST_BESIDE + 1:
+        return None
+    far = int(np.argmax(np.abs(points - np.median(points))))
+    others = np.delete(np.arange(len(points)), far)
+    alone = model_board(points[others], drawn[:, others], model.units, seed)
+    if isinstance(alone, Undefined) or 2 * alone.spread > model.spread:
+        return None
+    return WithoutFarthest(keys[far], alone)
 
 
 def _neighbours(

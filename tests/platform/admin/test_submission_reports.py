@@ -122,7 +122,7 @@ def test_reports_on_submissions_say_what_their_files_hold(pair: Pair, tmp_path: 
     assert ": pia #1" in said["trust"] and "pia-1-run-1.npz" in said["trust"]
     assert "Take snapshot 2 of 3, best on validation classes: not snapshot 3," in said["snapshots"]
     assert "pia #1, rob #1" in said["layers"]
-    assert "two datasets of 3 are 1.0000 apart, more than images dealt at random" in said["diversity"]
+    assert "of two of 3 datasets, beyond that within them, is 1 (" in said["diversity"]
     assert "pia #1 leads rob #1 by 66.67 points" in said["flips"]
     owner = pair.site.owner()
     found = {

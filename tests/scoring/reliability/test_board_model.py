@@ -1,5 +1,7 @@
 """Probabilities on a board: calibrated where the truth is known, and withheld where it cannot be."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -106,3 +108,19 @@ def test_six_datasets_are_enumerated() -> None:
     means = board.matrix.dataset_means()
     np.testing.assert_allclose(one.mean(axis=0), means.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(one.var(axis=0), means.var(axis=0) / 6, rtol=1e-9)
+
+
+def test_a_page_says_that_one_far_submission_sets_the_spread() -> None:
+    """Four close submissions and one that guesses: its distance stood there as the spread of all."""
+    board = simulate("even", 5, 8, 1, level=0.01).matrix
+    last = board.scores.mean(axis=0).argmin()
+    far = board.scores - 0.3 * (np.arange(5) == last)
+    close, wide = (assess(m, replicates=1000, rule="mean_run") for m in (board, replace(board, scores=far)))
+    name = board.keys[last]
+    for assessment, says in ((close, False), (wide, True)):
+        report = assessment.populations[Population.DATASETS]
+        assert isinstance(report, PopulationReport)
+        page = reliability_html(assessment)
+        assert (report.without is not None and report.without.key == name) == says
+        assert (f"One submission far from the others, {name}, sets this spread" in page) == says
+        assert (f"(Among the submissions without {name}, which is far from the others: " in page) == says

@@ -29,7 +29,7 @@ from anyshot_analysis.studies.reproduce import (
     trade_off,
 )
 from anyshot_analysis.studies.reproduce.material import TRAINING
-from anyshot_core.report.published import CONDITIONS, EXPERIMENT, Settings, as_conditions
+from anyshot_core.report.published import CONDITIONS, EXPERIMENT, PaperConditions, as_conditions
 from anyshot_core.report.stored import RESULT
 
 CONV = f"a Conv-4 of width {TRAINING.width} at {TRAINING.pixels} pixels"
@@ -38,16 +38,16 @@ RAW = "embeddings of 12 x 12 pixels"
 DATA = "Meta-Album's sets at hand"
 
 
-def _hellinger(_: Mapping[str, Any]) -> Settings:
+def _hellinger(_: Mapping[str, Any]) -> PaperConditions:
     known = all((b.mu_m, b.mu_s, b.sigma_s) == (0, 1, 0.01) for b in published_benchmarks())
     return {"the paper's Gaussian benchmarks": (known, "the same" if known else "others")}
 
 
-def _svcca(_: Mapping[str, Any]) -> Settings:
+def _svcca(_: Mapping[str, Any]) -> PaperConditions:
     return {"two random matrices": (True, f"Gaussian, {svcca.WIDTH} neurons")}
 
 
-def _initialization(_: Mapping[str, Any]) -> Settings:
+def _initialization(_: Mapping[str, Any]) -> PaperConditions:
     own = initialization
     return {
         "5-way tasks of miniImageNet": (
@@ -59,7 +59,7 @@ def _initialization(_: Mapping[str, Any]) -> Settings:
     }
 
 
-def _task2vec(_: Mapping[str, Any]) -> Settings:
+def _task2vec(_: Mapping[str, Any]) -> PaperConditions:
     shots = task2vec.PROTOCOL.shots.high + task2vec.PROTOCOL.query
     return {
         "miniImageNet": (False, DATA),
@@ -69,7 +69,7 @@ def _task2vec(_: Mapping[str, Any]) -> Settings:
     }
 
 
-def _task_level(_: Mapping[str, Any]) -> Settings:
+def _task_level(_: Mapping[str, Any]) -> PaperConditions:
     return {
         "all three splits of Meta-Album Mini": (False, DATA),
         "methods trained end to end": (False, FROZEN),
@@ -80,7 +80,7 @@ def _task_level(_: Mapping[str, Any]) -> Settings:
     }
 
 
-def _flips(result: Mapping[str, Any]) -> Settings:
+def _flips(result: Mapping[str, Any]) -> PaperConditions:
     lead = 100 * result["lead"]
     return {
         "methods trained end to end on a ResNet-12": (False, f"class means on {CONV} and on pixels"),
@@ -91,7 +91,7 @@ def _flips(result: Mapping[str, Any]) -> Settings:
     }
 
 
-def _base_flips(_: Mapping[str, Any]) -> Settings:
+def _base_flips(_: Mapping[str, Any]) -> PaperConditions:
     return {
         "whole networks trained on each draw of classes": (
             False,
@@ -101,7 +101,7 @@ def _base_flips(_: Mapping[str, Any]) -> Settings:
     }
 
 
-def _selection(_: Mapping[str, Any]) -> Settings:
+def _selection(_: Mapping[str, Any]) -> PaperConditions:
     return {
         "snapshots of an SVM trained on CIFAR-FS": (
             False,
@@ -112,7 +112,7 @@ def _selection(_: Mapping[str, Any]) -> Settings:
     }
 
 
-def _control(_: Mapping[str, Any]) -> Settings:
+def _control(_: Mapping[str, Any]) -> PaperConditions:
     epochs = control.RUNS[0].epochs
     return {
         "a ResNet-12": (False, f"a Conv-4 of width {control.RUNS[0].width}"),
@@ -121,14 +121,14 @@ def _control(_: Mapping[str, Any]) -> Settings:
     }
 
 
-def _shift(_: Mapping[str, Any]) -> Settings:
+def _shift(_: Mapping[str, Any]) -> PaperConditions:
     return {
         "methods trained end to end on a ResNet-12": (False, FROZEN),
         "base and novel classes of miniImageNet": (False, "Set-0 against Set-1 and Set-2"),
     }
 
 
-def _fixml(_: Mapping[str, Any]) -> Settings:
+def _fixml(_: Mapping[str, Any]) -> PaperConditions:
     return {
         "a ResNet-12": (False, RAW),
         "miniImageNet": (False, "Set-0, 148 classes split 50/25/25"),
@@ -136,7 +136,7 @@ def _fixml(_: Mapping[str, Any]) -> Settings:
     }
 
 
-def _trade_off(_: Mapping[str, Any]) -> Settings:
+def _trade_off(_: Mapping[str, Any]) -> PaperConditions:
     return {
         "a ResNet-12": (False, RAW),
         "miniImageNet or FC-100": (False, "Set-0, 148 classes split 50/25/25"),
@@ -145,7 +145,7 @@ def _trade_off(_: Mapping[str, Any]) -> Settings:
     }
 
 
-STUDIES: Mapping[str, Callable[[Mapping[str, Any]], Settings]] = {
+STUDIES: Mapping[str, Callable[[Mapping[str, Any]], PaperConditions]] = {
     "hellinger": _hellinger,
     "svcca": _svcca,
     "initialization": _initialization,
