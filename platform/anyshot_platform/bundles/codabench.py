@@ -24,11 +24,16 @@ from anyshot_platform.bundles.marked import FileProblem, Marked, Path, decode
 from anyshot_platform.bundles.naming import key_from, unique
 from anyshot_platform.bundles.schema import FILES, CompetitionSpec
 from anyshot_platform.competitions.files import MOST_BYTES, is_image
+from anyshot_platform.kernel.filters import count
 
 _IMAGE = re.compile(
     r"""(?:<img\b[^>]*?\bsrc\s*=\s*["']?|!\[[^\]]*\]\(\s*<?)(?P<address>[^"'\s>)]+)""", re.IGNORECASE
 )
 _INLINE = re.compile(r"data:image/(?P<kind>[a-z]+)(?:\+xml)?;base64,(?P<text>.+)", re.IGNORECASE)
+
+# A pair without a blank line between; in Markdown alone a bracket with a backslash is a bracket, in a foreign page not.
+_BRACKETS = re.compile(r"\\\((?P<inside>(?:(?!\n\s*\n|\\\)).)+)\\\)", re.DOTALL)
+_SQUARES = re.compile(r"\\\[(?P<inside>(?:(?!\n\s*\n|\\\]).)+)\\\]", re.DOTALL)
 
 
 @dataclass
@@ -189,31 +194,43 @@ class _Conversion:
             return None
         stem = unique(key_from(title, "page"), {name.split("/")[-1].rsplit(".", 1)[0] for name in self.kept})
         target = f"pages/{stem}.md"
-        self.kept[target] = self._with_images(path, source, decode(content)).encode()
+        shown = self._with_formulas(path, decode(content))
+        self.kept[target] = self._with_images(path, source, shown).encode()
         return target
+
+    def _with_formulas(self, path: Path, text: str) -> str:
+        r"""A page whose formulas in `\(...\)` and `\[...\]` are drawn here."""
+        shown, number = _dollars(text)
+        if number:
+            words = f"{count(number, 'formula')} written as \\(...\\) or \\[...\\], now between dollars: look at it"
+            self.report.notice(path, words, "/settings#pages")
+        return shown
 
     def _with_images(self, path: Path, page: str, text: str) -> str:
         """A page with the bundle's own images as `files/NAME`; says which others it will not show."""
-        folder, lost = normal(page).rpartition("/")[0], list[str]()
+        folder, lost, elsewhere = normal(page).rpartition("/")[0], list[str](), list[str]()
 
         def put(found: re.Match[str]) -> str:
             address = found["address"]
             name, content = _written_out(address) or self._beside(folder, address)
             if not (is_image(name) and 0 < len(content) <= MOST_BYTES):
-                lost.append(address[:80])
+                (elsewhere if "//" in address else lost).append(address[:200])
                 return found[0]
             name = self._free_name(re.sub(r"[^A-Za-z0-9._-]+", "-", name)[-80:], content)
             self.kept[f"{FILES}{name}"] = content
             return found[0].replace(address, f"{FILES}{name}")
 
         shown = _IMAGE.sub(put, text)
-        if lost:
-            words = (
-                f"{len(lost)} of its images lie elsewhere, are too large, or are of a kind that no page shows: "
-                "add them under Images and files"
-            )
-            self.report.notice(path, f"{words} ({', '.join(dict.fromkeys(lost))})", "/settings#files")
+        self._say_lost(path, lost, "not in the bundle, too large, or of a kind that no page shows")
+        self._say_lost(path, elsewhere, "other hosts are asked for nothing")
         return shown
+
+    def _say_lost(self, path: Path, lost: list[str], why: str) -> None:
+        if lost:
+            named = ", ".join(dict.fromkeys(lost))
+            words = f"{count(len(lost), 'image')} of this page cannot be shown: {why}"
+            act = "Add it under Images and files, and write files/NAME in the page"
+            self.report.notice(path, f"{words}. {act} ({named})", "/settings#files")
 
     def _beside(self, folder: str, address: str) -> tuple[str, bytes]:
         """The name and content of an image of the bundle; none of what lies elsewhere."""
@@ -278,3 +295,10 @@ class _Conversion:
 
 def _page_title(key: str) -> str:
     return key.replace("_", " ").strip().capitalize() if key.isascii() and key.islower() else key
+
+
+def _dollars(text: str) -> tuple[str, int]:
+    r"""A page whose formulas in `\(...\)` and `\[...\]` stand between dollars, and how many there were."""
+    written, inline = _BRACKETS.subn(lambda found: f"${found['inside'].strip()}$", text)
+    written, block = _SQUARES.subn(lambda found: f"$${found['inside'].strip()}$$", written)
+    return written, inline + block

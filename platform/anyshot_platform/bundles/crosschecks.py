@@ -14,7 +14,7 @@ from anyshot_core.protocols import ProtocolError, protocol_from_dict
 from anyshot_platform.bundles.files import BundleFiles, missing_file
 from anyshot_platform.bundles.marked import FileProblem, Marked, Path
 from anyshot_platform.described.quantities import parse_moment
-from anyshot_platform.kernel.zones import find_zone
+from anyshot_platform.kernel.zones import find_zone, words_on_skipped
 from anyshot_scoring.rules import RULES
 
 Check = Callable[[Marked, BundleFiles], Iterator[FileProblem]]
@@ -158,6 +158,20 @@ def _zones_known(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
             yield marked.problem(path, f"there is no time zone {name!r}; write one like Europe/Paris")
 
 
+def _moments_exist(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
+    home = marked.data.get("timezone") or "UTC"
+    named: list[tuple[Path, Any, Any]] = [
+        ((key,), marked.data.get(key), home) for key in ("opens", "fact_sheet_by")
+    ]
+    for path, entry in entries(marked, "phases"):
+        zone = entry.get("timezone") or home
+        named += [((*path, key), entry.get(key), zone) for key in ("start", "end")]
+    for path, value, name in named:
+        moment, zone = _moment(value), find_zone(str(name))
+        if moment and zone and (words := words_on_skipped(moment, zone)):
+            yield marked.problem(path, words)
+
+
 _CHECKS: tuple[Check, ...] = (
     _files_exist,
     _keys_differ,
@@ -168,4 +182,5 @@ _CHECKS: tuple[Check, ...] = (
     _protocols_readable,
     _moments_ordered,
     _zones_known,
+    _moments_exist,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 
@@ -11,3 +12,11 @@ def find_zone(name: str) -> ZoneInfo | None:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return None
+
+
+def words_on_skipped(moment: datetime, zone: ZoneInfo) -> str:
+    """Why clocks of the zone never show this moment, which names no zone itself; empty where they do."""
+    there = moment.replace(tzinfo=zone).astimezone(UTC).astimezone(zone)
+    if moment.tzinfo or there.replace(tzinfo=None, fold=0) == moment.replace(fold=0):
+        return ""
+    return f"Clocks in {zone.key} skip {moment:%H:%M} on {moment:%Y-%m-%d}; the next one is {there:%H:%M}."

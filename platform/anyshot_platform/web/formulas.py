@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from xml.etree.ElementTree import Element
 
@@ -23,6 +23,7 @@ LARGEST = 20.0  # of a size in its own unit: nobody's formula covers a page
 _FORMULA = re.compile(
     r"\$\$(?P<block>.+?)\$\$|\$(?![\s$])(?P<inline>(?:\\.|[^$\\])+?)(?<!\s)\$(?![0-9$])", re.DOTALL
 )
+_TAG = re.compile(r"(</?[A-Za-z][^<>]*>)")
 _TAGS = {
     "math",
     "mrow",
@@ -108,6 +109,22 @@ def _read(state: StateInline, silent: bool) -> bool:
         token.content = (found["block"] or found["inline"]).strip()
     state.pos = found.end()
     return True
+
+
+def formulas_in_html(text: str, draw: Callable[[str, bool], str]) -> str:
+    """HTML whose formulas are what `draw` makes of their LaTeX, and of whether each stands alone; code stays code."""
+    code, parts, drawn = 0, _TAG.split(text), list[str]()
+    for part in parts:
+        tag = part.startswith("<") and _TAG.fullmatch(part) is not None
+        if tag and (name := re.match(r"</?(\w+)", part)) and name[1].lower() in ("pre", "code", "kbd"):
+            code += -1 if part.startswith("</") else 1
+        drawn.append(part if tag or code > 0 else _FORMULA.sub(lambda found: _drawn(found, draw), part))
+    return "".join(drawn)
+
+
+def _drawn(found: re.Match[str], draw: Callable[[str, bool], str]) -> str:
+    latex = html.unescape(found["block"] or found["inline"]).strip()
+    return draw(latex, found["block"] is not None) or found[0]
 
 
 @lru_cache(maxsize=4096)

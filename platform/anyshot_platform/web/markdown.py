@@ -10,7 +10,7 @@ import nh3
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from anyshot_platform.web.formulas import mathml, read_formulas
+from anyshot_platform.web.formulas import MOST, MOST_CHARACTERS, formulas_in_html, mathml, read_formulas
 from anyshot_platform.web.highlighting import CLASSES, highlighted
 from anyshot_platform.web.linking import add_links, is_foreign
 
@@ -78,13 +78,24 @@ def markdown(text: str | None, files: str = "", references: tuple[tuple[str, str
     stand behind `#`, each with its address.
     """
     tokens, formulas = _PARSER.parse(text or ""), list[str]()
+    sources = list[str]()
     place = secrets.token_hex(8)  # where a formula goes once all else is cleaned; nobody can write it before
+
+    def draw(latex: str, block: bool) -> str:
+        if len(formulas) >= MOST or sum(map(len, sources)) + len(latex) > MOST_CHARACTERS:
+            return ""
+        sources.append(latex)
+        formulas.append(mathml(latex, block=block))
+        return f"{place}-{len(formulas) - 1}-"
+
     for block in tokens:
+        if block.type == "html_block":
+            block.content = formulas_in_html(block.content, draw)
         block.children = add_links(block.children, dict(references)) if block.children else block.children
         for token in block.children or ():
             if token.type == "formula":
-                formulas.append(mathml(token.content, block=token.markup == "$$"))
-                token.type, token.content = "text", f"{place}-{len(formulas) - 1}-"
+                drawn = draw(token.content, token.markup == "$$")
+                token.type, token.content = "text", drawn or f"{token.markup}{token.content}{token.markup}"
     rendered = _PARSER.renderer.render(tokens, _PARSER.options, {})
     cleaned = nh3.clean(
         rendered,

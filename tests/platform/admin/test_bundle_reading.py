@@ -88,6 +88,7 @@ def test_all_problems_come_at_once_with_their_lines() -> None:
     [
         ("key: feedback", "key: Feed back", "phases[0].key"),
         ("timezone: Europe/Paris", "timezone: Europe/Pari", "there is no time zone 'Europe/Pari'"),
+        ("start: 2022-07-01", "start: 2022-03-27 02:30", "Clocks in Europe/Paris skip 02:30 on 2022-03-27"),
         ("start: 2022-07-01", "start: yesterday", "write a moment like"),
         ("{name: any_way_any_shot}", "{name: any_way}", "not a task protocol"),
         ("{name: any_way_any_shot}", "{name: gaussians}", "makes numbers and draws no images"),

@@ -10,6 +10,7 @@ import pytest
 from anyshot_platform.bundles.codabench_columns import metric_of
 from anyshot_platform.bundles.codabench_dates import UnclearDate, read_date
 from anyshot_platform.bundles.reading import BundleInvalid, CompetitionBundle, read_bundle
+from anyshot_platform.web.markdown import markdown
 from tests.platform.admin.zips import zipped
 from tests.platform.site import Site
 
@@ -356,8 +357,21 @@ def test_images_of_pages_come_along() -> None:
     text = bundle.files[bundle.spec.pages[0].file].decode()
     assert "![plot](files/plot.png)" in text and "src='files/logo.png'" in text
     assert bundle.files["files/plot.png"] == PNG and bundle.files["files/logo.png"] == PNG
-    assert "2 of its images lie elsewhere" in notices(bundle)
-    assert "https://elsewhere.org/x.png" in notices(bundle)
+    assert "1 image of this page cannot be shown" in notices(bundle)
+    assert "1 image of this page cannot be shown: other hosts" in notices(bundle)
+    assert "files/NAME in the page (https://elsewhere.org/x.png)" in notices(bundle)
+
+
+def test_formulas_of_pages_are_drawn() -> None:
+    """The review: 4 of 111 real pages hold formulas that stayed raw; most of them are HTML."""
+    html = (
+        rb"<p>The score \( c_{1} \) is 3 (\$5).</p>\n<div>\[ \frac{c}{w} \]</div>\n\nAnd \(x\), [a \(b](c)."
+    )
+    bundle = changed(files={"pages/overview.md": html.replace(b"\\n", b"\n").replace(b"\\", b"\x5c")})
+    text = bundle.files[bundle.spec.pages[0].file].decode()
+    assert "$c_{1}$" in text and "$$\\frac{c}{w}$$" in text and "And $x$, [a \\(b](c)" in text
+    assert str(markdown(text)).count("<math") == 3
+    assert "3 formulas written as" in notices(bundle)
 
 
 def test_images_written_into_a_page_become_files(site: Site) -> None:
@@ -373,7 +387,7 @@ def test_images_written_into_a_page_become_files(site: Site) -> None:
     text = bundle.files[bundle.spec.pages[0].file].decode()
     assert '<img src="files/image.png">' in text and "![b](files/image-2.png)" in text
     assert bundle.files["files/image-2.png"] == PNG + b"\1"
-    assert "3 of its images" in notices(bundle) and "files/scan.tif" not in bundle.files
+    assert "3 images of this page" in notices(bundle) and "files/scan.tif" not in bundle.files
     sent = site.owner().call("POST", "/organize/import", files={"bundle": ("x.zip", content)})
     assert sent.url.path.endswith("/manage/import"), sent.text
 

@@ -28,6 +28,7 @@ from anyshot_platform.phases.service import status_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionStatus
 from anyshot_platform.users.models import User
+from anyshot_platform.workers.models import Worker
 from tests.platform.site import SLUG, PaperWorker, Person, Site, make_zip
 
 BASE = f"/competitions/{SLUG}/manage"
@@ -211,6 +212,11 @@ def test_the_editor_shows_every_mistake_at_its_field(site: Site) -> None:
         "At least 1 is wanted, found “0”",
     ):
         assert words in answer.text
+    spring = {"end": "2026-03-29T02:30", "timezone": "Europe/Paris"}
+    skipped = "Clocks in Europe/Paris skip 02:30 on 2026-03-29; the next one is 03:30."
+    assert skipped in post(owner, f"{BASE}/phases/feedback", **phase_form(**spring)).text
+    moved = post(owner, f"{BASE}/phases/feedback/extend", end=spring["end"], zone=spring["timezone"])
+    assert skipped in flash(moved)
     forged = post(owner, f"{BASE}/phases/feedback", **phase_form(**{"scoring.ranking": "by_beauty"}))
     assert "There is no such rule" in forged.text
     stolen = post(owner, f"{BASE}/phases/feedback", **phase_form(**{"tasks.meta_test": "no-such-pool"}))
@@ -322,6 +328,16 @@ def test_a_failed_attempt_leads_to_its_submission(site: Site) -> None:
     seen = page(admin, "/admin").text
     attempts = seen[seen.index("Failed attempts") :]
     assert f'href="{path}"' in attempts and f'href="{BASE}"' in attempts and "pia" in attempts
+
+
+def test_who_waits_for_a_paused_worker_is_told(site: Site) -> None:
+    pia = site.member("pia")
+    assert site.worker().claim() is None, "it is known from now on"
+    path = f"/submissions/{pia.submit().json()['id']}"
+    assert "no worker takes" not in page(pia, path).text
+    with site.services.database.writing() as session:
+        session.scalars(select(Worker)).one().paused_at = now()
+    assert "Next in the queue, but no worker takes runs now." in page(pia, path).text
 
 
 def test_who_has_submitted_is_banned_by_name_and_never_in_a_row(site: Site) -> None:

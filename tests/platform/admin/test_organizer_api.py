@@ -91,6 +91,7 @@ def test_the_split_of_classes_is_drawn_kept_and_never_told(site: Site) -> None:
     [
         ({"key": "other"}, "keeps its short name"),
         ({"timezone": "Mars/Olympus"}, "no time zone"),
+        ({"timezone": "Europe/Paris", "start": "2026-03-29T02:30:00"}, "Clocks in Europe/Paris skip 02:30"),
         ({"end": "2001-01-01T00:00:00Z"}, "ends before it starts"),
         ({"start": "0001-01-01T00:00:00+14:00"}, "between 1971 and 8999"),
         ({"scoring": {"ranking": "by_beauty"}}, "no such rule"),

@@ -29,6 +29,13 @@ def test_what_is_no_formula_stays_text(text: str) -> None:
     assert "<math" not in markdown(text) and "$" in markdown(text)
 
 
+def test_a_formula_in_html_is_drawn_and_code_is_not() -> None:
+    shown = str(markdown('<p>a $x &lt; y$ <a href="?$a$">b</a> <code>$z$</code> costs $5 and $6</p>'))
+    assert shown.count("<math") == 1 and "<mo>&lt;</mo>" in shown
+    assert "<code>$z$</code>" in shown and "?$a$" in shown and "costs $5 and $6" in shown
+    assert str(markdown("<p>" + "$x$ " * (MOST + 5) + "</p>")).count("<math") == MOST
+
+
 @pytest.mark.parametrize(
     "latex",
     [

@@ -15,7 +15,7 @@ from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import say, say_count
-from anyshot_platform.kernel.zones import find_zone
+from anyshot_platform.kernel.zones import find_zone, words_on_skipped
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.organizers.phases import evaluation_acts, image_acts, key_acts
 from anyshot_platform.organizers.phases.final_acts import open_runs, phase_target, still_open
@@ -302,7 +302,10 @@ class End(ActOptions):
     @model_validator(mode="after")
     def _has_zone(self) -> End:
         if self.end is not None and self.end.tzinfo is None:
-            self.end = self.end.replace(tzinfo=find_zone(self.zone))
+            zone = find_zone(self.zone)
+            if zone is not None and (words := words_on_skipped(self.end, zone)):
+                raise ValueError(words)
+            self.end = self.end.replace(tzinfo=zone)
         if self.end is not None and (self.end.tzinfo is None or not 1970 < self.end.year < 9000):
             raise ValueError("A moment with its time zone is wanted, like 2026-09-01T00:00:00Z.")
         return self

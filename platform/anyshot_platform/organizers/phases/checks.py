@@ -16,7 +16,7 @@ from anyshot_core.protocols import ProtocolError, Roles, protocol_from_dict
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.bundles.sense import judge_phase
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.zones import find_zone
+from anyshot_platform.kernel.zones import find_zone, words_on_skipped
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool
@@ -104,6 +104,8 @@ def problems_of(spec: PhaseSpec, phase: Phase | None = None) -> Iterator[tuple[s
         if moment and not _FIRST.year < moment.year < _LAST.year:
             yield name, "A moment between 1971 and 8999 is wanted."
             return
+        if moment and (words := words_on_skipped(moment, zone)):
+            yield name, words
     if spec.end and _place(spec.end, zone) <= _place(spec.start, zone):
         yield "end", "The phase ends before it starts."
     if spec.scoring.ranking not in RULES:

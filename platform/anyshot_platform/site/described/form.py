@@ -14,6 +14,7 @@ from anyshot_platform.described.parts import Part
 from anyshot_platform.described.settings import Elsewhere, Offered, Setting, Widget, part_in, put, settings_of
 from anyshot_platform.kernel.filters import in_utc
 from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.zones import words_on_skipped
 from anyshot_platform.web.forms import SentForm
 
 D = TypeVar("D", bound=Part)
@@ -27,6 +28,9 @@ _WORDS = {  # pydantic's kinds of error, as people say them
     "greater_than_equal": "At least {ge} is wanted, found “{input}”.",
     "less_than_equal": "At most {le} is wanted, found “{input}”.",
     "enum": "One of {expected} is wanted, found “{input}”.",
+    "string_too_long": "At most {max_length} characters are wanted.",
+    "string_too_short": "At least {min_length} characters are wanted.",
+    "missing": "It is needed.",
 }
 
 
@@ -142,10 +146,14 @@ def read_moment(text: str, zone: str, name: str, errors: dict[str, str]) -> date
     if not text:
         return None
     try:
-        return datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         errors[name] = f"This is no moment: {text}"
         return None
+    if words := words_on_skipped(moment, ZoneInfo(zone)):
+        errors[name] = words
+        return None
+    return moment.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
 
 
 def problems_of(error: ValidationError) -> dict[str, str]:

@@ -35,6 +35,7 @@ class QueueForecast:
 
     ahead: int
     expected_start: datetime | None
+    served: bool = True  # whether a worker takes runs of its kind
 
 
 @dataclass(frozen=True)
@@ -184,6 +185,10 @@ def _queue_words(place: QueueForecast | None) -> str:
         return say("In the queue.")
     ahead = {0: say("Next in the queue"), 1: say("One run is ahead in the queue")}
     words = ahead.get(place.ahead, say("%(number)s runs are ahead in the queue", number=place.ahead))
+    if not place.served:
+        return say(
+            "%(words)s, but no worker takes runs now. It keeps its place and starts by itself.", words=words
+        )
     if place.expected_start is None:
         return say("%(words)s.", words=words)
     seconds = (in_utc(place.expected_start) - now()).total_seconds()
