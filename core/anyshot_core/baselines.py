@@ -20,6 +20,7 @@ _LEFT_OUT = (
     "within-pretrained.json",
     "two-sides.json",
     "lessons.json",
+    "kit.json",
     "diversity.json",
     "evaluators.json",
 )  # what was chosen of them is in the config; the zip's digest keeps to that

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import pytest
 
@@ -53,6 +54,26 @@ def test_what_a_learner_exports_is_no_change_of_an_experiment() -> None:
     assert of_kit(learner.format(1, told)) != of_kit(learner.format(2, told))
     decides = "def features(x):\n    return {}\n"
     assert of_kit(decides.format(1)) != of_kit(decides.format(2)), "a function of that name may decide"
-    found = sources.code_of_experiment(["random"])
+    found = sources.code_of_experiment({"baselines": ["random"]})
     assert "anyshot_starting_kit.networks.layers" not in found
     assert "anyshot_starting_kit.training.learners" in found
+
+
+def test_settings_that_an_experiment_did_not_use_make_it_no_older(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Those that it did use do, and so does what lies under them."""
+    bundle = tmp_path / "mine"
+    bundle.mkdir()
+    (bundle / "model.py").write_text("x = 1\n")
+    for name in ("config", "quick", "paper"):
+        (bundle / f"{name}.json").write_text('{"a": 1}')
+    monkeypatch.setattr(sources, "BUNDLES", tmp_path)
+    parameters = {"baselines": ["mine"], "cross": {"Settings": "quick, width 16"}, "within": {}}
+    before = sources.code_of_experiment(parameters)
+    for name, older in (("paper", []), ("quick", ["baselines/mine"]), ("config", ["baselines/mine"])):
+        (bundle / f"{name}.json").write_text('{"a": 2}')
+        assert changed(before, sources.code_of_experiment(parameters)) == older
+        (bundle / f"{name}.json").write_text('{"a": 1}')
+    (bundle / "two-sides.json").write_text("{}")
+    assert not changed(before, sources.code_of_experiment(parameters))

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import timm
 import torch
 from torch.nn.functional import cross_entropy
 
+from anyshot_core.baselines import merged_config
+from anyshot_starting_kit.networks.backbones import TIMM
 from anyshot_starting_kit.networks.heads import matching_attention, negative_squared_distances, prototypes
 from anyshot_starting_kit.runner.generators import Task
 from anyshot_starting_kit.training import train_on_tasks
@@ -194,6 +197,53 @@ def test_the_supervised_baseline_of_the_papers() -> None:
     assert not torch.allclose(answers["logistic"], answers["euclidean"])
     with pytest.raises(BadSettings, match="head is 'nearest'; there are cosine, euclidean, logistic"):
         load_model("supervised_baseline", head="nearest")
+
+
+def test_meta_baseline_has_two_stages_as_published() -> None:
+    """100 epochs of batches of 128 by stairs, then 30 epochs of tasks at 1e-3: the classifier, then its distances."""
+    method = merged_config(FOLDER / "meta_baseline", "two-sides")["method"] | TINY | {"drop_block": 0.0}
+    module = load_model("meta_baseline", **method)
+    first, second = module.stages(module.SETTINGS)
+    assert (first.iterations, first.meta_batch, first.learning_rate) == (100_000, 1, 0.1)
+    assert first.schedule == "0(0.1)-90(1e-2)"
+    assert (second.iterations, second.meta_batch, second.learning_rate) == (30_000 * 4, 4, 0.001)
+    assert second.schedule == "constant"
+    batches = module.UnionOfClasses(lambda count: (large(seed) for seed in range(count)))(5)
+    assert [len(images) for images, _ in batches] == [128] * 5
+    head, (support, labels, queries) = (
+        module.NearestCentroid(),
+        (torch.rand(6, 5), torch.arange(3).repeat(2), torch.rand(4, 5)),
+    )
+    unit = torch.nn.functional.normalize
+    wanted = 10 * negative_squared_distances(unit(queries), prototypes(unit(support), labels, 3))
+    torch.testing.assert_close(head(support, labels, queries, 3), wanted)
+    assert not head.scale.requires_grad
+    with pytest.raises(BadSettings, match="head is 'nearest'; there are cosine, euclidean"):
+        load_model("meta_baseline", head="nearest")
+
+
+def test_meta_baseline_by_default_halves_its_iterations() -> None:
+    """With the same rate and meta-batch in both stages, as Chen et al. do."""
+    module = load_model("meta_baseline", **TINY, iterations=7, meta_batch=4)
+    first, second = module.stages(module.SETTINGS)
+    assert first == second and first.iterations == 3 and first.meta_batch == 4
+
+
+def test_the_metadelta_of_the_kit_has_its_head_and_its_images() -> None:
+    """A classifier of three layers, the inner ones half as wide; ten batches a step; images of 224 pixels."""
+    config = merged_config(FOLDER / "metadelta", "kit")
+    method = config["method"]
+    classifier = Classifier(torch.nn.Flatten(), 64, 20, hidden_layers=method["hidden_layers"])
+    layers = [part for part in classifier.hidden if isinstance(part, torch.nn.Linear)]
+    shapes = [tuple(layer.weight.shape) for layer in (*layers, classifier.linear)]
+    assert shapes == [(32, 64), (32, 32), (20, 32)]
+    assert classifier.scores(torch.rand(2, 64)).shape == (2, 20)
+    assert (config["batch_size"], method["meta_batch"], method["image_size"]) == (64, 10, 224)
+    (name,) = method["backbones"]
+    with torch.device("meta"):  # its shape alone
+        network = timm.create_model(name.removeprefix(TIMM), num_classes=0)
+    assert network.num_features == 2048 and "swsl" in name
+    assert {*method["trained_layers"]} < {layer for layer, _ in network.named_children()}
 
 
 @pytest.mark.parametrize("name", sorted({*NAMES} - {"random", "nearest_prototype"}))

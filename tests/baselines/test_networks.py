@@ -12,6 +12,7 @@ from torch.nn.functional import one_hot
 
 from anyshot_starting_kit.networks import heads
 from anyshot_starting_kit.networks.backbones import make_backbone, use_batch_statistics
+from anyshot_starting_kit.networks.drop_block import DropBlock
 from anyshot_starting_kit.networks.weights import MissingWeights, WrongWeights, no_weights
 
 SmallTask = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
@@ -27,12 +28,67 @@ def task() -> SmallTask:
     return support, labels, centres[truth] + torch.randn(30, 20, generator=draw), truth
 
 
-@pytest.mark.parametrize("name", ["conv4", "resnet12", "resnet18", "timm:resnet10t"])
+@pytest.mark.parametrize("name", ["conv4", "resnet12", "resnet18", "wrn16", "timm:resnet10t"])
 def test_backbones_give_their_width(name: str) -> None:
     """A feature vector an image, whatever the name."""
     backbone = make_backbone(name, width=8, stem_pool=2).eval()
     with torch.no_grad():
         assert backbone(torch.rand(2, 3, 128, 128)).shape == (2, backbone.width)
+
+
+def test_the_wide_network_is_that_of_its_paper() -> None:
+    """WRN-16-10 with a classifier of ten classes has 17.1 million weights, WRN-16-8 11.0 (its Table 5 and 6)."""
+    for width, millions in ((160, 17.1), (128, 11.0)):
+        network = make_backbone("wrn16", width=width).network
+        count = sum(weight.numel() for weight in network.parameters()) + 10 * (4 * width + 1)
+        assert round(count / 1e6, 1) == millions
+    small = make_backbone("wrn16", width=8).network
+    maps = small.get_submodule("stages")(small.get_submodule("first")(torch.rand(1, 3, 32, 32)))
+    assert maps.shape == (
+        1,
+        32,
+        8,
+        8,
+    )  # the first stage has the image's size, the others half of the one before
+
+
+def test_drop_block_zeroes_squares_and_keeps_the_mean() -> None:
+    """Of side five, about as many places as its rate says; nothing outside of training."""
+    torch.manual_seed(0)
+    drop, maps = DropBlock(0.1), torch.ones(20, 30, 20, 20)
+    found = drop.train()(maps)
+    zero = (found == 0).float()
+    whole = torch.nn.functional.avg_pool2d(zero, 5, stride=1) > 0.999  # squares that are dropped as a whole
+    covered = torch.nn.functional.max_pool2d(torch.nn.functional.pad(whole.float(), [4] * 4), 5, stride=1)
+    assert torch.equal(covered, zero)
+    assert 0.08 < zero.mean() < 0.11
+    torch.testing.assert_close(found.mean(), maps.mean())
+    assert drop.eval()(maps) is maps
+
+
+def test_drop_block_is_in_the_last_two_blocks_of_a_resnet12() -> None:
+    """Its weights keep their names; other networks refuse it."""
+    plain, dropping = (make_backbone("resnet12", width=8, drop_block=rate) for rate in (0.0, 0.5))
+    assert plain.state_dict().keys() == dropping.state_dict().keys()
+    dropping.load_state_dict(plain.state_dict())
+    images = torch.rand(2, 3, 32, 32)
+    blocks = list(dropping.network.get_submodule("blocks").children())
+    assert [any(isinstance(part, DropBlock) for part in block.modules()) for block in blocks] == [
+        *[False] * 2,
+        *[True] * 2,
+    ]
+    torch.testing.assert_close(dropping.eval()(images), plain.eval()(images))
+    assert not torch.allclose(dropping.train()(images), dropping(images))
+    with pytest.raises(ValueError, match=r"method\.drop_block is for the backbone resnet12"):
+        make_backbone("conv4", drop_block=0.1)
+
+
+def test_images_are_resized_to_the_size_that_settings_name() -> None:
+    """Whatever their own: the network sees 48 pixels."""
+    backbone, seen = make_backbone("conv4", width=4, image_size=48), []
+    backbone.network.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].shape[2:]))
+    backbone(torch.rand(2, 3, 32, 32))
+    assert seen == [(48, 48)]
 
 
 @pytest.mark.parametrize("stem_pool", [1, 2])

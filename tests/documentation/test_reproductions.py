@@ -43,7 +43,7 @@ def test_all_are_kept_and_set_something_beside_what_was_printed() -> None:
 def test_a_stored_result_is_as_new_as_its_code(name: str) -> None:
     manifest = read_report(DOCS / "reproductions" / name)[0]["manifest"]
     experiment = name == EXPERIMENT
-    now = code_of_experiment(manifest["parameters"]["baselines"]) if experiment else code_of(name)
+    now = code_of_experiment(manifest["parameters"]) if experiment else code_of(name)
     how = "its commands again" if experiment else f"make reproduce NAME={name}"
     assert not changed(manifest["code"], now), f"{how}: these modules changed since it was run"
 

@@ -29,8 +29,8 @@ from anyshot_core.protocols.task import (
 class WithinDomain(Protocol):
     """The classes of each dataset are split; a task's classes come from one part of one dataset.
 
-    Give a pool of a single pack to train and test dataset by dataset. `split` is `halves` or `70/15/15`; `split_seed`
-    decides which class is where, and must be the same for all parts.
+    Give a pool of a single pack to train and test dataset by dataset. `split` is `halves`, `70/15/15` or `64/16/20`;
+    `split_seed` decides which class is where, and must be the same for all parts.
     """
 
     name: ClassVar[str] = "within_domain"

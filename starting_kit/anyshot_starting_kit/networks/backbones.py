@@ -11,10 +11,12 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
 from anyshot_starting_kit.networks.conv4 import Conv4
+from anyshot_starting_kit.networks.drop_block import add_drop_block
 from anyshot_starting_kit.networks.resnet import ResNet12, ResNet18
 from anyshot_starting_kit.networks.weights import MOUNTED, find_weights, load_weights
+from anyshot_starting_kit.networks.wide import WideResNet16
 
-NAMES = {"conv4": Conv4, "resnet12": ResNet12, "resnet18": ResNet18}
+NAMES = {"conv4": Conv4, "resnet12": ResNet12, "resnet18": ResNet18, "wrn16": WideResNet16}
 TIMM = "timm:"  # before the name of a model of timm
 PRECISIONS = ("float32", "bfloat16")
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean and deviation, of images in [0, 1]
@@ -78,10 +80,13 @@ def make_backbone(
     submission: Path = Path(),
     mounted: Path = MOUNTED,
     precision: str = "float32",
+    image_size: int = 0,
+    drop_block: float = 0.0,
 ) -> Backbone:
-    """A backbone: `conv4`, `resnet12`, `resnet18` or `timm:NAME`.
+    """A backbone: `conv4`, `resnet12`, `resnet18`, `wrn16` or `timm:NAME`.
 
     `width` is the channels of the first block, `stem_pool` shrinks the image first; neither is used with timm.
+    Above 0, `image_size` is what images are resized to instead, and `drop_block` the rate of a ResNet-12's DropBlock.
     `weights` names a file (see `find_weights`), empty for random ones. Raises ValueError for an unknown name or
     precision, MissingWeights, WrongWeights.
     """
@@ -89,7 +94,10 @@ def make_backbone(
     mean, deviation = _normalisation(name, network)
     if weights:
         load_weights(network, find_weights(weights, submission, mounted))
-    backbone = Backbone(network, features, mean, deviation, precision, _stem(name, network, stem_pool))
+    if drop_block:
+        add_drop_block(network, drop_block)
+    stem = Resize((image_size, image_size)) if image_size else _stem(name, network, stem_pool)
+    backbone = Backbone(network, features, mean, deviation, precision, stem)
     backbone.name = name
     return backbone
 

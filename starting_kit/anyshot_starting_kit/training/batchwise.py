@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
 from anyshot_starting_kit.networks.heads import cosines
+from anyshot_starting_kit.training.augmentation import augmented
 from anyshot_starting_kit.training.clock import Clock, device
 from anyshot_starting_kit.training.episodic import Log, Tasks, validate
 from anyshot_starting_kit.training.loop import Best, optimise
@@ -21,7 +23,7 @@ class Classifier(nn.Module):
     """A backbone with a linear head, and one for the four rotations.
 
     With `cosine_scale` the head compares by cosine; with `unit_scale` it sees features of unit length. Both are the
-    factor of its logits.
+    factor of its logits. Of `hidden_layers` before it each is half as wide as the features.
     """
 
     def __init__(
@@ -31,19 +33,28 @@ class Classifier(nn.Module):
         classes: int,
         cosine_scale: float = 0.0,
         unit_scale: float = 0.0,
+        hidden_layers: int = 0,
     ) -> None:
         super().__init__()
         self.backbone, self.cosine_scale, self.unit_scale = backbone, cosine_scale, unit_scale
-        self.linear = nn.Linear(width, classes)
+        self.hidden = hidden(width, hidden_layers)
+        self.linear = nn.Linear(width // 2 if hidden_layers else width, classes)
         self.rotation = nn.Linear(width, 4)
 
     def scores(self, features: Tensor) -> Tensor:
         """Logits `[n, classes]` of features."""
+        features = self.hidden(features)
         if self.cosine_scale:
             return self.cosine_scale * cosines(features, self.linear.weight)
         if self.unit_scale:
             return self.unit_scale * self.linear(normalize(features))
         return self.linear(features)
+
+
+def hidden(width: int, layers: int) -> nn.Sequential:
+    """So many layers of half that width, each with a ReLU; none changes nothing."""
+    sizes = [width, *[width // 2] * layers]
+    return nn.Sequential(*[part for a, b in pairwise(sizes) for part in (nn.Linear(a, b), nn.ReLU())])
 
 
 def train_on_batches(
@@ -59,7 +70,7 @@ def train_on_batches(
     """Train the classifier; with `valid`, the snapshot is kept in which `episodic` does best on validation tasks.
 
     `episodic` is a model like those of `train_on_tasks` that shares the classifier's backbone. With `rotations` every
-    batch comes in four turns and the turn is recognised too; with `flips` it is mirrored at random.
+    batch comes in four turns and the turn is recognised too.
     """
     where, clock = device(), clock or Clock(settings.share_for_training)
     if settings.trained_layers:
@@ -67,7 +78,7 @@ def train_on_batches(
     classifier.to(where)
 
     def turns(batch: Any) -> Iterator[Tensor]:
-        images, labels = _flipped(batch[0].to(where), settings.flips), batch[1].to(where)
+        images, labels = augmented(batch[0].to(where), settings), batch[1].to(where)
         for turn in range(4 if settings.rotations else 1):
             logits, loss = _loss(classifier, images, labels, turn, settings.rotations)
             if turn == 0:
@@ -113,10 +124,3 @@ def _freeze_others(backbone: nn.Module, layers: tuple[str, ...]) -> None:
     if found != set(layers):
         missing = ", ".join(sorted(set(layers) - found))
         raise BadSettings(f"config.json: method.trained_layers names {missing}, which the backbone lacks.")
-
-
-def _flipped(images: Tensor, wanted: bool) -> Tensor:
-    if not wanted:
-        return images
-    mirrored = torch.rand(len(images), device=images.device) < 0.5
-    return torch.where(mirrored[:, None, None, None], images.flip(3), images)

@@ -37,7 +37,7 @@ def train_backbones(
     while networks and not (trained and clock.over):
         part, backbone = clock.part(1 / len(networks)), networks.pop(0)
         train_on_batches(
-            Classifier(backbone, backbone.width, classes),
+            Classifier(backbone, backbone.width, classes, hidden_layers=settings.hidden_layers),
             train,
             settings,
             log,

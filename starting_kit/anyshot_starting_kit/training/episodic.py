@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from anyshot_starting_kit.networks.backbones import use_batch_statistics
+from anyshot_starting_kit.training.augmentation import augmented
 from anyshot_starting_kit.training.clock import Clock, device
 from anyshot_starting_kit.training.fixed_supports import FixedSupports
 from anyshot_starting_kit.training.learners import embed
@@ -60,7 +61,7 @@ def train_on_tasks(
 
     def losses() -> Iterator[list[Tensor]]:
         for task in supply(settings.iterations):
-            logits = classify(model, task, where)
+            logits = classify(model, task, where, partial(augmented, settings=settings))
             loss = cross_entropy(logits, task.query_set[1].to(where))
             log(task, logits.detach().cpu().numpy(), loss.item())
             yield [loss]
@@ -86,10 +87,15 @@ def validate(
     return sum(right) / max(1, len(right))
 
 
-def classify(model: nn.Module, task: Any, where: torch.device) -> Tensor:
-    """Logits of a task's query."""
+def classify(
+    model: nn.Module,
+    task: Any,
+    where: torch.device,
+    change: Callable[[Tensor], Tensor] = lambda images: images,
+) -> Tensor:
+    """Logits of a task's query; `change` is what images pass first."""
     support, labels, queries = task.support_set[0], task.support_set[1], task.query_set[0]
-    return model(support.to(where), labels.to(where), queries.to(where), task.num_ways)
+    return model(change(support.to(where)), labels.to(where), change(queries.to(where)), task.num_ways)
 
 
 def _report(best: Best) -> None:

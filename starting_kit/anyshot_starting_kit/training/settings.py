@@ -52,6 +52,8 @@ class NetworkSettings(TrainingSettings):
     backbone: str = "resnet18"
     width: int = 64
     stem_pool: int = 1  # shrinks images by this factor first
+    image_size: int = 0  # or resizes them to so many pixels first
+    drop_block: float = 0.0  # of resnet12: the share of its last maps that DropBlock drops in training
     weights: str = (
         ""  # file of pretrained weights, {backbone} in it stands for the name; empty for random ones
     )
@@ -67,6 +69,8 @@ class NetworkSettings(TrainingSettings):
             weights=self.weights.replace("{backbone}", name.removeprefix(TIMM)),
             submission=Path(self.folder),
             precision=self.precision,
+            image_size=self.image_size,
+            drop_block=self.drop_block,
         )
 
 
@@ -91,6 +95,12 @@ class LoopSettings(NetworkSettings):
     validation_tasks: int = 300
     patience: int = 0  # validation rounds without a better one before training ends; 0 for no early stopping
     share_for_training: float = 0.5
+    crops: int = 0  # pixels that training images are shifted by at most, over a black border
+    resized_crops: float = (
+        0.0  # the least share of a training image that is shown in its place; 0 for all of it
+    )
+    colours: float = 0.0  # brightness, contrast and saturation are changed by at most this share
+    flips: bool = False  # training images are mirrored at random
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +123,6 @@ class BatchSettings(LoopSettings):
 
     trained_layers: tuple[str, ...] = ()  # the backbone's, such as layer4; empty for all
     rotations: bool = False  # the images turned by 90, 180, 270 degrees too; the turn is the second task
-    flips: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +130,7 @@ class EnsembleSettings(BatchSettings):
     """Several backbones, as long as the time lasts (`training.ensembles`)."""
 
     backbones: tuple[str, ...] = ()  # empty for the one that `backbone` names
+    hidden_layers: int = 0  # of the classifier of all classes, each half as wide as the features
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,7 +39,7 @@ from anyshot_core.protocols import (
 from anyshot_core.protocols.attribute_pairs import HAS_BOTH, bipartition, feasible_pairs, unseen_pairs
 from anyshot_core.protocols.base_novel import draw_by_coin, draw_by_weight
 from anyshot_core.protocols.draws import Draws
-from anyshot_core.protocols.splits import split_classes, split_writers
+from anyshot_core.protocols.splits import CLASS_SPLITS, cut, split_classes, split_writers
 from tests.core.data.factory import bare_pack, bare_pool
 
 POOL = bare_pool((20, 40), (19, 40), (6, 43), (40, 60))
@@ -107,7 +107,7 @@ def test_every_protocol_has_a_plain_form() -> None:
         ({"name": "fixed", "ways": [2, 5]}, "one number of ways"),
         (
             {"name": "within_domain", "split": "thirds"},
-            "split must be one of halves, 70/15/15; found 'thirds'",
+            "split must be one of halves, 70/15/15, 64/16/20; found 'thirds'",
         ),
         ({"name": "within_domain", "part": "meta_valid"}, "part must be one of meta_train, meta_test"),
         ({"name": "held_out_domains"}, "at least one domain"),
@@ -222,6 +222,7 @@ def test_held_out_domains_share_no_dataset() -> None:
     [
         ("halves", {"meta_train": 10, "meta_test": 10}),
         ("70/15/15", {"meta_train": 14, "meta_valid": 3, "meta_test": 3}),
+        ("64/16/20", {"meta_train": 13, "meta_valid": 3, "meta_test": 4}),
     ],
 )
 def test_class_splits_are_disjoint_and_complete(split: str, sizes: dict[str, int]) -> None:
@@ -229,6 +230,12 @@ def test_class_splits_are_disjoint_and_complete(split: str, sizes: dict[str, int
     assert {part: len(classes) for part, classes in parts.items()} == sizes
     assert sorted(c for classes in parts.values() for c in classes) == list(range(20))
     assert WithinDomain(split=split, split_seed=1).classes(POOL, 0).tolist() != parts["meta_test"]
+
+
+def test_a_hundred_classes_are_split_as_those_of_mini_imagenet() -> None:
+    """64 base, 16 validation and 20 novel classes."""
+    parts = cut(np.arange(100), CLASS_SPLITS["64/16/20"])
+    assert [len(part) for part in parts] == [64, 16, 20]
 
 
 def test_a_split_does_not_depend_on_the_pool_around_the_dataset() -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from anyshot_analysis.pages import plain
+from anyshot_analysis.studies.experiment import facts as words
 from anyshot_analysis.studies.experiment.carry_out import Done, comparable
 from anyshot_analysis.studies.experiment.checks import BadExperiment
 from anyshot_analysis.studies.experiment.comparisons import compare_all, make_matrix
@@ -64,10 +65,10 @@ def write_collected(found: Collected, folder: Path, command: str, *, pretrained:
     tasks = max(len(run.table) for run in found.done if run.table is not None)
     facts = {
         "Carried out by": f"the workers of a site, in the phase {found.phase}",
-        "Tested on": ", ".join(sorted(set(entries[0].table.dataset.tolist()))),
-        "Tasks": f"{tasks} a seed",
-        "Seeds": f"{max(entry.of for entry in entries)}, the phase's",
-        "Command": command,
+        words.TESTED: words.names_words(sorted(set(entries[0].table.dataset.tolist()))),
+        words.TASKS: words.tasks_words(tasks, ""),
+        words.SEEDS: f"{max(entry.of for entry in entries)}, the phase's",
+        words.COMMAND: command,
     }
     content = make_content(found.done, facts, (), pretrained)
     folder.mkdir(parents=True, exist_ok=True)
@@ -122,15 +123,15 @@ def capped(experiment: Experiment, entries: Sequence[BaselineTasks]) -> list[str
     """The ways and shots that the tasks really have, where they are not those asked for."""
     table = entries[0].table
     tested = _tested(experiment)
-    words = []
+    said = []
     for name, had in (("ways", table.ways), ("shots", table.shots)):
         wanted = getattr(tested, name, None)
         if not isinstance(wanted, Range):  # tasks that have as many as there are
             continue
         found = Range(int(had.min()), int(had.max()))
         if found.low < wanted.low or found.high < wanted.high:
-            words.append(f"{_range(found)} {name} where {_range(wanted)} were asked for")
-    return [f"The tasks have {', '.join(words)}."] if words else []
+            said.append(f"{_range(found)} {name} where {_range(wanted)} were asked for")
+    return [f"The tasks have {', '.join(said)}."] if said else []
 
 
 def page(experiment: Experiment) -> Path:
@@ -148,35 +149,35 @@ def _tested(e: Experiment) -> Protocol:
 def facts_of(e: Experiment, done: Sequence[Done], command: str) -> dict[str, str]:
     """What was run, in words; `conditions_of_experiments` reads which of the paper's settings it has."""
     changes = e.arms[0].changes.get("method", {})
-    kind = "Generated data" if e.data.generated else "Public datasets"
-    kind += f", each within itself ({e.within})" if e.within else ""
     seconds, tested = sum(run.seconds for run in done), _tested(e)
     named = {"tested": tested, "trained": e.roles.train, "validated": e.roles.validation} if e.roles else {}
     query = getattr(tested, "query", None)
     facts = {
-        "Data": kind,
-        "Trained on": _names(e.data.train),
-        "Tested on": _names(e.split_datasets()[0] if e.within else e.data.test),
-        "Tasks": f"{e.tasks} a {'dataset and seed' if e.within else 'seed'}",
-        "Seeds": ", ".join(map(str, e.seeds)),
-        "Protocols": ", ".join(f"{use} by {write_protocol(p)}" for use, p in named.items() if p),
-        "Ways": _range(getattr(tested, "ways", None)),
-        "Shots": _range(getattr(tested, "shots", None)),
+        words.DATA: words.data_words(e.data.generated, e.within),
+        words.TRAINED: _names(e.data.train),
+        words.TESTED: _names(e.split_datasets()[0] if e.within else e.data.test),
+        words.TASKS: words.tasks_words(e.tasks, e.within),
+        words.SEEDS: words.names_words([str(seed) for seed in e.seeds]),
+        words.PROTOCOLS: words.names_words(
+            [f"{use} by {write_protocol(p)}" for use, p in named.items() if p]
+        ),
+        words.WAYS: _range(getattr(tested, "ways", None)),
+        words.SHOTS: _range(getattr(tested, "shots", None)),
         "Query": f"{query} images a class" if query else "",
         "Further evaluations": ", ".join(one.words for one in e.further),
         "Budget": f"{e.budget_seconds:g} seconds a run",
-        "Settings": ", ".join([e.settings or "config.json", *(f"{k} {v}" for k, v in changes.items())]),
+        words.SETTINGS: words.settings_words(e.settings, changes),
         "Compute": f"{seconds:.0f} seconds of participants' time in {count_of(len(done), 'run')}",
-        "Command": command,
+        words.COMMAND: command,
     }
     return {name: value for name, value in facts.items() if value}
 
 
 def _names(packs: Sequence[Path]) -> str:
-    return ", ".join(read_meta(path)[0].name for path in packs)
+    return words.names_words([read_meta(path)[0].name for path in packs])
 
 
 def _range(found: Range | int | None) -> str:
     if not isinstance(found, Range):
         return "" if found is None else str(found)
-    return str(found.low) if found.low == found.high else f"{found.low} to {found.high}"
+    return words.range_words(found.low, found.high)

@@ -16,6 +16,7 @@ import numpy as np
 
 from anyshot_analysis.pages import Manifest, PageTable, ReportPage
 from anyshot_analysis.studies.experiment.conditions import conditions_of_experiments
+from anyshot_analysis.studies.experiment.facts import COMMAND
 from anyshot_analysis.studies.experiment.finding import OTHER_TASKS, UNIT, Finding, FindingVerdict
 from anyshot_analysis.studies.experiment.tables import Row
 from anyshot_core.charts import Chart
@@ -101,9 +102,7 @@ def manifest_of(experiments: Sequence[Scores], folders: Sequence[Path]) -> Manif
     versions = {
         name: version(name) for name in ("anyshot-analysis", "anyshot-starting-kit", "numpy", "torch")
     }
-    return Manifest(
-        parameters, {"scores": scores, "packs": packs}, versions, code_of_experiment(tuple(baselines))
-    )
+    return Manifest(parameters, {"scores": scores, "packs": packs}, versions, code_of_experiment(parameters))
 
 
 def _scores(experiments: Sequence[Scores]) -> list[Estimate]:
@@ -142,8 +141,8 @@ def _columns(experiments: Sequence[Scores]) -> dict[str, Any]:
 
 def portable(facts: dict[str, str]) -> dict[str, str]:
     """Facts whose command names folders by their last part only."""
-    words = [Path(word).name if "/" in word else word for word in shlex.split(facts.get("Command", ""))]
-    return facts | ({"Command": shlex.join(words)} if words else {})
+    words = [Path(word).name if "/" in word else word for word in shlex.split(facts.get(COMMAND, ""))]
+    return facts | ({COMMAND: shlex.join(words)} if words else {})
 
 
 def _words(one: Scores) -> str:

@@ -13,6 +13,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 import anyshot_analysis
+from anyshot_analysis.studies.experiment.facts import settings_of
 
 HERE = "anyshot_analysis.studies.reproduce"
 KIT = "anyshot_starting_kit"
@@ -53,15 +54,24 @@ EXPERIMENT = (
 BUNDLES = Path(anyshot_analysis.__path__[0]) / "_baselines"  # a link to baselines/
 
 
-def code_of_experiment(baselines: Sequence[str]) -> dict[str, str]:
-    """Digests of the modules of `EXPERIMENT` and what is in them, and of each bundle that ships with Anyshot."""
+def code_of_experiment(parameters: Mapping[str, Any]) -> dict[str, str]:
+    """Digests of the modules of `EXPERIMENT` and what is in them, and of each bundle that ships with Anyshot.
+
+    A manifest's parameters name the bundles, and the files of settings that lay over their `config.json`: others do
+    not count.
+    """
+    settings = settings_of([one for one in parameters.values() if isinstance(one, Mapping)])
     modules = sorted(own for module in EXPERIMENT for own in _all_in(module))
     found = {
         module: _digest(module)
         for module in modules
         if not any(module == part or module.startswith(f"{part}.") for part in BESIDE)
     }
-    return found | {f"baselines/{name}": _bundle(name) for name in baselines if (BUNDLES / name).is_dir()}
+    return found | {
+        f"baselines/{name}": _bundle(name, settings)
+        for name in parameters["baselines"]
+        if (BUNDLES / name).is_dir()
+    }
 
 
 def _all_in(module: str) -> Iterator[str]:
@@ -82,14 +92,15 @@ def _without_export(tree: ast.Module) -> ast.Module:
     return tree
 
 
-def _bundle(name: str) -> str:
-    """Of a bundle's Python files without layout and words, and of its settings."""
+def _bundle(name: str, settings: Sequence[str]) -> str:
+    """Of a bundle's Python files without layout and words, and of the settings that were used."""
+    used = {"config", *settings}
     parts = [
         f"{path.name} {_words(_without_export(ast.parse(path.read_text(encoding='utf-8'))))}"
         if path.suffix == ".py"
         else f"{path.name} {json.dumps(json.loads(path.read_text(encoding='utf-8')), sort_keys=True)}"
         for path in sorted((BUNDLES / name).iterdir())
-        if path.suffix in (".py", ".json")
+        if path.suffix == ".py" or (path.suffix == ".json" and path.stem in used)
     ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
