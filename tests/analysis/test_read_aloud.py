@@ -48,6 +48,7 @@ def test_a_number_has_four_digits_and_no_sign_of_nothing(cell: float, words: str
 
 def test_nothing_below_zero_is_drawn_as_minus_nothing() -> None:
     assert "-0.000" not in draw_bars([Bar("a", -1e-9, 0.1)], "Bars").description
+    assert "41.4 ± 7.0" in draw_bars([Bar("a", 41.3889, 7.023)], "Bars", "Accuracy (points)").description
 
 
 def test_a_chart_of_exact_values_promises_no_intervals() -> None:
@@ -94,6 +95,8 @@ def test_runs_on_the_same_tasks_are_no_more_tasks(tmp_path: Path) -> None:
         found[name] = run("compare", files, {}, tmp_path / name / "out")["result"]
     assert found["same"]["tasks"] == 24 and found["others"]["tasks"] == 48
     assert found["same"]["mean"] == pytest.approx(found["others"]["mean"])
+    notes = json.loads((tmp_path / "same" / "out" / "result.json").read_text())["notes"]
+    assert notes[-1].startswith("The runs were tested on the same tasks") and len(notes) == 3
     assert found["same"]["half_width"] > 1.4 * found["others"]["half_width"]
 
 
@@ -136,3 +139,19 @@ def test_the_folder_of_a_run_that_was_tested_further_is_one_run(tmp_path: Path) 
         "predictions-novel.parquet",  # alone, so it is what the folder is about
         "results.parquet",
     ]
+
+
+@pytest.mark.parametrize(
+    ("analysis", "words"),
+    [
+        ("audit", "`anyshot pack-data FOLDER` makes them of a dataset's folder): found none"),
+        ("flips", "the folder of a dry run"),
+        ("representations", "layers.npz of a run, or scores of configurations): 2 of them, found 0"),
+        ("submission-shift", "--evaluate base --evaluate novel"),
+    ],
+)
+def test_what_lacks_is_named_as_who_gives_it_knows_it(analysis: str, words: str, tmp_path: Path) -> None:
+    """A folder of a dataset was answered with "needs 1 meta_train file(s), 0 were given"."""
+    with pytest.raises(BadAnalysis) as refused:
+        run(analysis, {}, {}, tmp_path)
+    assert words in str(refused.value)

@@ -81,7 +81,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             )
         ],
         notes=[
-            f"Normalized accuracy; all runs count: {', '.join(f'{n} {len(runs)}' for n, runs in tables.items())}."
+            f"Normalized accuracy; all runs count: {', '.join(f'{n} {len(runs)}' for n, runs in tables.items())}.",
             "Intervals by dataset stand each for itself: of twenty of them one misses by chance.",
             *([SAME_TASKS] if inputs.shares_tasks and matrix.runs > 1 else []),
         ],

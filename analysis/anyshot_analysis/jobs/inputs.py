@@ -21,6 +21,17 @@ SAME_TASKS = (
     "The runs were tested on the same tasks: a task counts once, with the mean of the runs that count."
 )
 
+PACKS = "packs of datasets (NAME.anyshot-pack; `anyshot pack-data FOLDER` makes them of a dataset's folder)"
+NEEDED = {  # by role, in the words of who gives files
+    "meta_test": PACKS,
+    "meta_train": PACKS,
+    "results": "results of runs (the folder of a dry run, or what `anyshot results -o` downloads)",
+    "arrays": "arrays in .npz files (layers.npz of a run, or scores of configurations)",
+    "snapshots": "snapshots.npz of a run (`anyshot dry-run --snapshots N`)",
+    "estimates": "estimates.npz of a run (`anyshot dry-run --estimates`)",
+    "evaluations": "evaluations.json of a run (`anyshot dry-run --evaluate base --evaluate novel`)",
+}
+
 
 class BadAnalysis(ValueError):
     """An analysis that does not exist, or inputs and parameters that do not suit it."""
@@ -47,7 +58,8 @@ class Inputs:
         """The files of a role; BadAnalysis if there are fewer than `least`."""
         found = [Path(p) for p in self.files.get(role, ())]
         if len(found) < least:
-            raise BadAnalysis(f"this analysis needs {least} {role} file(s), {len(found)} were given")
+            few = f"{least} of them, found {len(found)}" if least > 1 else "found none"
+            raise BadAnalysis(f"this analysis takes {NEEDED.get(role, role)}: {few}")
         return found
 
     @cached_property

@@ -100,10 +100,11 @@ def empty(axes: Axes, words: str = "Nothing to draw yet") -> None:
 
 def interval_words(mean: float, half_width: float | None, intervals: bool = True) -> str:
     """`0.512 ± 0.034`, or the mean and that its interval is undefined; the mean alone in a chart without intervals."""
-    words = str(mean) if isinstance(mean, int) else f"{mean:z.3f}"
+    places = 3 if abs(mean) < 10 else 1  # shares, or points
+    words = str(mean) if isinstance(mean, int) else f"{mean:z.{places}f}"
     if not intervals:
         return words
-    return words + (" (interval undefined)" if half_width is None else f" ± {half_width:.3f}")
+    return words + (" (interval undefined)" if half_width is None else f" ± {half_width:.{places}f}")
 
 
 def subject(words: str, intervals: bool) -> str:
