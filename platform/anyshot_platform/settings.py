@@ -212,6 +212,14 @@ class PlatformSettings(BaseSettings):
     )
     log_format: Literal["json", "text"] = Field(default="json", description="Form of the log lines.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _addresses_have_the_port(cls, given: dict[str, object]) -> dict[str, object]:
+        """Links in mails lead to the port that was asked for, where nobody set an address."""
+        port = str(given.get("port") or 0)
+        known = given.get("base_url") or port == "0"
+        return given if known else {**given, "base_url": f"http://127.0.0.1:{port}"}
+
     @model_validator(mode="after")
     def _budgets_are_known(self) -> PlatformSettings:
         changed(self.budget_limits)

@@ -15,6 +15,7 @@ from anyshot_platform.pools.models import Pack
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RUNNING, RunState
 from anyshot_platform.submissions.models import Submission
+from anyshot_platform.workers.images import count_workers
 from anyshot_platform.workers.models import Worker
 
 ALIVE = timedelta(minutes=1)
@@ -51,19 +52,17 @@ def read_queues(session: Session) -> list[Queue]:
         )
     }
     running = _counts(session, Run.state.in_(sorted(RUNNING)))
-    workers = dict(
-        session.execute(
-            select(Worker.hardware_class, func.count(Worker.id))
-            .where(Worker.last_seen_at > now() - ALIVE, Worker.stopped_at.is_(None))
-            .group_by(Worker.hardware_class)
-        ).all()
-    )
-    names = sorted({*queued, *running, *workers})
+    alive = (Worker.last_seen_at > now() - ALIVE, Worker.stopped_at.is_(None))
+    served = session.scalars(select(Worker.hardware_class).where(*alive).distinct())
     return [
         Queue(
-            n, queued.get(n, (0, None))[0], running.get(n, 0), queued.get(n, (0, None))[1], workers.get(n, 0)
+            name,
+            queued.get(name, (0, None))[0],
+            running.get(name, 0),
+            queued.get(name, (0, None))[1],
+            count_workers(session, name),  # that take work: none of those that are paused
         )
-        for n in names
+        for name in sorted({*queued, *running, *served})
     ]
 
 

@@ -13,6 +13,7 @@ from anyshot_platform.bundles.reading import BundleInvalid, CompetitionBundle, r
 from anyshot_platform.web.markdown import markdown
 from tests.platform.admin.zips import zipped
 from tests.platform.site import Site
+from tests.platform.web.crawling import walk_below
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 VERSION_2 = """\
@@ -428,5 +429,8 @@ def test_the_report_of_an_import_is_kept_and_grouped(site: Site) -> None:
         f'href="{where}"'
         in owner.call("GET", where.removesuffix("/import"), headers={"accept": "text/html"}).text
     )
+    inside = where.removesuffix("/manage/import")
+    opened, broken = walk_below(owner, owner.client, inside, where)
+    assert not broken and len(opened) > 20, "every page of an imported competition and what it shows"
     made = "/competitions/small/manage/import"
     assert owner.call("GET", made).status_code == 404  # not imported

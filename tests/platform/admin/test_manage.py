@@ -25,6 +25,7 @@ from anyshot_platform.database import now
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import status_of
+from anyshot_platform.settings import read_settings
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionStatus
 from anyshot_platform.users.models import User
@@ -338,6 +339,32 @@ def test_who_waits_for_a_paused_worker_is_told(site: Site) -> None:
     with site.services.database.writing() as session:
         session.scalars(select(Worker)).one().paused_at = now()
     assert "Next in the queue, but no worker takes runs now." in page(pia, path).text
+
+
+def test_two_drafts_may_have_one_title(site: Site) -> None:
+    owner = site.owner()
+    made = [post(owner, "/organize/new", title="Few-shot 日本語", slug=slug) for slug in ("", "", "nihongo")]
+    at = [answer.headers["location"].split("/")[2] for answer in made]
+    assert at[1:] == [f"{at[0]}-2", "nihongo"]
+    assert 'id="draft-slug"' in page(owner, "/organize").text
+
+
+def test_a_paused_worker_serves_no_queue(site: Site) -> None:
+    assert site.worker().claim() is None
+    admin = site.person("ruth", is_site_admin=True)
+    queues = re.search(r'aria-label="Queues".*?</table>', page(admin, "/admin").text, re.S)
+    assert queues is not None and ">none<" not in queues[0]
+    with site.services.database.writing() as session:
+        session.scalars(select(Worker)).one().paused_at = now()
+    queues = re.search(r'aria-label="Queues".*?</table>', page(admin, "/admin").text, re.S)
+    assert queues is not None and ">none<" in queues[0]
+
+
+def test_links_in_mails_have_the_port_that_was_asked_for() -> None:
+    known = {"secret_key": "x" * 40}
+    assert read_settings(**known, port=8123).base_url == "http://127.0.0.1:8123"
+    assert read_settings(**known, port=8123, base_url="https://e.org").base_url == "https://e.org"
+    assert read_settings(**known).base_url == "http://127.0.0.1:8000"
 
 
 def test_who_has_submitted_is_banned_by_name_and_never_in_a_row(site: Site) -> None:

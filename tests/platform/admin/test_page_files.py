@@ -15,6 +15,7 @@ from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.operations.retention import collect_orphans
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.site import SLUG, Person, Site
+from tests.platform.web.crawling import walk_below
 
 HERE = f"/competitions/{SLUG}"
 MANAGE = f"/api/v1/competitions/{SLUG}/manage"
@@ -46,6 +47,8 @@ def test_a_page_shows_an_image_and_links_a_file(site: Site) -> None:
     shown = page(visitor, f"{HERE}/pages/rules").text
     (source,) = re.findall(r'<img[^>]*src="([^"]*plot[^"]*)"', shown)
     assert source == f"{HERE}/files/plot.png" and "elsewhere" not in shown
+    opened, broken = walk_below(visitor, visitor.client, HERE, f"{HERE}/pages/rules")
+    assert not broken and source in opened
     image = visitor.call("GET", source)
     assert (image.status_code, image.headers["content-type"], image.content) == (200, "image/png", picture())
     assert "sandbox" in image.headers["content-security-policy"]

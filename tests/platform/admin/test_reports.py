@@ -20,6 +20,7 @@ from anyshot_platform.pools.service import add_pack, create_pool, create_pool_ve
 from tests.platform.admin.results import finish_with_predictions, finish_with_results, work_off
 from tests.platform.admin.test_manage import BASE, acts, flash, page, post
 from tests.platform.site import SLUG, Site
+from tests.platform.web.crawling import walk_below
 from tests.services.material import TRAIN
 
 API = f"/api/v1/competitions/{SLUG}/manage/reports"
@@ -152,6 +153,8 @@ def test_reports_name_what_is_hidden_so_only_organizers_see_them(board: Site, tm
     for path in (API, f"{API}/{report}", f"{API}/{report}/files/result.json"):
         assert reviewer.call("GET", path).status_code == 200
         assert participant.call("GET", path).status_code == 403
+    opened, broken = walk_below(reviewer, board.client, f"{BASE}/reports", f"{BASE}/reports")
+    assert not broken and f"{BASE}/reports/{report}/files/result.json" in opened
     assert reviewer.call("POST", API, json=wish).status_code == 403
     assert reviewer.call("DELETE", f"{API}/{report}").status_code == 403
     assert post(owner, "/organize/new", title="Other", slug="other").status_code == 303

@@ -28,6 +28,7 @@ from tests.platform.entries.test_entries import join_team, scored
 from tests.platform.entries.test_finals import FINAL, end_feedback, final, launch  # noqa: F401
 from tests.platform.entries.test_leagues_page import command
 from tests.platform.site import PaperWorker, Person, Site
+from tests.platform.web.crawling import walk_below
 from tests.services.processes import free_port
 from tests.services.sites import served
 
@@ -183,6 +184,19 @@ def test_results_are_the_organizers_until_they_are_published(final: Site, played
     publish(final)
     assert f'href="{RESULTS}"' in page(ada, "/competitions/small").text
     assert rows(ada.call("GET", API)) == WON
+
+
+def test_every_address_of_a_finished_competition_answers(final: Site, played: dict[str, Person]) -> None:  # noqa: F811
+    """The pages that a walk through an open competition does not reach: results, tables, certificates, code."""
+    publish(final)
+    for_all = ["/results", r"/results/final/free\.(csv|tex)", "/code", r"/code/\w+\.zip"]
+    certificates = [r"/results/final/free/certificates/\w+\.pdf"]
+    base, everybody = "/competitions/small", (final.person("guest"), None)
+    for person in (final.owner(), played["ada"], *everybody):
+        opened, broken = walk_below(person, final.client, base, base)
+        assert not broken, (person, broken)
+        for path in for_all + ([] if person in everybody else certificates):
+            assert any(re.fullmatch(base + path, one) for one in opened), (person, path)
 
 
 def test_a_final_is_over_once_its_results_are_public_whatever_its_dates_say(

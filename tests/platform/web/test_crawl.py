@@ -5,11 +5,9 @@ from __future__ import annotations
 import gzip
 import html
 import re
-from collections import Counter, deque
 from collections.abc import Callable
-from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import parse_qs, urldefrag, urljoin, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 from httpx2 import Response
@@ -26,29 +24,10 @@ from anyshot_platform.users.models import User
 from tests.core.tinydata import write_pack
 from tests.platform.core.test_access import ROUTES
 from tests.platform.web.conftest import Visitor
+from tests.platform.web.crawling import Addresses, walk
 from tests.platform.web.scene import PASSWORD, Scene
 
-ALIKE = 2  # pages of one kind that are opened: the submissions of a long list look alike
-_ID = re.compile(r"\b(?:[0-9a-f]{32}|[0-9a-f]{64}|\d+)\b")
 LOGO = b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
-
-
-class Addresses(HTMLParser):
-    """The values of all `src` and `href` of a page."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.found: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found += [value for name, value in attrs if name in ("src", "href") and value]
-
-
-def kind_of(address: str) -> str:
-    """What pages that differ in an id alone have in common."""
-    parts = urlsplit(address)
-    return _ID.sub("*", parts.path) + "?" + ",".join(sorted(parse_qs(parts.query)))
 
 
 def crawl(
@@ -58,31 +37,15 @@ def crawl(
     look: Callable[[Response], None] = lambda _: None,
     opened: set[str] | None = None,
 ) -> dict[str, str]:
-    """Addresses that answer with an error, and the page that shows them.
+    """Addresses that answer a visitor of the scene with an error, and the page that shows them."""
 
-    `look` is shown each page; the paths that were asked go into `opened`.
-    """
-    waiting = deque((start, "the start") for start in starts)
-    known, kinds, broken = set(starts), Counter[str](), dict[str, str]()
-    while waiting:
-        address, shown_by = waiting.popleft()
-        kinds[kind_of(address)] += 1
-        if kinds[kind_of(address)] > (1 if urlsplit(address).query else ALIKE):
-            continue
-        if opened is not None:
-            opened.add(urlsplit(address).path)
-        answer = visitor.client.get(address, headers={"accept": "text/html"}, follow_redirects=True)
-        if answer.status_code >= 400:
-            broken[address] = f"{answer.status_code} on {shown_by}"
-        elif answer.headers.get("content-type", "").startswith("text/html"):
-            look(answer)
-            for value in Addresses(answer.text).found:
-                target = urldefrag(urljoin(str(answer.url), value)).url
-                here = target.startswith(str(visitor.client.base_url))
-                if here and target not in known and not urlsplit(target).path.startswith(skipping):
-                    known.add(target)
-                    waiting.append((target, address))
-    return broken
+    def get(address: str) -> Response:
+        return visitor.client.get(address, headers={"accept": "text/html"}, follow_redirects=True)
+
+    def goes_to(path: str) -> bool:
+        return not path.startswith(skipping)
+
+    return walk(get, str(visitor.client.base_url), *starts, goes_to=goes_to, look=look, opened=opened)
 
 
 @pytest.fixture
@@ -169,6 +132,7 @@ NOT_LINKED = {
     "/login/code": "the second step of a log-in: core/test_second_factor.py",
     "/confirm/{secret}": "in a mail: core/test_people.py",
     "/reset/{secret}": "in a mail: web/test_pages.py",
+    "/unsubscribe/{user_id}/{signature}": "in a mail: web/test_two_writers.py",
     "/oauth/{provider}/start": "nothing is set up here: admin/test_oauth.py",
     "/oauth/{provider}/callback": "nothing is set up here: admin/test_oauth.py",
     "/apple-touch-icon.png": "asked for by browsers: web/test_answers.py",
@@ -183,17 +147,17 @@ NOT_LINKED = {
     "/submissions/{submission_id}/withdraw": "of what has ended in an open phase: entries/test_withdrawing.py",
     "/submissions/{submission_id}/confusion": "where the phase allows it: web/test_pages.py",
     "/submissions/{submission_id}/logger.zip": "where code wrote one: web/test_sight.py",
-    "/competitions/{slug}/code": "once winners' code is public: admin/test_published_code.py",
-    "/competitions/{slug}/code/{submission_id}.zip": "once it is public: admin/test_published_code.py",
-    "/competitions/{slug}/results": "once results are public: entries/test_results.py",
+    "/competitions/{slug}/code": "once winners' code is public, walked in: entries/test_results.py",
+    "/competitions/{slug}/code/{submission_id}.zip": "once it is public, walked in: entries/test_results.py",
+    "/competitions/{slug}/results": "once results are public, walked in: entries/test_results.py",
     "/competitions/{slug}/results/{phase_slug}/{league_slug}.csv": "as above",
     "/competitions/{slug}/results/{phase_slug}/{league_slug}.tex": "as above",
     "/competitions/{slug}/results/{phase_slug}/{league_slug}/certificates/{team_id}.pdf": "as above",
     "/competitions/{slug}/data/{digest}/sheet.png": "no pool is public here: starting_kit/cli/test_data_get.py",
-    "/competitions/{slug}/files/{name}": "no page holds a file here: admin/test_page_files.py",
-    "/competitions/{slug}/manage/import": "of an imported one: admin/test_codabench.py",
+    "/competitions/{slug}/files/{name}": "no page holds a file here, walked in: admin/test_page_files.py",
+    "/competitions/{slug}/manage/import": "of an imported one, walked in: admin/test_codabench.py",
     "/competitions/{slug}/manage/phases/{phase_slug}/example.png": "asked for by a script: admin/test_phase_editor.py",
-    "/competitions/{slug}/manage/reports/{report_id}": "no report is there: admin/test_reports.py",
+    "/competitions/{slug}/manage/reports/{report_id}": "no report is there, walked in: admin/test_reports.py",
     "/competitions/{slug}/manage/reports/{report_id}/files/{name}": "as above",
 }
 

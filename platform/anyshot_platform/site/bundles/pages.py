@@ -16,7 +16,7 @@ from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.acts.service import NeedsConsent, carry_out, preview
 from anyshot_platform.bundles.confined_reading import read_sent_bundle
 from anyshot_platform.bundles.files import BundleUnreadable
-from anyshot_platform.bundles.naming import key_from
+from anyshot_platform.bundles.naming import key_from, unique
 from anyshot_platform.bundles.reading import BundleInvalid, CompetitionBundle
 from anyshot_platform.bundles.ready import read_ready_made, ready_made
 from anyshot_platform.competitions.models import Competition, Membership
@@ -154,13 +154,19 @@ def _read(form: SentForm, folder: FilePath) -> CompetitionBundle:
     return read_sent_bundle(uploaded[1], folder)
 
 
+def _free_slug(session: Session, key: str) -> str:
+    """The short name, or the first with a number that no competition has."""
+    alike = select(Competition.slug).where(Competition.slug.startswith(key[:56], autoescape=True))
+    return unique(key, set(session.scalars(alike)))
+
+
 @router.post("/organize/new")
 def begin_empty(request: Request, session: SessionDep, viewer: Beginner, form: FormDep) -> Response:
     """Begin with an empty draft."""
     title = form.text("title")
     try:
         owner = session.get_one(User, viewer.id)
-        slug = form.text("slug") or key_from(title, "competition")
+        slug = form.text("slug") or _free_slug(session, key_from(title, "competition"))
         made = create_competition(session, owner, slug=slug, title=title or slug)
         session.flush()
     except PlatformError as error:
