@@ -32,8 +32,16 @@ from anyshot_analysis.gaussian.usl import UslSettings, regression_hits, train_un
 from anyshot_analysis.gaussian.world import draw_tasks, draw_world, optimal_hits
 from anyshot_analysis.heads import problem_of
 from anyshot_analysis.heads.problem import BadProblem
+from anyshot_analysis.jobs.gaussians import TEST_STEPS, loss_curve
 from anyshot_analysis.jobs.registry import run
-from anyshot_analysis.studies.reproduce.gaussians import FULL, SMALL, Size, conditions_of
+from anyshot_analysis.studies.reproduce.gaussians import (
+    FULL,
+    SMALL,
+    Size,
+    conditions_of,
+    draw_distances,
+    draw_losses,
+)
 from anyshot_analysis.task_level.estimate import oracle
 from anyshot_analysis.undefined import Undefined
 from tests.analysis.worlds import make_features
@@ -180,6 +188,45 @@ def test_the_meta_batch_is_a_setting_and_steps_are_said(tmp_path: Path) -> None:
     assert usl[0] == usl[1], "the union learner knows no meta-batch"
     pages = [(tmp_path / str(size) / "table.parquet").read_bytes() for size in (2, 9)]
     assert pages[0] != pages[1], "MAML learned from other batches"
+
+
+def test_maml_is_tested_with_five_and_with_ten_steps(tmp_path: Path) -> None:
+    """From one start: ten steps are five and five more, and the losses end where training did."""
+    small: dict[str, Any] = {"width": 4, "iterations": 90, "union_iterations": 7, "tasks": 6}
+    found = run("gaussian", {}, small, tmp_path)
+    assert list(found["result"]["accuracy"]) == ["MAML", "MAML, 10 steps", "USL", "Bayes rule"]
+    assert "MAML, 10 steps, minus USL" in {one["name"] for one in found["estimates"]}
+    losses = found["result"]["losses"]
+    assert [len(losses[name]) for name in ("MAML", "USL")] == [40, 7] and losses["MAML"][-1][0] == 90
+    points, start = draw_world(WIDE, 0).split("test"), draw_parameters((1, 64, 5), 0)
+    task, tasks = (draw_tasks(points, np.random.default_rng(0), count) for count in (1, 20))
+    x, y = (part[0] for part in tensors(task)[:2])
+    once = adapt(start, x, y, TEST_STEPS["MAML"], 0.1)
+    ten = adapted_hits(start, task, TEST_STEPS["MAML, 10 steps"], 0.1)
+    assert ten == adapted_hits(once, task, 5, 0.1)
+    five, ten = (adapted_hits(start, tasks, steps, 0.1) for steps in TEST_STEPS.values())
+    assert ten.mean() > five.mean()
+
+
+def test_a_loss_curve_is_the_mean_of_its_parts() -> None:
+    curve = loss_curve(np.arange(80.0))
+    assert [(one.key, one.mean) for one in curve[:2]] == [(2, 0.5), (4, 2.5)] and len(curve) == 40
+
+
+def test_the_study_draws_losses_and_distances_of_each_benchmark() -> None:
+    """Curves of all seven by learner; fifteen tasks each with each on one scale, and all pairs as a histogram."""
+    reports = [{"losses": {"MAML": [[1, 2.0], [2, 1.0]], "USL": [[5, 3.0]]}}] * 7
+    titles = [chart.title for chart in draw_losses(reports)]
+    assert titles == ["Training loss of MAML by benchmark", "Training loss of USL by benchmark"]
+    words = draw_losses(reports)[0].description
+    assert words.count("sigma_m") == 7 and "sigma_m 1000: step 1: 2.000" in words
+    square = np.abs(np.subtract.outer(np.arange(20.0), np.arange(20.0))) / 20
+    charts = draw_distances([square] * 7)
+    assert [chart.title for chart in charts][:2] == [
+        "Distances of tasks by benchmark",
+        "Distances of tasks, sigma_m 0.01",
+    ]
+    assert len(charts) == 8 and "15" in charts[1].description and "16" not in charts[1].description
 
 
 def test_a_study_of_the_gaussians_says_which_conditions_of_the_paper_it_meets() -> None:

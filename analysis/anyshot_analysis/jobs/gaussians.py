@@ -1,10 +1,14 @@
-"""MAML against USL on one Gaussian benchmark, fairly: same network, optimizer and stopping rule, paired tasks."""
+"""MAML against USL on one Gaussian benchmark, fairly: same network, optimizer and stopping rule, paired tasks.
+
+MAML trains with five inner steps and is tested with five, and with ten as the papers' MAML10 is.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anyshot_analysis.diversity.hellinger import GaussianBenchmark, hellinger_diversity
 from anyshot_analysis.equivalence import Equivalence, compare_paired
@@ -13,11 +17,14 @@ from anyshot_analysis.gaussian.usl import UslSettings, regression_hits, train_un
 from anyshot_analysis.gaussian.world import draw_tasks, draw_world, optimal_hits
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
 from anyshot_analysis.pages import PageTable, ReportPage, points
-from anyshot_core.charts import Bar, draw_bars, draw_distributions
+from anyshot_core.charts import Bar, draw_bars, draw_curves, draw_distributions
 from anyshot_core.report.estimates import around, exact, mean
 from anyshot_scoring.intervals import t_interval
+from anyshot_scoring.summary import Group
 
 TASKS = "other tasks of these test classes, one training seed"
+TEST_STEPS = {"MAML": 5, "MAML, 10 steps": 10}  # inner steps at test time
+PLACES = 40  # of a loss curve
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     )
     tasks = draw_tasks(world.split("test"), np.random.default_rng([p.seed, 1]), p.tasks)
     hits = {
-        "MAML": adapted_hits(maml.parameters, tasks, 5, 0.1),
+        **{name: adapted_hits(maml.parameters, tasks, steps, 0.1) for name, steps in TEST_STEPS.items()},
         "USL": regression_hits(union.parameters, tasks),
         "Bayes rule": optimal_hits(world, tasks),
     }
@@ -81,6 +88,9 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         estimates=[
             *[mean(f"accuracy of {n}", h, "points", TASKS, scale=100) for n, h in hits.items()],
             around("MAML minus USL", 100 * verdict.mean, 100 * verdict.half_width, "points", TASKS),
+            mean(
+                "MAML, 10 steps, minus USL", hits["MAML, 10 steps"] - hits["USL"], "points", TASKS, scale=100
+            ),
             exact("Hellinger diversity", diversity, "squared distance", "the benchmark itself"),
         ],
         charts=[
@@ -88,6 +98,10 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             draw_distributions(
                 {"MAML minus USL": hits["MAML"] - hits["USL"]}, "Paired differences", "Difference a task"
             ),
+            *[
+                draw_curves({name: loss_curve(own.losses)}, f"Training loss of {name}", "step", "Loss")
+                for name, own in trained.items()
+            ],
         ],
         listings=[
             PageTable(
@@ -101,9 +115,21 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             "accuracy": {n: float(h.mean()) for n, h in hits.items()},
             "converged": {name: own.converged for name, own in trained.items()},
             "steps": {name: len(own.losses) for name, own in trained.items()},
+            "losses": {
+                name: [[g.key, g.mean] for g in loss_curve(own.losses)] for name, own in trained.items()
+            },
         },
         table={"task": np.arange(p.tasks), **hits},
     )
+
+
+def loss_curve(losses: NDArray[np.float64]) -> list[Group]:
+    """Means of the training loss over at most forty equal parts of it, each at its last step."""
+    parts = np.array_split(np.asarray(losses), min(PLACES, len(losses)))
+    ends = np.cumsum([len(part) for part in parts])
+    return [
+        Group(int(end), float(part.mean()), None, len(part)) for end, part in zip(ends, parts, strict=True)
+    ]
 
 
 def steps_words(p: Parameters, maml: Trained, union: Trained) -> str:

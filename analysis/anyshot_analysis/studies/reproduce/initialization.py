@@ -31,13 +31,13 @@ ITERATIONS, TASKS = 800, 200
 BENCHMARK = GaussianBenchmark(0, 10, 1, 0.01)
 STARTS = ("random", "MAML", "USL")
 OVER = "other tasks of one draw of test classes, one seed of training"
-ADAPTATIONS = ("none", "MAML steps", "head only")
+ADAPTATIONS = ("none", "MAML steps", "MAML, 10 steps", "head only")
 
 
 def hits_of(start: Parameters, tasks: GaussianTasks) -> np.ndarray:
     """Accuracies `[adaptations, tasks]` of one start; head only is logistic regression on frozen features."""
-    none, steps = (adapted_hits(start, tasks, count, 0.1) for count in (0, 5))
-    return np.stack([none, steps, regression_hits(start, tasks)])
+    steps = [adapted_hits(start, tasks, count, 0.1) for count in (0, 5, 10)]
+    return np.stack([*steps, regression_hits(start, tasks)])
 
 
 def estimates_of(hits: np.ndarray, moved: list[float]) -> list[Estimate]:
@@ -47,10 +47,12 @@ def estimates_of(hits: np.ndarray, moved: list[float]) -> list[Estimate]:
         for i, start in enumerate(STARTS)
         for j, adaptation in enumerate(ADAPTATIONS)
     ]
+    head, steps, ten = (ADAPTATIONS.index(name) for name in ("head only", "MAML steps", "MAML, 10 steps"))
     gaps = {
-        "MAML minus USL, head only": hits[1, 2] - hits[2, 2],
-        "MAML minus USL, MAML steps": hits[1, 1] - hits[2, 1],
-        "MAML minus random, head only": hits[1, 2] - hits[0, 2],
+        "MAML minus USL, head only": hits[1, head] - hits[2, head],
+        "MAML minus USL, MAML steps": hits[1, steps] - hits[2, steps],
+        "MAML minus random, head only": hits[1, head] - hits[0, head],
+        "MAML, 10 steps minus 5": hits[1, ten] - hits[1, steps],
     }
     made += [mean(name, gap, "points", OVER, scale=100) for name, gap in gaps.items()]
     one = "one task: how far one adaptation moved"
@@ -78,7 +80,8 @@ def make(material: Material) -> ReportPage:
     """The grid at every width, layer distances at the largest."""
     world = draw_world(BENCHMARK, 0)
     tasks = draw_tasks(world.split("test"), np.random.default_rng(1), TASKS)
-    grid, hits = np.zeros((len(WIDTHS), 3, 3)), np.zeros((3, 3, 0))
+    grid = np.zeros((len(WIDTHS), len(STARTS), len(ADAPTATIONS)))
+    hits = np.zeros((*grid.shape[1:], 0))
     for i, width in enumerate(WIDTHS):
         settings = MamlSettings(iterations=ITERATIONS)
         maml = meta_train(tasks_of(world.split("train")), (1, width, width, 5), 0, settings).parameters
@@ -112,9 +115,9 @@ def make(material: Material) -> ReportPage:
         name="reproduce-initialization",
         title="Initialization by adaptation, and feature reuse",
         finding=(
-            f"At width {WIDTHS[-1]}, the head alone brings MAML's start to {points(grid[-1, 1, 2])} "
-            f"per cent and all steps to "
-            f"{points(grid[-1, 1, 1])}; adaptation moves its layers by "
+            f"At width {WIDTHS[-1]}, the head alone brings MAML's start to {points(grid[-1, 1, -1])} "
+            f"per cent, five steps of all layers to {points(grid[-1, 1, 1])} and ten to "
+            f"{points(grid[-1, 1, 2])}; adaptation moves its layers by "
             f"{', '.join(f'{m:.3f}' for m in moved)} (Procrustes), "
             "first to last."
         ),
@@ -140,9 +143,9 @@ def make(material: Material) -> ReportPage:
             "layers": {n: [c.to_dict() for c in cs] for n, cs in pairs.items()},
         },
         table={
-            "width": np.repeat(WIDTHS, 9),
-            "start": np.tile(np.repeat(STARTS, 3), len(WIDTHS)),
-            "adaptation": np.tile(ADAPTATIONS, 3 * len(WIDTHS)),
+            "width": np.repeat(WIDTHS, grid[0].size),
+            "start": np.tile(np.repeat(STARTS, len(ADAPTATIONS)), len(WIDTHS)),
+            "adaptation": np.tile(ADAPTATIONS, len(STARTS) * len(WIDTHS)),
             "accuracy": grid.ravel(),
         },
     )
