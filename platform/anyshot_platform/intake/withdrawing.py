@@ -41,14 +41,12 @@ def withdrawing_means(submission: Submission) -> str:
     """What its team is told before it withdraws a submission."""
     if closed_since(submission.phase) is not None:
         return say(
-            "It leaves the leaderboard. The phase is closed: this is for good, and no other submission "
-            "of your "
-            "team takes its place. The quota stays used."
+            "If it is on the leaderboard, it leaves it. The phase is closed: this is for good, and no other "
+            "submission of your team takes its place. The quota stays used."
         )
     return say(
-        "It leaves the leaderboard; another submission of your team takes its place if there is one. "
-        "The quota "
-        "stays used. You can put it back while the phase is open."
+        "If it is on the leaderboard, it leaves it, and another submission of your team takes its place if there "
+        "is one. The quota stays used. You can put it back while the phase is open."
     )
 
 

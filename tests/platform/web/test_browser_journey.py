@@ -48,9 +48,17 @@ def test_from_sign_up_to_queue(live: LiveSite, browser: webdriver.Chrome, tmp_pa
     press(browser, "Submit")
     arrive(browser, f"/competitions/{slug}/phases/")
     wrong = write_zip(tmp_path / "wrong.zip", {"readme.txt": b"nothing here"})
+    (tmp_path / "empty.zip").touch()
+    browser.find_element(By.ID, "file").send_keys(str(tmp_path / "empty.zip"))
+    until(browser, lambda b: "empty.zip is empty (0 bytes)." in text_of(b))
     browser.find_element(By.ID, "file").send_keys(str(wrong))
     until(browser, lambda b: "would be refused" in text_of(b))
-    assert "model.py" in text_of(browser)
+    assert "Failed: model.py is there" in text_of(browser) and "`" not in text_of(browser)
+    label = browser.find_element(By.CSS_SELECTOR, "[data-progress-label]").text
+    assert (
+        label == "Uploaded"
+        and not browser.find_element(By.CSS_SELECTOR, "[data-upload-pause]").is_displayed()
+    )
     assert not browser.find_element(By.CSS_SELECTOR, "button[value=entry]").is_enabled()
     press(browser, "Choose another file")
 

@@ -153,6 +153,36 @@ def test_labels_of_charts_can_be_read_on_a_phone(live: LiveSite, browser: webdri
     assert "Hidden 10" in {one[0] for one in labels} and [one for one in labels if one[2] > 0] == []
 
 
+def test_a_board_is_printed_whole_and_without_what_is_pressed(
+    live: LiveSite, browser: webdriver.Chrome
+) -> None:
+    live.sign_in(browser, live.scene.ada)
+    _open(
+        browser, f"{live.address}/competitions/{live.scene.competition.slug}/leaderboard", "desk", bare=False
+    )
+    a4 = {"width": 718, "height": 1000, "deviceScaleFactor": 1, "mobile": False}  # between margins of 10 mm
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", a4)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        seen = browser.execute_script(PRINTED)
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert seen["pressed"] == [] and seen["rows"] > 5
+    assert seen["right"] <= 718, "the table is cut off at the right"
+
+
+PRINTED = """
+const shown = (one) => one.offsetParent !== null;
+return {
+  pressed: [...document.querySelectorAll("button, .btn, .tabs a, input, nav")].filter(shown).map(
+    (one) => one.outerHTML.slice(0, 80)),
+  rows: [...document.querySelectorAll(".board__table tbody tr")].filter(shown).length,
+  right: Math.max(...[...document.querySelectorAll(".board__table td")].filter(shown).map(
+    (one) => one.getBoundingClientRect().right)),
+};
+"""
+
+
 def test_a_board_of_one_row_and_of_none_counts_in_french_and_explains_no_bracket(
     visitor: Visitor, scene: Scene
 ) -> None:

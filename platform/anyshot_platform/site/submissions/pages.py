@@ -211,7 +211,7 @@ def ask_withdraw(request: Request, found: Owner) -> Response:
 def withdraw(found: Owner, session: SessionDep) -> Response:
     """Take the submission off the boards."""
     withdrawing.withdraw(session, found.submission)
-    return redirect(f"/submissions/{found.submission.id}", flash=say("Withdrawn from the leaderboard."))
+    return redirect(f"/submissions/{found.submission.id}", flash=say("The submission is withdrawn."))
 
 
 @router.post("/submissions/{submission_id}/restore")
