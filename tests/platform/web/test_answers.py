@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import re
+import struct
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -114,9 +116,12 @@ def test_people_are_shown_no_regular_expression(visitor: Visitor, scene: Scene) 
 
 def test_a_shared_address_has_a_card(visitor: Visitor, scene: Scene) -> None:
     page = visitor.see(f"/competitions/{scene.competition.slug}")
-    card = dict(re.findall(r'property="og:(\w+)" content="([^"]*)"', page))
+    card = dict(re.findall(r'property="og:([\w:]+)" content="([^"]*)"', page))
     assert card["title"] == scene.competition.title and card["description"] == scene.competition.summary
     assert card["url"].startswith("http") and card["image"].startswith("http")
+    picture = visitor.client.get(urlsplit(card["image"]).path).content
+    told = (int(card["image:width"]), int(card["image:height"]))
+    assert told == (1200, 630) == struct.unpack(">II", picture[16:24]) and picture.startswith(b"\x89PNG")
 
 
 def test_mails_say_when_they_were_written(visitor: Visitor) -> None:
