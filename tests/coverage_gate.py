@@ -1,4 +1,4 @@
-"""Branch coverage of scoring, of core and of the homes of decisions, by the tests that decisions.md names.
+"""Branch coverage of scoring, of core and of the homes of decisions, by all tests that need no sandbox and no browser.
 
     python -m tests.coverage_gate [options of pytest]
 
@@ -45,11 +45,9 @@ def parts() -> dict[str, list[str]]:
 
 def main(arguments: list[str]) -> int:
     """Run the tests, report each part."""
-    named = {name for row in read_rows() for name in files_in(row[2])}
-    elsewhere = {name for name in named if not name.startswith(("tests/scoring/", "tests/core/"))}
     command = [sys.executable, "-m", "pytest", "-q", "-n", "logical", "-m", MARKS, "--cov", "--cov-report="]
     ended = subprocess.run(
-        [*command, "tests/scoring", "tests/core", *sorted(elsewhere), *arguments],
+        [*command, *arguments],
         cwd=ROOT,
         env=os.environ | {"ANYSHOT_ROTATE": ""},
     )

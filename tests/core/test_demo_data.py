@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from PIL import Image
 
 from anyshot_core.demo_data import DATASETS, make_demo_data
-from anyshot_core.demo_data.drawing import ALPHABETS, character
+from anyshot_core.demo_data.drawing import ALPHABETS, character, fractal, shape, texture
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,18 @@ def test_made_again_it_is_the_same(made: Path, tmp_path: Path) -> None:
     again = make_demo_data(tmp_path, classes=3, images=4, datasets=("SHP_FIL",))
     name = "SHP_FIL/images/SHP_FIL_00003.jpg"
     assert (again / name).read_bytes() == (made / name).read_bytes()
+
+
+@pytest.mark.parametrize("draw", [texture, shape, fractal])
+@pytest.mark.parametrize("variant", range(3))
+def test_an_image_is_of_its_class_and_of_its_numbers(draw: Callable[..., Image.Image], variant: int) -> None:
+    def pixels(category: int, seed: int) -> np.ndarray:
+        return np.asarray(draw(variant, category, np.random.default_rng(seed)))
+
+    image = pixels(0, 0)
+    assert image.shape == (128, 128, 3) and image.std() > 1
+    assert np.array_equal(pixels(0, 0), image)
+    assert not np.array_equal(pixels(0, 1), image) and not np.array_equal(pixels(7, 0), image)
 
 
 @pytest.mark.parametrize("variant", range(3))

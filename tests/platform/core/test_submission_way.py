@@ -130,7 +130,7 @@ def test_the_score_of_seeded_runs_is_the_worst(site: Site) -> None:
         (make_zip({"model.py": b"def broken(:\n"}), "line 1"),
         (make_zip({"model.py": b"class MyMetaLearner: pass\n"}), "MyLearner"),
         (make_zip({"model.py": MODEL, "config.json": b'{"batch_size": 0}'}), "batch_size"),
-        (make_zip({"../model.py": MODEL}), "climb"),
+        (make_zip({"../model.py": MODEL}), "leads out of the zip"),
         (b"this is text", "zip"),
     ],
 )
