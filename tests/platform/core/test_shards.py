@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from anyshot_core.results import write_predictions, write_results
+from anyshot_platform.acts.many import ManyDone
 from anyshot_platform.organizers.submissions import bulk
 from anyshot_platform.submissions.models import Submission
 from anyshot_scoring.predictions import Predictions
@@ -154,7 +155,7 @@ def test_half_finished_shards_are_not_scored_again(site: Site, tmp_path: Path) -
     }
 
 
-def rescore(site: Site, submission_id: str) -> bulk.SubmissionsOutcome:
+def rescore(site: Site, submission_id: str) -> ManyDone:
     """What the organizers' page does for one submission."""
     with site.services.database.writing() as session:
         submission = session.get_one(Submission, submission_id)
