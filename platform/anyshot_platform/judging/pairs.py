@@ -1,12 +1,13 @@
 """What is said of two submissions that met the same tasks: one statement, for boards, exports and comparisons.
 
-The statistic is the mean over tasks of first minus second, all seeded runs alike, with its t-interval. It says what
-another draw of tasks of the same datasets could show; other datasets or seeds could show something else.
+The statistic is the mean over tasks of first minus second, all seeded runs alike, with its t-interval. A task that
+several runs of a submission met is one task, with the mean of these runs. The statement says what another draw of
+tasks of the same datasets could show; other datasets or seeds could show something else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,8 +20,10 @@ from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_scoring.intervals import t_interval
-from anyshot_scoring.reliability.matrix import NotComparable, align
+from anyshot_scoring.reliability.matrix import NotComparable, ScoreMatrix, align
 from anyshot_scoring.reliability.paired import Interval, Verdict, judge
+from anyshot_scoring.reliability.shared_tasks import mean_of_runs
+from anyshot_scoring.table import TaskTable
 
 MARGIN = 0.01  # normalized accuracy: differences below a point do not matter in practice
 
@@ -64,6 +67,16 @@ class Statement:
         )
 
 
+def side_by_side(tables: Mapping[str, Sequence[TaskTable]], version: PhaseVersion) -> ScoreMatrix:
+    """Submissions, by tables of one seeded run each, on the tasks that they met. Raises `NotComparable`."""
+    return _aligned(tables, version.runs_share_tasks)
+
+
+def _aligned(tables: Mapping[str, Sequence[TaskTable]], share_tasks: bool) -> ScoreMatrix:
+    matrix = align(tables)
+    return mean_of_runs(matrix) if share_tasks and matrix.runs > 1 else matrix
+
+
 def make_statement(difference: NDArray[np.float64], pairs: int = 1) -> Statement:
     """What differences by task `[T]` say; with `pairs` pairs that shall hold together, after Bonferroni."""
     mean, half = t_interval(difference, 1 - 0.05 / pairs)
@@ -89,17 +102,20 @@ def read_statements(
     """
     submissions = list(dict.fromkeys(identity for pair in pairs for identity in pair))
     digests = counting_digests_of(session, submissions, version)
-    return [_of_stored(storage, digests[first], digests[second]) for first, second in pairs]
+    share = version.runs_share_tasks
+    return [_of_stored(storage, digests[first], digests[second], share) for first, second in pairs]
 
 
 @lru_cache(maxsize=4096)
-def _of_stored(storage: Storage, first: tuple[str, ...], second: tuple[str, ...]) -> Statement | None:
+def _of_stored(
+    storage: Storage, first: tuple[str, ...], second: tuple[str, ...], share_tasks: bool
+) -> Statement | None:
     """Digests never change their content, so a statement stays; one of files that are gone is not asked for again."""
     tables = read_all(storage, first), read_all(storage, second)
     if tables[0] is None or tables[1] is None:
         return None
     try:
-        matrix = align({"first": tables[0], "second": tables[1]})
+        matrix = _aligned({"first": tables[0], "second": tables[1]}, share_tasks)
     except NotComparable:
         return None
     return make_statement(matrix.column("first") - matrix.column("second"))

@@ -154,6 +154,11 @@ class PhaseVersion(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
     live_at: Mapped[datetime | None]
 
+    @property
+    def runs_share_tasks(self) -> bool:
+        """Whether each seeded run of a submission is tested on the tasks of the first, all datasets in one run."""
+        return self.same_test_tasks and not self.each_dataset
+
     phase: Mapped[Phase] = relationship(back_populates="versions")
     meta_train: Mapped[PoolVersion | None] = relationship(foreign_keys=[meta_train_pool_version_id])
     meta_test: Mapped[PoolVersion | None] = relationship(foreign_keys=[meta_test_pool_version_id])

@@ -106,6 +106,21 @@ def test_every_exit_says_the_same_of_a_pair(case: tuple[Site, Case, list[Person]
     assert not any(text.split("{size}")[-1].strip(",") in compared for text in others)
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_runs_on_the_same_tasks_are_no_tasks_more(site: Site, shared: bool) -> None:
+    """Three runs of 40 tasks: where all have the same ones these are 40 tasks, and decide no more than one run does."""
+    unsure = CASES["unsure"]
+    seeds = [1, 1, 1] if shared else [1, 2, 3]
+    site.set_version(tasks=40, train_seeds=[1, 2, 3], test_seeds=seeds, same_test_tasks=shared)
+    worker, ids = site.worker(), []
+    for name, found in (("ada", unsure.upper), ("bob", unsure.lower)):
+        assert site.member(name).submit().status_code == 201
+        ids += {finish_with_table(worker, found) for _ in range(3)}
+    said = site.client.get(BOARD).json()["rows"][1]["against_above"]
+    assert said["verdict"] == ("undecided" if shared else "different")
+    assert f"Tasks in common {40 if shared else 120}" in text_of(compare(site, ids))
+
+
 def compare(site: Site, ids: list[str]) -> str:
     with site.services.database.writing() as session:
         owner = session.get_one(User, site.owner_id)

@@ -14,6 +14,7 @@ from anyshot_platform.errors import Conflict, PlatformError
 from anyshot_platform.judging.tables import counting_tables
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.sight.access import SubmissionAccess, find_submission_access
 from anyshot_platform.sight.names import hide_names, name_datasets
 from anyshot_platform.site.submissions.comparison import MatrixView, PairView, compare_all, compare_pair
@@ -97,24 +98,32 @@ def _compare(
         )
     if not all(one.sight.phase.scores for one in found):
         raise CannotCompare(say("This phase shows no scores yet."))
-    tables = [_tables(session, storage, one) for one in found]
+    versions = [_version(session, one) for one in found]
+    tables = [_tables(session, storage, *pair) for pair in zip(found, versions, strict=True)]
     titles = [submission_title(one.submission) for one in found]
     try:
-        matrix = compare_all(titles, tables) if len(found) > 2 else None
+        matrix = compare_all(titles, tables, versions[0]) if len(found) > 2 else None
         pairs = [
-            compare_pair(titles[a], titles[b], (tables[a], tables[b])) for a, b in pairwise(range(len(found)))
+            compare_pair(titles[a], titles[b], (tables[a], tables[b]), versions[a])
+            for a, b in pairwise(range(len(found)))
         ]
     except NotComparable as error:
         raise CannotCompare(say("These submissions cannot be compared: %(error)s", error=error)) from error
     return matrix, pairs
 
 
-def _tables(session: Session, storage: Storage, one: SubmissionAccess) -> list[TaskTable]:
+def _version(session: Session, one: SubmissionAccess) -> PhaseVersion:
+    version = find_version(session, one.submission)
+    if version is None or not one.sight.scored:
+        raise CannotCompare(say("%(submission)s has no score.", submission=submission_title(one.submission)))
+    return version
+
+
+def _tables(
+    session: Session, storage: Storage, one: SubmissionAccess, version: PhaseVersion
+) -> list[TaskTable]:
     """The per-task results of the runs that count, in the order of their seeds."""
     submission = one.submission
-    version = find_version(session, submission)
-    if version is None or not one.sight.scored:
-        raise CannotCompare(say("%(submission)s has no score.", submission=submission_title(submission)))
     tables = counting_tables(session, storage, submission, version)
     if tables is None:
         raise CannotCompare(

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anyshot_platform.judging.pairs import make_statement
+from anyshot_platform.judging.pairs import make_statement, side_by_side
 from anyshot_platform.kernel.language import say
+from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.site.submissions.chart_data import ChartView, chart_data
 from anyshot_scoring.intervals import t_interval
-from anyshot_scoring.reliability.matrix import ScoreMatrix, align
+from anyshot_scoring.reliability.matrix import ScoreMatrix
 from anyshot_scoring.table import TaskTable
 
 
@@ -47,10 +48,10 @@ class PairView:
 
 
 def compare_pair(
-    first: str, second: str, tables: tuple[Sequence[TaskTable], Sequence[TaskTable]]
+    first: str, second: str, tables: tuple[Sequence[TaskTable], Sequence[TaskTable]], version: PhaseVersion
 ) -> PairView:
     """Compare by tables, one a seeded run. Raises `NotComparable` where the tasks are not the same."""
-    matrix = align({"first": tables[0], "second": tables[1]})
+    matrix = side_by_side({"first": tables[0], "second": tables[1]}, version)
     difference = matrix.column("first") - matrix.column("second")
     said = make_statement(difference)
     rows = _by_dataset(matrix, difference)
@@ -103,13 +104,15 @@ class MatrixView:
     words: str
 
 
-def compare_all(titles: Sequence[str], tables: Sequence[Sequence[TaskTable]]) -> MatrixView:
+def compare_all(
+    titles: Sequence[str], tables: Sequence[Sequence[TaskTable]], version: PhaseVersion
+) -> MatrixView:
     """Every submission against every other one. Raises `NotComparable` where the tasks are not the same.
 
     The intervals hold together: each is taken at 1 - 5 % / (number of pairs), after Bonferroni, so that among many
     pairs not one is called different by the number of looks alone.
     """
-    matrix = align({str(place): table for place, table in enumerate(tables)})
+    matrix = side_by_side({str(place): table for place, table in enumerate(tables)}, version)
     columns = [matrix.column(str(place)) for place in range(len(tables))]
     pairs = len(columns) * (len(columns) - 1) // 2
     cells = [
