@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, timedelta
+from datetime import UTC
 
 from prometheus_client import CollectorRegistry, Gauge
 from sqlalchemy import func, select
@@ -14,6 +14,7 @@ from anyshot_platform.database import now
 from anyshot_platform.queue.models import OutboxRing
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING, RunState
+from anyshot_platform.workers.images import count_workers
 from anyshot_platform.workers.models import Worker
 
 
@@ -40,15 +41,9 @@ def collect_figures(session: Session) -> CollectorRegistry:
     ):
         running.labels(state.value).set(count)
 
-    workers = Gauge(
-        "anyshot_workers", "Workers seen in the last minute", ["hardware_class"], registry=registry
-    )
-    for name, count in session.execute(
-        select(Worker.hardware_class, func.count(Worker.id))
-        .where(Worker.last_seen_at > moment - timedelta(minutes=1), Worker.stopped_at.is_(None))
-        .group_by(Worker.hardware_class)
-    ):
-        workers.labels(name).set(count)
+    workers = Gauge("anyshot_workers", "Workers that take runs", ["hardware_class"], registry=registry)
+    for name in session.scalars(select(Worker.hardware_class).distinct()):
+        workers.labels(name).set(count_workers(session, name))
 
     Gauge("anyshot_stored_bytes", "Bytes in the storage", registry=registry).set(
         float(session.scalar(select(func.coalesce(func.sum(Blob.size), 0))) or 0)

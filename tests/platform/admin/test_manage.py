@@ -22,6 +22,7 @@ from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
+from anyshot_platform.operations.figures import collect_figures
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import status_of
@@ -350,14 +351,18 @@ def test_two_drafts_may_have_one_title(site: Site) -> None:
 
 
 def test_a_paused_worker_serves_no_queue(site: Site) -> None:
+    def measured() -> float | None:
+        with site.services.database.reading() as session:
+            return collect_figures(session).get_sample_value("anyshot_workers", {"hardware_class": "cpu"})
+
     assert site.worker().claim() is None
     admin = site.person("ruth", is_site_admin=True)
     queues = re.search(r'aria-label="Queues".*?</table>', page(admin, "/admin").text, re.S)
-    assert queues is not None and ">none<" not in queues[0]
+    assert queues is not None and ">none<" not in queues[0] and measured() == 1
     with site.services.database.writing() as session:
         session.scalars(select(Worker)).one().paused_at = now()
     queues = re.search(r'aria-label="Queues".*?</table>', page(admin, "/admin").text, re.S)
-    assert queues is not None and ">none<" in queues[0]
+    assert queues is not None and ">none<" in queues[0] and measured() == 0
 
 
 def test_links_in_mails_have_the_port_that_was_asked_for() -> None:

@@ -132,7 +132,7 @@ NOT_LINKED = {
     "/login/code": "the second step of a log-in: core/test_second_factor.py",
     "/confirm/{secret}": "in a mail: core/test_people.py",
     "/reset/{secret}": "in a mail: web/test_pages.py",
-    "/unsubscribe/{user_id}/{signature}": "in a mail: web/test_two_writers.py",
+    "/unsubscribe/{user_id}/{signature}": "in a mail: core/test_digests.py",
     "/oauth/{provider}/start": "nothing is set up here: admin/test_oauth.py",
     "/oauth/{provider}/callback": "nothing is set up here: admin/test_oauth.py",
     "/apple-touch-icon.png": "asked for by browsers: web/test_answers.py",
