@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -21,6 +22,7 @@ from anyshot_platform.site.shell.act_routes import acts_of
 from anyshot_platform.web.rendering import TEMPLATE_FOLDER, environment
 from tests.architecture import catalogue, declared
 from tests.architecture.catalogue import PACKAGE
+from tests.architecture.structure import PLATFORM, imports
 
 LANGUAGES = sorted(FOLDER.glob("*.po"))
 # What a translation keeps: placeholders, tags, code, and the names of things that are typed.
@@ -105,6 +107,7 @@ ENGLISH = (
     "confined_program.py",
     "demo/",
     "exports/",
+    "home.py",
     "judging/",
     "operations/",
     "organizers/transfers/",
@@ -137,7 +140,9 @@ def test_the_check_of_refusals_sees_a_bare_sentence() -> None:
 
 
 def _all_refusals() -> set[str]:
-    """The names of all errors that a handler shows; the application has loaded their modules."""
+    """The names of all errors that a handler shows, whatever else this process has loaded."""
+    for module in imports():
+        importlib.import_module(f"{PLATFORM}.{module}")
     waiting, found = [PlatformError], set[str]()
     while waiting:
         error = waiting.pop()

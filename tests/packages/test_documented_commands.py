@@ -14,6 +14,8 @@ from PIL import Image
 
 from anyshot_platform.app import make_services
 from anyshot_platform.artifacts.models import Artifact
+from anyshot_platform.competitions.models import Membership
+from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.migration import migrate
 from anyshot_platform.teams.models import Team
 from tests.core.data.factory import write_dataset
@@ -61,6 +63,7 @@ ON_A_SITE = (
     'anyshot organize announce COMPETITION "The final phase begins" text.md',
     "anyshot organize audit COMPETITION --action phase.pause",
     "anyshot organize acts COMPETITION member",
+    "anyshot organize do COMPETITION member.approve ada bob cyd",
     "anyshot organize do COMPETITION member.role ada --set role=reviewer --yes ada",
     "anyshot organize do COMPETITION phase.extend feedback --set end=2027-09-01T12:00 --set zone=Europe/Paris",
 )
@@ -181,17 +184,22 @@ def test_the_commands_of_the_documentation_from_the_installed_packages(
     (desk / "mended").mkdir()
     write_dataset(tmp_path / "mended/BIRDS", classes=7, images=40)
     shell(f"anyshot pack-data {tmp_path}/mended/BIRDS --out mended", desk, kit)
-    ada, _ = site.member("ada"), site.member("ben")
+    ada, _, bob, cy = (site.member(name) for name in ("ada", "ben", "bob", "cyd"))
     ada.submit()
     with site.services.database.writing() as session:
         competition = site.competition(session)
         competition.team_size = 3
         session.query(Team).filter_by(name="ben").one().name = "Team name"
         session.query(Team).filter_by(name="Team name").one().name_key = "team name"
+        for waiting in session.query(Membership).filter(Membership.user_id.in_([bob.id, cy.id])):
+            waiting.status = MemberStatus.PENDING
     with served(site.app, free_port()) as address:
         variables = {"ANYSHOT_SERVER": address, "ANYSHOT_TOKEN": site.owner().token}
         said = {line: shell(_told(line), desk, kit, **variables) for line in ON_A_SITE}
     assert "BIRDS" in said["anyshot organize pool set-1 put packs/*.anyshot-pack"]
+    assert (
+        said["anyshot organize do COMPETITION member.approve ada bob cyd"].count('"status": "approved"') == 3
+    )
     assert '"title"' in (desk / "about.json").read_text()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
@@ -62,11 +62,11 @@ def read_agenda(session: Session, competition: Competition) -> Agenda:
     )
 
 
-def _count(session: Session, competition: Competition, *conditions: object) -> int:
+def _count(session: Session, competition: Competition, *conditions: ColumnElement[bool]) -> int:
     query = select(func.count(Submission.id)).where(
         Submission.competition_id == competition.id,
         Submission.kind == SubmissionKind.ENTRY,
-        *conditions,  # type: ignore[arg-type]
+        *conditions,
     )
     return session.scalar(query) or 0
 
