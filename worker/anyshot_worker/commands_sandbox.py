@@ -108,11 +108,12 @@ def janitor() -> None:
     """End what dead workers left on this machine: containers, control groups, folders."""
     from anyshot_worker.sandbox.docker import DockerBackend
     from anyshot_worker.sandbox.janitor import sweep
+    from anyshot_worker.sandbox.local import LocalBackend
 
     settings = SandboxSettings()
     docker = DockerBackend(settings)
     with plain_errors():
-        swept = sweep(settings, docker if docker.answers() else None)
+        swept = sweep(settings, docker if docker.answers() else LocalBackend())
     click.echo(f"ended {len(swept.containers)} containers, removed {len(swept.folders)} folders")
 
 

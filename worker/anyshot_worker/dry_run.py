@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import shutil
 import uuid
 from functools import cache
 from typing import Literal
@@ -65,8 +64,8 @@ def provide_image(backend: Backend, settings: SandboxSettings) -> None:
 
     Raises SandboxError where there is nothing to run an image with, or where it cannot be built.
     """
-    folder = backend.name == "bubblewrap"
-    if folder and shutil.which("bwrap") is None:
+    folder = backend.images_are_folders
+    if folder and not backend.usable():
         raise SandboxError("Bubblewrap is not installed (the program bwrap)", Verdict.SANDBOX_START)
     absent = False
     try:

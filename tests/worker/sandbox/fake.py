@@ -11,6 +11,7 @@ from pathlib import Path
 from anyshot_core.taskserver.channel import Death
 from anyshot_worker.sandbox.interface import BoxSpec, BoxUsage, ImageInfo, SandboxError
 from anyshot_worker.sandbox.lifetime import Lifetime
+from anyshot_worker.sandbox.local import LocalBackend
 
 _numbers = itertools.count()
 
@@ -60,11 +61,11 @@ class FakeBox(Lifetime):
 
 
 @dataclass
-class FakeBackend:
+class FakeBackend(LocalBackend):
     """Starts fake boxes; `broken` makes every start fail."""
 
     name: str = "fake"
-    reduced: bool = False
+    reduced = False
     not_promised: frozenset[str] = frozenset()
     broken: bool = False
     started: list[FakeBox] = field(default_factory=list)

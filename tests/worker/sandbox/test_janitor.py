@@ -13,7 +13,7 @@ import pytest
 import docker
 from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.interface import BoxSpec
-from anyshot_worker.sandbox.janitor import own_containers, sweep
+from anyshot_worker.sandbox.janitor import sweep
 from tests.worker.sandbox.conftest import SMALL, StartBox
 from tests.worker.sandbox.machine import nobody_answers
 
@@ -39,17 +39,17 @@ def test_killed_worker_leaves_nothing(docker_backend: DockerBackend, start_box: 
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as worker:
         assert worker.stdout is not None
         orphan = worker.stdout.readline().strip()
-        assert set(own_containers(settings, docker_backend.client)) == {ours.id, orphan}
+        assert set(docker_backend.own_containers()) == {ours.id, orphan}
         assert sweep(settings, docker_backend).containers == []
         worker.send_signal(signal.SIGKILL)
         worker.wait(60)
-    assert orphan in own_containers(settings, docker_backend.client)
+    assert orphan in docker_backend.own_containers()
     swept = sweep(settings, docker_backend)
     assert swept.containers == [orphan]
     assert swept.folders == [orphan]
     assert not (settings.state_folder / "boxes" / orphan).exists()
     assert not Path(f"/dev/shm/anyshot-{orphan}").exists()
-    assert set(own_containers(settings, docker_backend.client)) == {ours.id}
+    assert set(docker_backend.own_containers()) == {ours.id}
     assert ours.alive()
 
 
@@ -88,6 +88,6 @@ def test_a_box_whose_daemon_went_away_is_nobodys_fault_and_is_left_to_the_janito
         assert death.lost and death.exit_code is None
         box.close()
         away.close()
-    assert box.id in own_containers(docker_backend.settings, docker_backend.client)
+    assert box.id in docker_backend.own_containers()
     assert sweep(docker_backend.settings, docker_backend).containers == [box.id]
-    assert not own_containers(docker_backend.settings, docker_backend.client)
+    assert not docker_backend.own_containers()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from anyshot_worker.sandbox.interface import (
     ImageInfo,
     SandboxError,
 )
+from anyshot_worker.sandbox.local import LocalBackend
 from anyshot_worker.sandbox.local_groups import LocalGroup
 from anyshot_worker.sandbox.processes import ProcessBox
 from anyshot_worker.sandbox.settings import SandboxSettings
@@ -44,11 +46,11 @@ os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
 """
 
 
-class BubblewrapBackend:
+class BubblewrapBackend(LocalBackend):
     """Boxes as process trees in namespaces of their own."""
 
     name = "bubblewrap"
-    reduced = True
+    images_are_folders = True
 
     def __init__(self, settings: SandboxSettings) -> None:
         self.settings = settings
@@ -62,8 +64,8 @@ class BubblewrapBackend:
         missing |= frozenset() if os.geteuid() == 0 else WITHOUT_ROOT
         return missing if _limits_processes() else missing | {"user_processes"}
 
-    def close(self) -> None:
-        """Nothing is kept open."""
+    def usable(self) -> bool:
+        return shutil.which("bwrap") is not None
 
     def fingerprint(self) -> str:
         asked = subprocess.run(["bwrap", "--version"], capture_output=True, text=True)

@@ -30,7 +30,7 @@ from anyshot_worker.sandbox.interface import (
 from anyshot_worker.sandbox.lifetime import Lifetime
 from anyshot_worker.sandbox.profile import read_profile
 from anyshot_worker.sandbox.settings import SandboxSettings
-from anyshot_worker.sandbox.slots import Slot, take_slot
+from anyshot_worker.sandbox.slots import Slot, living_boxes, take_slot
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ DYING = 20.0  # seconds from the end of the stream to that of PID 1, on a machin
 class DockerBackend:
     """Boxes as containers of the local daemon."""
 
-    reduced = False
+    reduced = trusted = images_are_folders = False
     not_promised: frozenset[str] = frozenset()
 
     def __init__(self, settings: SandboxSettings) -> None:
@@ -56,6 +56,10 @@ class DockerBackend:
     @property
     def name(self) -> str:
         return f"docker/{self.settings.docker_runtime}"
+
+    @property
+    def limits_end_box(self) -> bool:
+        return self.settings.docker_runtime == "runsc"
 
     def close(self) -> None:
         """Hang up on the daemon; harmless when repeated."""
@@ -69,6 +73,29 @@ class DockerBackend:
             return bool(self.client.ping())
         except (SandboxError, DockerException, requests.RequestException):
             return False
+
+    def usable(self) -> bool:
+        """Whether the daemon takes a new connection: one that is stopping still answers on those that it has."""
+        fresh = DockerBackend(self.settings)
+        try:
+            return fresh.answers()
+        finally:
+            fresh.close()
+
+    def own_containers(self) -> dict[str, str]:
+        """Box names of this owner's containers on this machine, with the containers' ids."""
+        labels = [f"{OWNER_LABEL}={self.settings.owner}", f"{STATE_LABEL}={self.settings.state_folder}"]
+        found = self.client.containers(all=True, filters={"label": labels})
+        return {item["Labels"][BOX_LABEL]: item["Id"] for item in found}
+
+    def end_orphans(self) -> list[str]:
+        with daemon_trouble(Verdict.DOCKER_ERROR):
+            found = self.own_containers()  # before the locks are read: a box locks its slot before it exists
+            orphans = sorted(set(found) - living_boxes(self.settings.state_folder / "slots"))
+            for box in orphans:
+                with contextlib.suppress(APIError, requests.RequestException):
+                    remove_container(self.client, found[box])
+        return orphans
 
     def fingerprint(self) -> str:
         versions = self.client.version()
@@ -85,9 +112,13 @@ class DockerBackend:
                 raise SandboxError(f"the Docker daemon does not answer: {error}") from error
         return self._client
 
-    @cached_property
+    @property
     def cgroup_driver(self) -> str:
         """`cgroupfs` or `systemd`, as the daemon says."""
+        return self._cgroup_driver
+
+    @cached_property
+    def _cgroup_driver(self) -> str:
         return str(self.client.info().get("CgroupDriver", "cgroupfs"))
 
     def prepare(self, image: str) -> ImageInfo:

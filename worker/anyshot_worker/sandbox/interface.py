@@ -112,8 +112,28 @@ class Backend(Protocol):
         ...
 
     @property
+    def trusted(self) -> bool:
+        """Whether there is no sandbox at all."""
+        ...
+
+    @property
     def not_promised(self) -> frozenset[str]:
         """Names of the guarantees that this backend cannot give."""
+        ...
+
+    @property
+    def limits_end_box(self) -> bool:
+        """Whether reaching a limit ends the whole box instead of refusing what went too far."""
+        ...
+
+    @property
+    def images_are_folders(self) -> bool:
+        """Whether images are made by `anyshot worker image build --as-folder`."""
+        ...
+
+    @property
+    def cgroup_driver(self) -> str:
+        """Who names the control groups of boxes: `cgroupfs` or `systemd`."""
         ...
 
     def fingerprint(self) -> str:
@@ -126,6 +146,17 @@ class Backend(Protocol):
 
     def start(self, spec: BoxSpec) -> Box:
         """A running box; raises SandboxError (SANDBOX_START, IMAGE_MISSING, DOCKER_ERROR)."""
+        ...
+
+    def usable(self) -> bool:
+        """Whether a box can be started now."""
+        ...
+
+    def end_orphans(self) -> list[str]:
+        """End what outlived its worker and is no process of this machine's own; the names of those boxes.
+
+        Raises SandboxError where the daemon that holds them does not answer.
+        """
         ...
 
     def close(self) -> None:

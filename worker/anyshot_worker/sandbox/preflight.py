@@ -52,7 +52,7 @@ def check_guarantees(
 
 def require_guarantees(backend: Backend, settings: SandboxSettings) -> None:
     """Refuse to go on unless every guarantee of the backend was proved on this boot, with this image and profile."""
-    if backend.name == "trusted":
+    if backend.trusted:
         return
     stamp = settings.state_folder / "preflight.json"
     key = _circumstances(backend, settings)
@@ -73,7 +73,7 @@ def observe(
     backend: Backend, image: str, without: frozenset[str] = frozenset(), weights: bool = False
 ) -> Seen:
     """All evidence from one box."""
-    gvisor = backend.name.endswith("runsc")
+    gvisor = backend.limits_end_box
     limits = GVISOR_LIMITS if gvisor else LIMITS
     memory, forks = limits.memory_bytes + (64 << 20), limits.processes + 8
     command = ("-I", "-c", PROBE(), str(0 if gvisor else memory), str(0 if gvisor else forks))

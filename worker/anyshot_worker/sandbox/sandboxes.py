@@ -107,20 +107,11 @@ class Sandboxes:
     @property
     def trusted(self) -> bool:
         """Whether there is no sandbox at all."""
-        return self.backend.name == "trusted"
+        return self.backend.trusted
 
     def usable(self) -> bool:
-        """Whether a box can be started now: with Docker, whether its daemon takes a new connection.
-
-        A daemon that is stopping still answers on the connections that it has.
-        """
-        if not isinstance(self.backend, DockerBackend):
-            return True
-        fresh = DockerBackend(self.settings)
-        try:
-            return fresh.answers()
-        finally:
-            fresh.close()
+        """Whether a box can be started now."""
+        return self.backend.usable()
 
     def image_names(self) -> list[str]:
         """The images that the operator offers and that are on this machine."""
@@ -188,7 +179,7 @@ class Sandboxes:
         for opened in self._opened():
             if time.monotonic() > opened.ends_at + GRACE_SECONDS:
                 opened.close()
-        return janitor.sweep(self.settings, self.backend if isinstance(self.backend, DockerBackend) else None)
+        return janitor.sweep(self.settings, self.backend)
 
     def close(self) -> None:
         """End every box of this process and stop."""

@@ -16,17 +16,18 @@ from anyshot_worker.sandbox.flags import environment
 from anyshot_worker.sandbox.flavours import labels_of_this_python
 from anyshot_worker.sandbox.guarantees import GUARANTEES
 from anyshot_worker.sandbox.interface import BoxSpec, ImageInfo, SandboxError
+from anyshot_worker.sandbox.local import LocalBackend
 from anyshot_worker.sandbox.local_groups import LocalGroup
 from anyshot_worker.sandbox.processes import ProcessBox
 from anyshot_worker.sandbox.settings import SandboxSettings
 from anyshot_worker.sandbox.slots import take_slot
 
 
-class TrustedBackend:
+class TrustedBackend(LocalBackend):
     """Boxes as plain processes with this machine's Python."""
 
     name = "trusted"
-    reduced = True
+    trusted = True
     not_promised = frozenset(guarantee.name for guarantee in GUARANTEES)
 
     def __init__(self, settings: SandboxSettings) -> None:
@@ -36,9 +37,6 @@ class TrustedBackend:
                 Verdict.SANDBOX_START,
             )
         self.settings = settings
-
-    def close(self) -> None:
-        """Nothing is kept open."""
 
     def fingerprint(self) -> str:
         return sys.version
