@@ -80,12 +80,13 @@ def gathered() -> Catalog:
 
 
 def told_in() -> list[Path]:
-    """The files of core and starting kit whose sentences people read on pages."""
+    """The files whose English sentences are kept in a run or a zip's checks, and read on pages."""
     core, kit = (Path(package.__file__ or "").parent for package in (anyshot_core, anyshot_starting_kit))
     return [
         *sorted(core.glob("bundle/*.py")),
         core / "taskserver/verdicts.py",
         *sorted(kit.glob("runner/*.py")),
+        *sorted(PACKAGE.glob("judging/kinds/*.py")),
     ]
 
 

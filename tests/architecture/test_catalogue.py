@@ -99,22 +99,17 @@ def test_the_check_of_templates_sees_bare_words() -> None:
     assert bare.found == ["Some words", "bare"] and list(_strings(tree, marked=False)) == ["A card"]
 
 
-# Where refusals are read by operators and programs, which read English: commands, workers, archives of other sites.
+# Where refusals are read by operators and programs, which read English: commands and workers.
 ENGLISH = (
-    "acts/merging.py",
-    "artifacts/",
-    "bundles/",
     "confined_program.py",
     "demo/",
-    "exports/",
     "home.py",
-    "judging/",
+    "judging/leases.py",
+    "judging/results.py",
     "operations/",
-    "organizers/transfers/",
-    "runs/",
-    "scores/",
+    "runs/states.py",
+    "runs/transitions.py",
     "site/workers/",
-    "webhooks/",
     "workers/",
 )
 

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.kernel.language import say
 from anyshot_platform.users.models import User
 
 Fields = Mapping[str, Any]
@@ -70,7 +71,7 @@ def unseal(text: str) -> dict[str, Any] | None:
     except ValueError:
         found = 0
     if found is not None and not isinstance(found, dict):
-        raise Invalid("The form is damaged. Open the page again.")
+        raise Invalid(say("The form is damaged. Open the page again."))
     return found
 
 

@@ -11,6 +11,7 @@ from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict
 from anyshot_platform.judging.settlement import settle
+from anyshot_platform.kernel.language import say
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RUNNING, RunState
 from anyshot_platform.runs.transitions import write_state
@@ -50,7 +51,7 @@ def cancel_submission(session: Session, submission: Submission, *, by: str) -> i
     """
     runs = [run for run in list_runs(session, submission) if run.state not in ENDED]
     if not runs:
-        raise NothingToCancel("This submission has ended already.")
+        raise NothingToCancel(say("This submission has ended already."))
     for run in runs:
         cancel_run(session, run, by=by)
     return len(runs)

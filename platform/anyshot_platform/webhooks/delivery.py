@@ -28,6 +28,7 @@ from sqlalchemy import Select, func, select, update
 
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.signing import Signer
 from anyshot_platform.queue.isolation import TRIES, back_off, describe_error
 from anyshot_platform.services import Services
@@ -69,10 +70,12 @@ def parse_address(url: str) -> tuple[str, int]:
             host.encode("idna")
         httpx.URL(url)
     except (ValueError, httpx.InvalidURL) as error:  # UnicodeError, too, is a ValueError
-        raise ForbiddenAddress(f"This is no address that can be posted to: {error}.", field="url") from error
+        raise ForbiddenAddress(
+            say("This is no address that can be posted to: %(error)s.", error=error), field="url"
+        ) from error
     if parts.scheme not in ("http", "https") or not host or port == 0:
         raise ForbiddenAddress(
-            "A webhook's address begins with https:// or http:// and names a host.", field="url"
+            say("A webhook's address begins with https:// or http:// and names a host."), field="url"
         )
     return host, port or (443 if parts.scheme == "https" else 80)
 
@@ -87,10 +90,10 @@ def resolve(url: str, *, private_allowed: bool) -> str:
     try:
         found = socket.getaddrinfo(host, port, proto=socket.IPPROTO_TCP)
     except (OSError, UnicodeError) as error:
-        raise ForbiddenAddress(f"{host} cannot be resolved.", field="url") from error
+        raise ForbiddenAddress(say("%(host)s cannot be resolved.", host=host), field="url") from error
     addresses = [str(entry[4][0]) for entry in found]
     if not private_allowed and not all(map(_is_public, addresses)):
-        raise ForbiddenAddress("Webhooks may not reach private networks.", field="url")
+        raise ForbiddenAddress(say("Webhooks may not reach private networks."), field="url")
     return addresses[0]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from anyshot_core.wire.jobs import Budget, LogPolicy, PackRef, Smoke
+from anyshot_core.words import told
 from anyshot_platform.judging.kinds.kind import Case, NotAssignable, Planning
 from anyshot_platform.judging.kinds.scored import Scored
 from anyshot_platform.phases.models import PhaseVersion
@@ -66,7 +67,7 @@ class SmokeTest(Scored):
         public = smoke_pool(case.session, case.phase)
         if public is None:
             raise NotAssignable(
-                "The phase's smoke test has no public data: see the smoke test in its settings."
+                told("The phase's smoke test has no public data: see the smoke test in its settings.")
             )
         return public.id, public.id
 

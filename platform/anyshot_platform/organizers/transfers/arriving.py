@@ -26,6 +26,7 @@ from anyshot_platform.confined.service import run_confined
 from anyshot_platform.database import Base, count_anew, new_id, now
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.filters import count
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.texts import name_key
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.leagues.models import League
@@ -135,14 +136,19 @@ def check_results(archive: Archive) -> int:
         order.write_text(json.dumps(runs))
         answer = run_confined("transfer_scores", order=str(order), cpu_seconds=_SECONDS)
         if answer["problems"]:
-            raise BadTransfer(f"A score of the archive is not what its files give. {answer['problems'][0]}")
+            raise BadTransfer(
+                say(
+                    "A score of the archive is not what its files give. %(problem)s",
+                    problem=answer["problems"][0],
+                )
+            )
     return len(scores) - len(checked)
 
 
 def _listed(rows: dict[str, Any], name: str) -> list[dict[str, Any]]:
     found = rows.get(name, [])
     if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
-        raise BadTransfer(f"{ROWS}: {name} is no list of rows.")
+        raise BadTransfer(say("%(file)s: %(name)s is no list of rows.", file=ROWS, name=name))
     return found
 
 
@@ -203,7 +209,13 @@ class _Arrival:
             first = error.errors()[0]
             raise BadTransfer(f"{ROWS}: {first['msg']} ({str(first.get('input'))[:80]!r})") from error
         except (KeyError, TypeError, ValueError) as error:
-            raise BadTransfer(f"{ROWS} cannot be read: {type(error).__name__} {str(error)[:80]}") from error
+            raise BadTransfer(
+                say(
+                    "%(file)s cannot be read: %(error)s",
+                    file=ROWS,
+                    error=f"{type(error).__name__} {str(error)[:80]}",
+                )
+            ) from error
 
     def _versions(self) -> Sequence[PhaseVersion]:
         query = select(PhaseVersion).join(Phase, Phase.id == PhaseVersion.phase_id)
@@ -260,7 +272,14 @@ class _Arrival:
             ):  # dissolved before it handed anything in: its name is free
                 key = new_id()
             if key in taken:
-                raise BadTransfer(f"{ROWS}: the names of two teams look alike: {taken[key]} and {name}.")
+                raise BadTransfer(
+                    say(
+                        "%(file)s: the names of two teams look alike: %(one)s and %(other)s.",
+                        file=ROWS,
+                        one=taken[key],
+                        other=name,
+                    )
+                )
             taken[key] = name
             if "name_key" in row:
                 row["name_key"] = key
@@ -306,7 +325,14 @@ class _Arrival:
         for row in found:
             if row.keys() != wanted:
                 odd = ", ".join(sorted(row.keys() ^ wanted)[:5])
-                raise BadTransfer(f"{ROWS}: a row of {name} lacks or has too much: {odd}.")
+                raise BadTransfer(
+                    say(
+                        "%(file)s: a row of %(table)s lacks or has too much: %(fields)s.",
+                        file=ROWS,
+                        table=name,
+                        fields=odd,
+                    )
+                )
             self.session.add(table(**{key: self._value(attributes[key], row[key], name) for key in row}))
         self.session.flush()
 
@@ -314,7 +340,13 @@ class _Arrival:
         if attribute.name == "id":
             return self.ids[table][str(value)]
         if attribute.refers_to == "blobs" and value is not None and value not in self.files:
-            raise BadTransfer(f"{ROWS}: a row of {table} names a file that is not in the archive.")
+            raise BadTransfer(
+                say(
+                    "%(file)s: a row of %(table)s names a file that is not in the archive.",
+                    file=ROWS,
+                    table=table,
+                )
+            )
         if attribute.refers_to not in (None, "blobs") and value is not None:
             return self._row_of(attribute, value, table)
         return attribute.read(self._renamed(value))
@@ -326,7 +358,13 @@ class _Arrival:
             return None  # of an earlier version: its pool stays at home
         if found is None:
             raise BadTransfer(
-                f"{ROWS}: {attribute.name} of a row of {table} names no row of {attribute.refers_to} in the archive."
+                say(
+                    "%(file)s: %(field)s of a row of %(table)s names no row of %(other)s in the archive.",
+                    file=ROWS,
+                    field=attribute.name,
+                    table=table,
+                    other=attribute.refers_to,
+                )
             )
         return found
 
@@ -343,12 +381,18 @@ class _Arrival:
     def _require_ended(self) -> None:
         going = select(Run.id).where(Run.competition_id == self.competition.id, Run.state.not_in(ENDED))
         if self.session.scalar(going.limit(1)) is not None:
-            raise BadTransfer(f"{ROWS}: a run of the archive has not ended.")
+            raise BadTransfer(say("%(file)s: a run of the archive has not ended.", file=ROWS))
 
 
 def _whole(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**31:
-        raise BadTransfer(f"{ROWS}: a whole number from 1 is wanted, found {str(value)[:40]!r}.")
+        raise BadTransfer(
+            say(
+                "%(file)s: a whole number from 1 is wanted, found %(value)s.",
+                file=ROWS,
+                value=repr(str(value)[:40]),
+            )
+        )
     return value
 
 

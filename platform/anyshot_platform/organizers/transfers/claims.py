@@ -14,6 +14,7 @@ from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.signing import Signer, digest_secret
 from anyshot_platform.organizers.transfers.travelling import TRAVELLING, attributes_of
 from anyshot_platform.submissions.counting import count_uploads
@@ -98,12 +99,14 @@ def claim(session: Session, user: User, *, code: str = "", slug: str = "") -> Me
         place, by = (known[0] if known else None), "address"
     if place is None:
         raise Invalid(
-            "This opens no place here. Copy the code from the other site, where Account, Your places shows it.",
+            say(
+                "This opens no place here. Copy the code from the other site, where Account, Your places shows it."
+            ),
             field="code",
         )
     session.refresh(place, with_for_update=True)
     if place.claimed_at is not None:
-        raise Conflict("Somebody has claimed this place already. Please ask the organizers.")
+        raise Conflict(say("Somebody has claimed this place already. Please ask the organizers."))
     competition = session.get_one(Competition, place.competition_id)
     role = _make_room(session, competition, user)
     for travelling in TRAVELLING:
@@ -118,7 +121,7 @@ def claim(session: Session, user: User, *, code: str = "", slug: str = "") -> Me
     session.expire_all()
     membership = find_membership(session, competition.id, user.id)
     if membership is None:
-        raise Invalid("Whoever had this place took no part in the competition.")
+        raise Invalid(say("Whoever had this place took no part in the competition."))
     if role is not None and role.includes(membership.role):
         membership.role = role
     audit.record(
@@ -147,8 +150,10 @@ def _make_room(session: Session, competition: Competition, user: User) -> Role |
     if known.team_id is not None:
         if count_uploads(session, Submission.team_id == known.team_id):
             raise Conflict(
-                "You have submissions of your own in this competition: two places cannot become one. Please ask the "
-                "organizers."
+                say(
+                    "You have submissions of your own in this competition: two places cannot become one. "
+                    "Please ask the organizers."
+                )
             )
         session.get_one(Team, known.team_id).deleted_at = now()
     role = known.role
