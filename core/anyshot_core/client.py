@@ -128,6 +128,33 @@ class Client:
         """Mute a competition, or hear of it again; the short names of those that are muted then."""
         return self._ask("PUT" if muted else "DELETE", f"/competitions/{slug}/mute")["muted"]
 
+    def threads(self, slug: str, words: str = "", page: int = 1) -> dict[str, Any]:
+        """A page of a competition's threads; with `words`, of those that hold them."""
+        return self._ask("GET", f"/competitions/{slug}/discussion", params={"q": words, "page": page})
+
+    def thread(self, slug: str, thread_id: str) -> dict[str, Any]:
+        return self._ask("GET", f"/competitions/{slug}/discussion/{thread_id}")
+
+    def thread_page(self, slug: str, thread_id: str) -> str:
+        """The address of a thread's page."""
+        return f"{str(self._http.base_url).rstrip('/')}/competitions/{slug}/discussion/{thread_id}"
+
+    def begin_thread(self, slug: str, title: str, body: str) -> dict[str, Any]:
+        return self._ask("POST", f"/competitions/{slug}/discussion", json={"title": title, "body": body})
+
+    def reply(self, slug: str, thread_id: str, body: str) -> dict[str, Any]:
+        return self._ask("POST", f"/competitions/{slug}/discussion/{thread_id}/posts", json={"body": body})
+
+    def edit_post(self, slug: str, thread_id: str, post_id: str, body: str, etag: str) -> dict[str, Any]:
+        """Write a post anew; refused where it is no longer as it was read."""
+        path = f"/competitions/{slug}/discussion/{thread_id}/posts/{post_id}"
+        return self._ask("PATCH", path, json={"body": body}, headers={"If-Match": etag})
+
+    def accept_answer(self, slug: str, thread_id: str, post_id: str, etag: str) -> dict[str, Any]:
+        """Accept a post as the answer; refused where another one was accepted since the thread was read."""
+        path = f"/competitions/{slug}/discussion/{thread_id}/posts/{post_id}/accepted"
+        return self._ask("PUT", path, headers={"If-Match": etag})
+
     def quota(self, slug: str, phase: str) -> dict[str, Any]:
         return self._ask("GET", f"/competitions/{slug}/phases/{phase}/quota")
 

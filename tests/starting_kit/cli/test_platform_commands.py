@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 from anyshot_core.client import Client, NotAllowed, Refused, Unreachable
 from anyshot_core.command import main
 from anyshot_platform.submissions.models import Upload
-from anyshot_starting_kit.cli.account import account_file, read_account
+from anyshot_starting_kit.cli.account import account_file, read_account, write_account
 from tests.core.bundle.archives import MODEL
 from tests.platform.site import PASSWORD, SLUG, Site, make_zip
 from tests.services.processes import free_port
@@ -77,6 +77,38 @@ def test_a_muted_competition_says_nothing_until_it_is_heard_again(
         notes = client.ask("GET", "/notifications")
     assert [note["title"] for note in notes] == ["A small competition: Heard"]
     assert call("mute", "--off").exit_code == 2 and call("mute", "nowhere").exit_code == 1
+
+
+def test_a_question_is_asked_found_answered_and_accepted(site: Site, address: str, folder: Path) -> None:
+    """From a shell, by two people; what one writes cannot steer the terminal of the other."""
+    logged_in(site, address)
+    asker = read_account()
+    asked = call("discussion", SLUG, "--ask", "How many shots?", "--text", "Five, or \x08twenty?")
+    short = asked.output.strip()[-8:]
+    assert asked.exit_code == 0 and f"{address}/competitions/{SLUG}/discussion/" in asked.output
+    assert "\x08" not in call("discussion", SLUG, short).output
+    logged_in(site, address, "bob")
+    assert "#2  bob" in call("discussion", SLUG, short, "--reply", input="One to twenty.").output
+    assert call("discussion", SLUG, short, "--accept", "2").exit_code == 3
+    edited = call("discussion", SLUG, short, "--edit", "2", "--text", "From 1 to 20.").output
+    assert ", edited" in edited and "From 1 to 20." in edited and "One to twenty" not in edited
+    write_account(asker)
+    assert ", accepted answer" in call("discussion", SLUG, short, "--accept", "2").output
+    found = call("discussion", SLUG, "--search", "From 1").output
+    assert short in found and "2 posts" in found and "answered" in found
+    assert "Threads in all: 0." in call("discussion", SLUG, "--search", "nothing of this").output
+    read = json.loads(call("discussion", SLUG, "--json").output)
+    assert [line["title"] for line in read["threads"]] == ["How many shots?"]
+
+
+@pytest.mark.parametrize(
+    "words", [["--reply"], ["x", "--ask", "T"], ["no-such"], ["x", "--reply", "--accept", "1"]]
+)
+def test_a_post_needs_one_act_and_a_thread_that_there_is(
+    site: Site, address: str, folder: Path, words: list[str]
+) -> None:
+    logged_in(site, address)
+    assert call("discussion", SLUG, *words, "--text", "t").exit_code == 2
 
 
 def test_submit_status_results_of_a_finished_run(
