@@ -43,8 +43,8 @@ def _line(line: str, language: str) -> str:
 
 
 def _sentence(text: str, language: str) -> str | None:
-    for form, said in _forms(language) if len(text) <= _LONGEST else ():
-        found = form.fullmatch(text)
+    for words, form, said in _forms(language) if len(text) <= _LONGEST else ():
+        found = form.fullmatch(text) if words in text else None
         if found:
             values = {name: _sentence(value, language) or value for name, value in found.groupdict().items()}
             return said % values if values else said
@@ -52,10 +52,10 @@ def _sentence(text: str, language: str) -> str | None:
 
 
 @cache
-def _forms(language: str) -> list[tuple[re.Pattern[str], str]]:
-    """Each sentence as the form of its text, those with more words of their own first, and its translation."""
+def _forms(language: str) -> list[tuple[str, re.Pattern[str], str]]:
+    """Each sentence: its longest words, as the form of its text, and its translation; those with most words first."""
     words = sorted(told_words(language).items(), key=lambda pair: -len(_PLACEHOLDER.sub("", pair[0])))
-    return [(_form(sentence), said) for sentence, said in words]
+    return [(max(_PLACEHOLDER.split(one)[::2], key=len), _form(one), said) for one, said in words]
 
 
 def _form(sentence: str) -> re.Pattern[str]:
