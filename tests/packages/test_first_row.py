@@ -1,4 +1,4 @@
-"""Python alone, and a running site: install, init, check, submit, and the first row of the leaderboard."""
+"""Python alone, and a running site: install, init, check, data, smoke test, submit, first row of the leaderboard."""
 
 from __future__ import annotations
 
@@ -86,6 +86,8 @@ def test_from_nothing_to_the_first_row(demo_packs: dict[str, Path], tmp_path: Pa
             "a-long-password-of-ada",
         )
         target = f"{stage.competition}/{stage.phase}"
+        assert "anyshot dry-run my-method --data" in anyshot(kit, "data", "get", stage.competition)
+        assert "score" in anyshot(kit, "submit", "mine", "--to", target, "--join", "--smoke", "--follow")
         printed = anyshot(kit, "submit", "mine", "--to", target, "--join", "--follow")
         with Client(server.address) as nobody:
             (row,) = nobody.leaderboard(stage.competition, stage.phase)["rows"]
