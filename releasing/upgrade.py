@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from anyshot_core.client import Client, PlatformError
+from anyshot_core.client import Client, ClientError
 from releasing import packages
 from releasing.commands import Refused, run
 from releasing.tree import Copy, copy_of
@@ -92,6 +92,6 @@ def _wait(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
             with Client(address) as visitor:
                 visitor.competitions()
             return
-        except PlatformError:
+        except ClientError:
             time.sleep(0.2)
     raise Refused(f"The site did not come up:\n{log.read_text()[-3000:]}")

@@ -11,7 +11,7 @@ from zipfile import ZipFile
 
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import AnyWayAnyShot
-from anyshot_core.taskserver.job import Hooks, Job, JobOutcome, ServerProgress
+from anyshot_core.taskserver.job import Hooks, JobOutcome, ServerProgress, TaskServerJob
 from anyshot_core.taskserver.server import serve
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.verdicts import Verdict
@@ -67,7 +67,7 @@ def pass_tasks(pool: Pool, tasks: int, sandbox: str | None) -> Passage:
         bundle = Path(folder) / "nothing.zip"
         with ZipFile(bundle, "w") as content:
             content.writestr("model.py", DOES_NOTHING)
-        job = Job(bundle, (pool[0].path,), source, Budget(run_seconds=3600), query_secret=b"bench")
+        job = TaskServerJob(bundle, (pool[0].path,), source, Budget(run_seconds=3600), query_secret=b"bench")
         with closing(channel_opener(sandbox, 1, 4 << 30)()) as channel:
             outcome = serve(channel, job, Hooks(on_progress=note))
     _require_success(outcome)

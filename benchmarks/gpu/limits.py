@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
 from anyshot_core.protocols import protocol_from_dict
-from anyshot_core.taskserver.job import Job, JobOutcome
+from anyshot_core.taskserver.job import JobOutcome, TaskServerJob
 from anyshot_core.taskserver.server import serve
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.verdicts import Verdict
@@ -107,6 +107,8 @@ def attempt(place: Place, fit: str) -> JobOutcome:
         content.writestr("model.py", LEARNER.format(device=place.device.type, fit=fit))
     protocol = protocol_from_dict({"name": "any_way_any_shot", "ways": [2, 2], "shots": [1, 1], "query": 5})
     source = PoolTasks(place.pool, protocol, 93, 0, 1)
-    job = Job(bundle, (Path(place.pool[0].path),), source, Budget(run_seconds=300), query_secret=b"gpu")
+    job = TaskServerJob(
+        bundle, (Path(place.pool[0].path),), source, Budget(run_seconds=300), query_secret=b"gpu"
+    )
     with closing(channel_opener(None, 1, 4 << 30)()) as channel:
         return serve(channel, job)

@@ -13,7 +13,7 @@ from anyshot_core.data.pool import Pool
 from anyshot_core.demo_data import make_demo_data
 from anyshot_core.protocols.any_way_any_shot import AnyWayAnyShot
 from anyshot_core.protocols.task import Range
-from anyshot_core.taskserver.job import Hooks, Job, JobOutcome, ServerProgress
+from anyshot_core.taskserver.job import Hooks, JobOutcome, ServerProgress, TaskServerJob
 from anyshot_core.taskserver.server import serve
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.worker_api import Budget, Limits, Stage
@@ -74,7 +74,9 @@ def run_once(sandboxes: Sandboxes, material: Material, tasks: PoolTasks) -> Time
             resident[progress.tasks_done] = psutil.Process().memory_info().rss
 
     opened = sandboxes.open(None, LIMITS, "benchmark", 1)
-    job = Job(material.bundle, material.packs, tasks, Budget(run_seconds=3600), query_secret=b"benchmark")
+    job = TaskServerJob(
+        material.bundle, material.packs, tasks, Budget(run_seconds=3600), query_secret=b"benchmark"
+    )
     outcome = serve(opened.channel, job, Hooks(on_progress=note))
     ended = time.monotonic()
     opened.close()

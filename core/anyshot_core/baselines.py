@@ -33,12 +33,12 @@ class NoBaseline(ValueError):
     """There is no bundle of that name, or two; the message lists those that there are."""
 
 
-class BadConfig(ValueError):
+class BadBaselineConfig(ValueError):
     """A bundle's config.json or overlay is no JSON object; the message has its path."""
 
 
 @dataclass(frozen=True, slots=True)
-class Baseline:
+class ExperimentBundle:
     """One entry of an experiment: a bundle, or somebody's zip, under the name that tables show."""
 
     name: str
@@ -54,7 +54,7 @@ class Baseline:
         return set() if self.is_zip else {path.stem for path in self.source.glob("*.json")} - {"config"}
 
 
-def find_baselines(names: tuple[str, ...], folder: Path | None) -> list[Baseline]:
+def find_baselines(names: tuple[str, ...], folder: Path | None) -> list[ExperimentBundle]:
     """Bundles by their folder's name (hyphens count as underscores) or paths of others'; all without names.
 
     Raises NoBaseline.
@@ -64,19 +64,19 @@ def find_baselines(names: tuple[str, ...], folder: Path | None) -> list[Baseline
     if not names:
         if not known:
             raise NoBaseline(_NOT_HERE)
-        return [Baseline(name, path) for name, path in known.items()]
+        return [ExperimentBundle(name, path) for name, path in known.items()]
     found = [_find(name, known) for name in names]
     _require_distinct(found)
     return found
 
 
-def _find(name: str, known: Mapping[str, Path]) -> Baseline:
+def _find(name: str, known: Mapping[str, Path]) -> ExperimentBundle:
     folder = known.get(name.replace("-", "_"))
     if folder is not None:
-        return Baseline(folder.name, folder)
+        return ExperimentBundle(folder.name, folder)
     path = Path(name)
     if (path / "model.py").is_file() or (path.suffix == ".zip" and path.is_file()):
-        return Baseline(path.resolve().name.removesuffix(".zip"), path)
+        return ExperimentBundle(path.resolve().name.removesuffix(".zip"), path)
     if path.is_dir():
         raise NoBaseline(f"{path}: there is no model.py in this folder.")
     if path.suffix == ".zip" or path.name != name:
@@ -86,7 +86,7 @@ def _find(name: str, known: Mapping[str, Path]) -> Baseline:
     )
 
 
-def _require_distinct(found: Sequence[Baseline]) -> None:
+def _require_distinct(found: Sequence[ExperimentBundle]) -> None:
     """Tables tell methods by their names alone. Raises NoBaseline."""
     seen: dict[str, Path] = {}
     for baseline in found:
@@ -101,7 +101,7 @@ def _require_distinct(found: Sequence[Baseline]) -> None:
 
 
 def pack_baseline(
-    baseline: Baseline,
+    baseline: ExperimentBundle,
     target: Path,
     settings: str = "",
     changes: Mapping[str, Any] | None = None,
@@ -129,7 +129,7 @@ def merged_config(
 ) -> dict[str, Any]:
     """The bundle's config.json with an overlay and changes; changes of `method` touch only what has settings.
 
-    Raises BadConfig.
+    Raises BadBaselineConfig.
     """
     config = _read(folder / CONFIG)
     if settings:
@@ -156,9 +156,9 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
     except ValueError as error:
-        raise BadConfig(f"{path}: not JSON ({error}).") from error
+        raise BadBaselineConfig(f"{path}: not JSON ({error}).") from error
     if not isinstance(content, dict):
-        raise BadConfig(f"{path}: expected an object.")
+        raise BadBaselineConfig(f"{path}: expected an object.")
     return content
 
 

@@ -25,15 +25,15 @@ ENDED = ("finished", "failed", "cancelled")
 _RETRIES = 3
 
 
-class PlatformError(RuntimeError):
+class ClientError(RuntimeError):
     """Base of what can go wrong between here and the platform."""
 
 
-class Unreachable(PlatformError):
+class Unreachable(ClientError):
     """The platform does not answer, or answers with a fault of its own."""
 
 
-class NotAllowed(PlatformError):
+class NotAllowed(ClientError):
     """No token, a wrong one, or one without the right."""
 
 
@@ -41,7 +41,7 @@ class CodeNeeded(NotAllowed):
     """The password is right, and the account asks for a code of its second factor too."""
 
 
-class Refused(PlatformError):
+class Refused(ClientError):
     """The platform says no; `code` is stable, `details` are its other fields, such as the `checks` of a bad zip."""
 
     def __init__(self, message: str, code: str, details: dict[str, Any]) -> None:
@@ -50,7 +50,7 @@ class Refused(PlatformError):
 
 
 class Client:
-    """A connection with a token. Methods return the API's JSON and raise `PlatformError`."""
+    """A connection with a token. Methods return the API's JSON and raise `ClientError`."""
 
     def __init__(
         self,
@@ -395,7 +395,7 @@ class Client:
             try:
                 answer = self._http.request(method, f"/api/v1{path}", **options)
             except httpx.HTTPError as error:
-                failure: PlatformError = Unreachable(f"{self._http.base_url} does not answer ({error}).")
+                failure: ClientError = Unreachable(f"{self._http.base_url} does not answer ({error}).")
             else:
                 if answer.is_success:
                     return answer.json()
@@ -410,7 +410,7 @@ class Client:
         raise AssertionError("unreachable")
 
 
-def _as_error(answer: httpx.Response) -> PlatformError:
+def _as_error(answer: httpx.Response) -> ClientError:
     try:
         data = answer.json()
         message, code = str(data["message"]), str(data["error"])

@@ -20,7 +20,7 @@ from anyshot_analysis.studies.experiment.checks import BadExperiment, check
 from anyshot_analysis.studies.experiment.command import experiment
 from anyshot_analysis.studies.experiment.plan import Experiment
 from anyshot_core.baselines import (
-    BadConfig,
+    BadBaselineConfig,
     NoBaseline,
     find_baselines,
     merged_config,
@@ -104,9 +104,9 @@ def test_mistakes_are_found_before_the_first_run(
     weights.write_text("no weights")
     with pytest.raises(BadExperiment, match=r"--weights: weights\.pt is no state dict"):
         check(make_plan("fo_maml", arms=make_arms({}, weights, False)))
-    with pytest.raises(BadConfig, match=r"broken/config\.json: not JSON"):
+    with pytest.raises(BadBaselineConfig, match=r"broken/config\.json: not JSON"):
         check(make_plan(own(tmp_path, "broken", "{"), arms=make_arms({}, None, True)))
-    with pytest.raises(BadConfig, match=r"list/config\.json: expected an object"):
+    with pytest.raises(BadBaselineConfig, match=r"list/config\.json: expected an object"):
         check(make_plan(own(tmp_path, "list", "[]"), arms=make_arms({}, None, True)))
     for ways in (Range(1, 5), Range(30, 30)):
         with pytest.raises(BadExperiment, match=r"two classes or more|--ways 30: .* more than 8 classes"):

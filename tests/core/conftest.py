@@ -13,7 +13,7 @@ from anyshot_core.bundle.pack import pack_folder
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import AnyWayAnyShot, Range
 from anyshot_core.taskserver.child import ChildChannel
-from anyshot_core.taskserver.job import Hooks, Job, JobOutcome, LogLine, ServerProgress
+from anyshot_core.taskserver.job import Hooks, JobOutcome, LogLine, ServerProgress, TaskServerJob
 from anyshot_core.taskserver.server import serve, serve_isolated
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.worker_api import Budget
@@ -71,7 +71,7 @@ def tasks(packs: tuple[Path, ...]) -> PoolTasks:
 class Runs:
     """Runs bundles that a test writes; keeps what the hooks heard."""
 
-    def __init__(self, folder: Path, job: Job) -> None:
+    def __init__(self, folder: Path, job: TaskServerJob) -> None:
         self.folder, self.job = folder, job
         self.lines: list[LogLine] = []
         self.progress: list[ServerProgress] = []
@@ -118,7 +118,7 @@ class Runs:
 
 @pytest.fixture
 def runs(tmp_path: Path, packs: tuple[Path, ...], tasks: PoolTasks) -> Runs:
-    job = Job(
+    job = TaskServerJob(
         bundle=tmp_path / "none",
         packs=packs[:2],
         tasks=tasks,

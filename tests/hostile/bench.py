@@ -23,7 +23,7 @@ from anyshot_core.demo_data import make_demo_data
 from anyshot_core.protocols.any_way_any_shot import AnyWayAnyShot
 from anyshot_core.protocols.task import Range
 from anyshot_core.taskserver.channel import Channel
-from anyshot_core.taskserver.job import DrawnTask, Hooks, Job, LogLine, JobOutcome, OutputCaps
+from anyshot_core.taskserver.job import DrawnTask, Hooks, TaskServerJob, LogLine, JobOutcome, OutputCaps
 from anyshot_core.taskserver.server import serve, serve_isolated
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_worker.sandbox import OpenBox, Sandboxes
@@ -106,7 +106,7 @@ def evaluate(
         )
 
 
-def _serve(open_channel, job: Job, expected: Expected) -> Seen:  # type: ignore[no-untyped-def]
+def _serve(open_channel, job: TaskServerJob, expected: Expected) -> Seen:  # type: ignore[no-untyped-def]
     log: list[LogLine] = []
     began, before = time.monotonic(), psutil.Process().memory_info().rss
     late = expected.cancel_after
@@ -123,9 +123,9 @@ def _serve(open_channel, job: Job, expected: Expected) -> Seen:  # type: ignore[
     return Seen(outcome, seconds, log, growth_mib=growth)
 
 
-def _job(data: Data, bundle: Path, expected: Expected, scratch: Path) -> Job:
+def _job(data: Data, bundle: Path, expected: Expected, scratch: Path) -> TaskServerJob:
     tasks = data.tasks(expected.tasks)
-    return Job(
+    return TaskServerJob(
         bundle=bundle,
         packs=data.packs,
         tasks=SlowTasks(tasks, expected.slow_draw) if expected.slow_draw else tasks,

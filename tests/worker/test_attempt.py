@@ -20,7 +20,7 @@ from anyshot_core.wire.worker_api import Stage as Phase
 from anyshot_scoring.summary import RunSummary
 from anyshot_worker import evaluate
 from anyshot_worker.announcement import announce
-from anyshot_worker.attempt import Attempt, Site
+from anyshot_worker.attempt import AttemptContext, Site
 from anyshot_worker.carry_out import carry_out
 from anyshot_worker.claiming import RunClaimer
 from anyshot_worker.client import WorkerClient
@@ -198,7 +198,7 @@ def test_a_cancel_ends_the_attempt(stage: Stage) -> None:
 
 
 def test_a_cancel_while_it_is_scored_leaves_no_score(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    def score(attempt: Attempt[Any], *arguments: Any) -> RunSummary:
+    def score(attempt: AttemptContext[Any], *arguments: Any) -> RunSummary:
         stage.platform.cancel = True
         while attempt.lease.stop_reason is None:
             time.sleep(0.05)

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from anyshot_core.wire.worker_api import BlobRef, Progress, Release
-from anyshot_worker.client import PlatformUnreachable, Refused, StaleEpoch, WorkerClient
+from anyshot_worker.client import PlatformUnreachable, RequestRefused, StaleEpoch, WorkerClient
 from tests.contract.recording import recorded, worker_info
 
 Handler = Callable[[httpx.Request], httpx.Response]
@@ -91,7 +91,7 @@ def test_a_stale_epoch_is_told_apart(client_for: Callable[[Handler], WorkerClien
 
 def test_a_refusal_says_what_the_platform_said(client_for: Callable[[Handler], WorkerClient]) -> None:
     client = client_for(lambda _: httpx.Response(403, text="this worker was revoked"))
-    with pytest.raises(Refused, match="this worker was revoked"):
+    with pytest.raises(RequestRefused, match="this worker was revoked"):
         client.release("r", 1)
 
 
@@ -101,9 +101,9 @@ def test_a_blob_is_verified(client_for: Callable[[Handler], WorkerClient], tmp_p
     good = BlobRef(digest=hashlib.sha256(content).hexdigest(), size=len(content), url="/b")
     client.fetch(good, tmp_path / "a")
     assert (tmp_path / "a").read_bytes() == content
-    with pytest.raises(Refused, match="not the"):
+    with pytest.raises(RequestRefused, match="not the"):
         client.fetch(good.model_copy(update={"digest": "0" * 64}), tmp_path / "b")
-    with pytest.raises(Refused):
+    with pytest.raises(RequestRefused):
         client.fetch(good.model_copy(update={"size": 10}), tmp_path / "c")
 
 

@@ -16,13 +16,13 @@ from anyshot_core.wire.reports import ReportSummary, SubmissionShift
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Complete, Progress, ResultsRef, Stage
 from anyshot_scoring.errors import ScoringError
-from anyshot_worker.attempt import Attempt
+from anyshot_worker.attempt import AttemptContext
 from anyshot_worker.materials import PACK_SUFFIX, BadAssignment
 
 SENT = ("page.html", "result.json", "table.parquet")  # a site keeps the page, which holds the figures
 
 
-def analyse(attempt: Attempt[Analyse]) -> Complete:
+def analyse(attempt: AttemptContext[Analyse]) -> Complete:
     """Run the analysis that the assignment names and upload its page, numbers and table.
 
     `parameters.analysis` is the name in `anyshot_analysis.jobs`; the rest goes to it. Its inputs are the packs of
@@ -64,7 +64,7 @@ def analyse(attempt: Attempt[Analyse]) -> Complete:
     )
 
 
-def _gather(attempt: Attempt[Analyse]) -> dict[str, list[Path]]:
+def _gather(attempt: AttemptContext[Analyse]) -> dict[str, list[Path]]:
     """The files of the report by role."""
     assignment, workspace = attempt.assignment, attempt.site.workspace
     folder = attempt.folder / "results"
@@ -86,7 +86,7 @@ def _gather(attempt: Attempt[Analyse]) -> dict[str, list[Path]]:
     }
 
 
-def _exported(attempt: Attempt[Analyse]) -> dict[str, list[Path]]:
+def _exported(attempt: AttemptContext[Analyse]) -> dict[str, list[Path]]:
     """What runs exported, by what the files hold, under names that say whose they are."""
     folder, found = attempt.folder / "exports", dict[str, list[Path]]()
     for place, ref in enumerate(attempt.assignment.exports):
@@ -103,7 +103,7 @@ def _file_name(ref: ExportRef) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", f"{ref.submission} run {ref.run + 1}").strip("-")[:80]
 
 
-def _evaluations(attempt: Attempt[Analyse]) -> list[Path]:
+def _evaluations(attempt: AttemptContext[Analyse]) -> list[Path]:
     """The scores of submissions in further evaluations, one file each."""
     parameters = attempt.assignment.parameters
     if not isinstance(parameters, SubmissionShift):

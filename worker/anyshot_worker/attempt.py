@@ -46,7 +46,7 @@ class Failed(Exception):
 
 
 @dataclass
-class Attempt(Generic[J]):
+class AttemptContext(Generic[J]):
     """State of one attempt while it lasts; its parts are filled in as they become known."""
 
     site: Site

@@ -15,8 +15,8 @@ from anyshot_core.wire.jobs import Analyse, Evaluate, Job, MetaTest, Rescore, Sm
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Complete, Fail, Progress
 from anyshot_worker.analyse import analyse
-from anyshot_worker.attempt import Attempt, Failed, Site, Stopped
-from anyshot_worker.client import Refused, StaleEpoch, WorkerApiError
+from anyshot_worker.attempt import AttemptContext, Failed, Site, Stopped
+from anyshot_worker.client import RequestRefused, StaleEpoch, WorkerApiError
 from anyshot_worker.evaluate import evaluate
 from anyshot_worker.events import LogShipper
 from anyshot_worker.lease import Lease, StopReason
@@ -26,7 +26,7 @@ from anyshot_worker.scoring import rescore
 
 log = logging.getLogger(__name__)
 
-KINDS: dict[type[Job], Callable[[Attempt[Any]], Complete]] = {
+KINDS: dict[type[Job], Callable[[AttemptContext[Any]], Complete]] = {
     Evaluate: evaluate,
     Smoke: evaluate,
     MetaTest: evaluate,
@@ -41,7 +41,7 @@ def carry_out(assignment: Job, site: Site) -> None:
     shipper = LogShipper(site.client, assignment, folder / "log.txt")
     try:
         with Lease(site.client, assignment, site.draining) as lease:
-            attempt = Attempt(site, assignment, folder, lease, shipper)
+            attempt = AttemptContext(site, assignment, folder, lease, shipper)
             outcome = _outcome(attempt)
             lease.flush()
             _announce(attempt, outcome)
@@ -54,7 +54,7 @@ def carry_out(assignment: Job, site: Site) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _outcome(attempt: Attempt[Any]) -> Complete | Failure | None:
+def _outcome(attempt: AttemptContext[Any]) -> Complete | Failure | None:
     """What it ended with; None means that it was stopped."""
     try:
         return KINDS[type(attempt.assignment)](attempt)
@@ -68,7 +68,7 @@ def _outcome(attempt: Attempt[Any]) -> Complete | Failure | None:
         return Failure(
             error.verdict, "The sandbox could not be used; this is not your fault.", private=str(error)
         )
-    except Refused as error:
+    except RequestRefused as error:
         return Failure(
             Verdict.TASK_SERVER_BUG, "The platform refused what this worker sent.", private=str(error)
         )
@@ -82,7 +82,7 @@ def _outcome(attempt: Attempt[Any]) -> Complete | Failure | None:
         )
 
 
-def _announce(attempt: Attempt[Any], outcome: Complete | Failure | None) -> None:
+def _announce(attempt: AttemptContext[Any], outcome: Complete | Failure | None) -> None:
     run, epoch, client = attempt.assignment.run_id, attempt.assignment.epoch, attempt.site.client
     if isinstance(outcome, Complete):
         client.complete(run, outcome)
@@ -96,7 +96,7 @@ def _announce(attempt: Attempt[Any], outcome: Complete | Failure | None) -> None
         client.fail(run, _failure(attempt, outcome))
 
 
-def _failure(attempt: Attempt[Any], failure: Failure) -> Fail:
+def _failure(attempt: AttemptContext[Any], failure: Failure) -> Fail:
     _keep_log(attempt)
     if failure.private:
         log.error("run %s: %s %s", attempt.assignment.run_id, failure.verdict, failure.private)
@@ -116,12 +116,12 @@ def _failure(attempt: Attempt[Any], failure: Failure) -> Fail:
     )
 
 
-def _standing(attempt: Attempt[Any]) -> dict[str, Progress]:
+def _standing(attempt: AttemptContext[Any]) -> dict[str, Progress]:
     """Where the attempt stands; sites of API version 1 know no such field."""
     return {"progress": attempt.lease.progress} if attempt.assignment.version > 1 else {}
 
 
-def _keep_log(attempt: Attempt[Any]) -> None:
+def _keep_log(attempt: AttemptContext[Any]) -> None:
     """The log of a failed attempt is worth keeping, but not worth failing for."""
     path = attempt.log.close()
     client, assignment = attempt.site.client, attempt.assignment

@@ -9,7 +9,7 @@ from anyshot_core.wire.jobs import Job
 from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_worker.attempt import Site
 from anyshot_worker.carry_out import carry_out
-from anyshot_worker.client import Refused, TooOld, Unreadable, WorkerApiError
+from anyshot_worker.client import RequestRefused, TooOld, Unreadable, WorkerApiError
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ class RunClaimer:
         run_id, epoch = error.claimed.run_id, error.claimed.epoch
         try:
             self._site.client.release(run_id, epoch, error.problem)
-        except Refused:
+        except RequestRefused:
             self._site.client.release(run_id, epoch)
 
     def _carry_out(self, assignment: Job) -> None:

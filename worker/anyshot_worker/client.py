@@ -46,11 +46,11 @@ class PlatformUnreachable(WorkerApiError):
     """The platform did not answer within the time allowed for retries."""
 
 
-class Refused(WorkerApiError):
+class RequestRefused(WorkerApiError):
     """The platform refused a request; the text says why."""
 
 
-class TooOld(Refused):
+class TooOld(RequestRefused):
     """The platform gives no work to workers of this release; the text says what to do."""
 
 
@@ -93,7 +93,7 @@ class WorkerClient:
             answer = self._post("/claim", ClaimRequest(worker=worker))
         except TooOld:
             raise
-        except Refused:
+        except RequestRefused:
             if "image_digests" not in worker.model_fields_set:
                 raise
             # A platform of the first release refuses fields that it does not know; it pins no phase to an image.
@@ -144,7 +144,7 @@ class WorkerClient:
         self._post(f"/runs/{run_id}/release", message, patience=3.0)
 
     def fetch(self, blob: BlobRef, target: Path) -> None:
-        """Download a blob to `target` and verify it; raises `Refused` when digest or size differ."""
+        """Download a blob to `target` and verify it; raises `RequestRefused` when digest or size differ."""
         self._patiently(lambda: self._fetch_once(blob, target), self._patience)
 
     def _fetch_once(self, blob: BlobRef, target: Path) -> None:
@@ -159,7 +159,7 @@ class WorkerClient:
                 sha.update(chunk)
                 file.write(chunk)
         if size != blob.size or sha.hexdigest() != blob.digest:
-            raise Refused(
+            raise RequestRefused(
                 f"blob {blob.digest[:12]}: {size} bytes came that are not the {blob.size} announced"
             )
 
@@ -221,7 +221,7 @@ def _claimed(content: bytes) -> Claimed:
     try:
         return Claimed.model_validate_json(content)
     except ValidationError as error:
-        raise Refused(f"a claim was answered with what is no job: {_problem_of(error)}") from error
+        raise RequestRefused(f"a claim was answered with what is no job: {_problem_of(error)}") from error
 
 
 def _problem_of(error: ValidationError) -> str:
@@ -240,4 +240,6 @@ def _raise_for(answer: httpx.Response) -> None:
         raise PlatformUnreachable(f"{answer.status_code}: {text}")
     if answer.status_code == 426:
         raise TooOld(_words_of(answer))
-    raise Refused(f"{answer.request.method} {answer.request.url.path} answered {answer.status_code}: {text}")
+    raise RequestRefused(
+        f"{answer.request.method} {answer.request.url.path} answered {answer.status_code}: {text}"
+    )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-from anyshot_core.taskserver.job import Hooks, Job, JobOutcome, LogLine, ServerProgress
+from anyshot_core.taskserver.job import Hooks, JobOutcome, LogLine, ServerProgress, TaskServerJob
 from anyshot_core.taskserver.joined import serve_parts
 from anyshot_core.taskserver.scores import collect, put_together
 from anyshot_core.taskserver.server import serve, serve_isolated
@@ -27,7 +27,7 @@ from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import RunSummary
 from anyshot_worker import evidence
 from anyshot_worker.announcement import processor_name
-from anyshot_worker.attempt import Attempt, Failed
+from anyshot_worker.attempt import AttemptContext, Failed
 from anyshot_worker.exporting import export, exports_of
 from anyshot_worker.materials import BadAssignment, Materials, gather_materials, part_of, tested_packs
 from anyshot_worker.sandbox import OpenBox
@@ -37,7 +37,7 @@ LEARNER = "learner.bin"
 SMOKE_ITEMS = 3  # tasks or batches that a generator yields a call in a trial run
 
 
-def evaluate(attempt: Attempt[Tested]) -> Complete:
+def evaluate(attempt: AttemptContext[Tested]) -> Complete:
     """Everything from the claim to the message that completes the run."""
     attempt.report_stage(Stage.PREPARING, "Fetching the submission and the datasets")
     with attempt.step("prepare"):
@@ -61,7 +61,7 @@ def evaluate(attempt: Attempt[Tested]) -> Complete:
     )
 
 
-def _require_answers(attempt: Attempt[Tested], outcomes: Sequence[JobOutcome]) -> None:
+def _require_answers(attempt: AttemptContext[Tested], outcomes: Sequence[JobOutcome]) -> None:
     """Raise `Failed` where no part was answered, or one failed for a reason that is not the code's."""
     failures = [one.failure for one in outcomes if one.failure is not None]
     ours = [failure for failure in failures if failure.verdict.cause is not Cause.PARTICIPANT]
@@ -75,12 +75,12 @@ def _require_answers(attempt: Attempt[Tested], outcomes: Sequence[JobOutcome]) -
             attempt.log.add(LogLine("platform", Stage.META_TESTING, words))
 
 
-def _inspect(attempt: Attempt[Tested], materials: Materials) -> Evidence:
+def _inspect(attempt: AttemptContext[Tested], materials: Materials) -> Evidence:
     with attempt.step("evidence"):
         return evidence.inspect(attempt.site.sandboxes, materials.submission)
 
 
-def _run(attempt: Attempt[Tested], materials: Materials, job: Job) -> JobOutcome:
+def _run(attempt: AttemptContext[Tested], materials: Materials, job: TaskServerJob) -> JobOutcome:
     opened: list[OpenBox] = []
     training_peaks: list[int] = []  # one value, once meta-training is over
 
@@ -119,7 +119,7 @@ def _run(attempt: Attempt[Tested], materials: Materials, job: Job) -> JobOutcome
     return outcome
 
 
-def _open_box(attempt: Attempt[Tested]) -> OpenBox:
+def _open_box(attempt: AttemptContext[Tested]) -> OpenBox:
     assignment = attempt.assignment
     with attempt.step("sandbox_start"):
         return attempt.site.sandboxes.open(
@@ -140,7 +140,7 @@ def outer_seconds(assignment: Tested) -> float:
     return 1.2 * parts * assignment.budget.run_seconds + 600.0 + 0.5 * assignment.tasks
 
 
-def _parts(attempt: Attempt[Tested], materials: Materials) -> list[PoolTasks]:
+def _parts(attempt: AttemptContext[Tested], materials: Materials) -> list[PoolTasks]:
     """The tasks of each test of the learner: one, or as many as the job says."""
     assignment = attempt.assignment
     if not isinstance(assignment, MetaTest) or not assignment.parts:
@@ -151,7 +151,7 @@ def _parts(attempt: Attempt[Tested], materials: Materials) -> list[PoolTasks]:
     ]
 
 
-def _tasks(attempt: Attempt[Tested], materials: Materials) -> PoolTasks:
+def _tasks(attempt: AttemptContext[Tested], materials: Materials) -> PoolTasks:
     assignment = attempt.assignment
     start, stop = assignment.shard or (0, assignment.tasks)
     tasks = PoolTasks(
@@ -162,9 +162,9 @@ def _tasks(attempt: Attempt[Tested], materials: Materials) -> PoolTasks:
     return tasks
 
 
-def _job(attempt: Attempt[Tested], materials: Materials, tasks: PoolTasks) -> Job:
+def _job(attempt: AttemptContext[Tested], materials: Materials, tasks: PoolTasks) -> TaskServerJob:
     assignment = attempt.assignment
-    return Job(
+    return TaskServerJob(
         bundle=materials.submission,
         packs=materials.train_packs,
         validation_packs=materials.validation_packs,
@@ -186,7 +186,9 @@ def _job(attempt: Attempt[Tested], materials: Materials, tasks: PoolTasks) -> Jo
     )
 
 
-def _note(attempt: Attempt[Tested], materials: Materials, outcome: JobOutcome, opened: list[OpenBox]) -> None:
+def _note(
+    attempt: AttemptContext[Tested], materials: Materials, outcome: JobOutcome, opened: list[OpenBox]
+) -> None:
     """Usage and provenance, whatever the outcome."""
     used = [box.usage() for box in opened]
     for name, seconds in outcome.time.platform.items():
@@ -214,7 +216,7 @@ def _note(attempt: Attempt[Tested], materials: Materials, outcome: JobOutcome, o
 
 
 def _score(
-    attempt: Attempt[Tested], parts: Sequence[PoolTasks], outcomes: Sequence[JobOutcome]
+    attempt: AttemptContext[Tested], parts: Sequence[PoolTasks], outcomes: Sequence[JobOutcome]
 ) -> RunSummary:
     """The summary over all parts that were answered, their tasks numbered through; it is of each where there is one."""
     assignment, start = attempt.assignment, 0
@@ -233,7 +235,7 @@ def _score(
     return summary
 
 
-def _keep_logger_tables(attempt: Attempt[Tested], outcome: JobOutcome) -> None:
+def _keep_logger_tables(attempt: AttemptContext[Tested], outcome: JobOutcome) -> None:
     """The participant's own training curves come back as CSV files in one zip."""
     if not outcome.logger_tables:
         return

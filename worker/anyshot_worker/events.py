@@ -11,7 +11,7 @@ from typing import Literal
 from anyshot_core.taskserver.job import LogLine
 from anyshot_core.wire.jobs import Job
 from anyshot_core.wire.worker_api import Event, Stage
-from anyshot_worker.client import Refused, StaleEpoch, WorkerApiError, WorkerClient
+from anyshot_worker.client import RequestRefused, StaleEpoch, WorkerApiError, WorkerClient
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ class LogShipper:
         while batch := self._take():
             try:
                 self._client.send_events(self._assignment.run_id, self._assignment.epoch, batch)
-            except (StaleEpoch, Refused) as error:
+            except (StaleEpoch, RequestRefused) as error:
                 log.info("log of run %s not wanted any more: %s", self._assignment.run_id, error)
                 return
             except WorkerApiError as error:

@@ -10,12 +10,12 @@ import numpy as np
 from anyshot_core.exports import Asked, Exporting, make_exports
 from anyshot_core.protocols import Roles
 from anyshot_core.taskserver.channel import Channel
-from anyshot_core.taskserver.job import Hooks, Job, JobOutcome, LogLine
+from anyshot_core.taskserver.job import Hooks, JobOutcome, LogLine, TaskServerJob
 from anyshot_core.taskserver.server import serve, serve_features, serve_isolated
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.jobs import Evaluate, Tested
 from anyshot_core.wire.worker_api import Stage
-from anyshot_worker.attempt import Attempt
+from anyshot_worker.attempt import AttemptContext
 
 
 def exports_of(assignment: Tested) -> Asked:
@@ -26,8 +26,8 @@ def exports_of(assignment: Tested) -> Asked:
 
 
 def export(
-    attempt: Attempt[Tested],
-    job: Job,
+    attempt: AttemptContext[Tested],
+    job: TaskServerJob,
     tasks: PoolTasks,
     outcome: JobOutcome,
     open_channel: Callable[[], Channel],
@@ -41,13 +41,13 @@ def export(
         return
     hooks = Hooks(cancelled=lambda: attempt.lease.stop_reason is not None)
 
-    def again(job: Job) -> JobOutcome:
+    def again(job: TaskServerJob) -> JobOutcome:
         if assignment.isolated_tasks:
             return serve_isolated(open_channel, job, hooks)
         with closing(open_channel()) as channel:
             return serve(channel, job, hooks)
 
-    def features(job: Job, images: np.ndarray) -> JobOutcome:
+    def features(job: TaskServerJob, images: np.ndarray) -> JobOutcome:
         with closing(open_channel()) as channel:
             return serve_features(channel, job, images, hooks)
 

@@ -14,11 +14,11 @@ from anyshot_core.wire.jobs import MetaTest, Rescore, Scored
 from anyshot_core.wire.worker_api import Complete, Stage
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import RunSummary, summarize
-from anyshot_worker.attempt import Attempt
+from anyshot_worker.attempt import AttemptContext
 
 
 def score_and_keep(
-    attempt: Attempt[Any],
+    attempt: AttemptContext[Any],
     predictions: Predictions,
     protocol_digest: str,
     expected: Sequence[int] | None = None,
@@ -42,7 +42,7 @@ def score_and_keep(
     return summary
 
 
-def identify(attempt: Attempt[Any], protocol_digest: str) -> Identity:
+def identify(attempt: AttemptContext[Any], protocol_digest: str) -> Identity:
     """What the run's files say that it was, without the secrets that tasks and splits are drawn from."""
     assignment: Scored = attempt.assignment
     provenance = attempt.provenance
@@ -83,7 +83,7 @@ def expected_tasks(assignment: Scored) -> Sequence[int]:
     )
 
 
-def rescore(attempt: Attempt[Rescore]) -> Complete:
+def rescore(attempt: AttemptContext[Rescore]) -> Complete:
     """Score the predictions of an earlier attempt again; nothing of the submission runs."""
     assignment = attempt.assignment
     attempt.report_stage(Stage.PREPARING, "Fetching the predictions")

@@ -54,7 +54,7 @@ class Parameters:
 
 
 @dataclass(frozen=True)
-class Seen:
+class DatasetShare:
     """A dataset: the chance of each class to be in a task `[L]`, mean ways, and its share of the phase's tasks."""
 
     name: str
@@ -83,7 +83,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     pool, protocol = inputs.test_pool, protocol_from_dict(parameters.protocol)
     protocol.check(pool)
     found = [
-        Seen(
+        DatasetShare(
             pack.name,
             inclusion_of(protocol, pool, place),
             parameters.tasks // len(pool),  # datasets come in turn
@@ -121,7 +121,7 @@ def overlap_words(inputs: Inputs) -> str:
     return "Out of distribution by construction: no dataset is in the meta-train and in the meta-test pool."
 
 
-def describe(found: list[Seen], parameters: Parameters, overlap: str) -> ReportPage:
+def describe(found: list[DatasetShare], parameters: Parameters, overlap: str) -> ReportPage:
     """Set the found figures on a page: finding, tables, charts and what they are of."""
     needed = {s.name: tasks_needed(s, parameters.rho) for s in found}
     rows = [
@@ -194,7 +194,7 @@ def describe(found: list[Seen], parameters: Parameters, overlap: str) -> ReportP
 POPULATION = "tasks that this protocol draws from these datasets"
 
 
-def estimates_of(seen: Seen) -> list[Estimate]:
+def estimates_of(seen: DatasetShare) -> list[Estimate]:
     """Classes seen and the risk of missing one: exact by formula, else with the error of the drawn chances."""
     names = f"classes of {seen.name} seen, expected", f"a class of {seen.name} is missed, at most"
     if not seen.drawn:
@@ -203,7 +203,7 @@ def estimates_of(seen: Seen) -> list[Estimate]:
             exact(names[1], seen.miss, "probability", POPULATION),
         ]
     redrawn = np.random.default_rng(0).binomial(DRAWN, seen.inclusion, (400, len(seen.inclusion))) / DRAWN
-    others = [Seen(seen.name, chances, seen.tasks) for chances in redrawn]
+    others = [DatasetShare(seen.name, chances, seen.tasks) for chances in redrawn]
     return [
         resampled(names[0], seen.expected, [s.expected for s in others], "classes", POPULATION),
         resampled(names[1], seen.miss, [s.miss for s in others], "probability", POPULATION),
@@ -224,19 +224,19 @@ HEADER = (
 )
 
 
-def tasks_needed(seen: Seen, rho: float) -> int:
+def tasks_needed(seen: DatasetShare, rho: float) -> int:
     """ln(4 / rho) L / (gamma n), with the spread gamma of the classes' chances."""
     ways = max(1, round(seen.ways))
     return math.ceil(enough_tasks(len(seen.inclusion), ways, spread(seen.inclusion), rho))
 
 
-def counts(seen: Seen) -> list[int]:
+def counts(seen: DatasetShare) -> list[int]:
     """How many different tasks there are, ordered and as sets, at the mean number of ways."""
     ways = max(1, round(seen.ways))
     return [ordered_tasks(len(seen.inclusion), ways), unordered_tasks(len(seen.inclusion), ways)]
 
 
-def spread_of(seen: Seen, parameters: Parameters) -> float | Undefined:
+def spread_of(seen: DatasetShare, parameters: Parameters) -> float | Undefined:
     """Standard deviation of the number of classes seen, exactly, where tuples of classes are uniform."""
     protocol = protocol_from_dict(parameters.protocol)
     if seen.drawn or not isinstance(protocol, AnyWayAnyShot | FixedWaysShots):
@@ -245,7 +245,7 @@ def spread_of(seen: Seen, parameters: Parameters) -> float | Undefined:
     return math.sqrt(classes_variance(len(seen.inclusion), range(ways.low, ways.high + 1), seen.tasks))
 
 
-def few_seen(found: list[Seen]) -> PageTable:
+def few_seen(found: list[DatasetShare]) -> PageTable:
     """The bounds for many classes and few tasks (In vs. Out of Distribution, theorem 4)."""
     rows: list[list[Any]] = []
     for s in found:
@@ -261,7 +261,7 @@ def protocol_words(protocol: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in sorted(protocol.items()) if not key.endswith("_seed"))
 
 
-def finding_of(found: list[Seen], tasks: int) -> str:
+def finding_of(found: list[DatasetShare], tasks: int) -> str:
     """Which dataset's classes are seen least."""
     least = min(found, key=lambda s: s.expected / len(s.inclusion))
     part = least.expected / len(least.inclusion)

@@ -42,7 +42,7 @@ class Parameters:
 
 
 @dataclass(frozen=True)
-class Seen:
+class LayerImages:
     """Images as a learner's layer shows them: features `[n, F]`, dataset (place in the pool) and class `[n]`."""
 
     layer: str
@@ -51,7 +51,7 @@ class Seen:
     classes: NDArray[np.int64]
 
 
-def read_seen(path: Path, layer: str) -> Seen:
+def read_seen(path: Path, layer: str) -> LayerImages:
     """A layer of a `layers.npz`, maps as the mean over their places. Raises `BadAnalysis`."""
     with np.load(path, allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
@@ -68,7 +68,7 @@ def read_seen(path: Path, layer: str) -> Seen:
         raise BadAnalysis(f"{path.name} holds arrays of different lengths")
     if not np.isfinite(values).all():
         raise BadAnalysis(f"layer {chosen} of {path.name} holds a value that is no number")
-    return Seen(chosen, values, arrays["image_dataset"], arrays["image_class"])
+    return LayerImages(chosen, values, arrays["image_dataset"], arrays["image_class"])
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
@@ -82,14 +82,16 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     return describe(seen, found, chance, parameters)
 
 
-def classes_apart(seen: Seen, dataset: int) -> float | Undefined:
+def classes_apart(seen: LayerImages, dataset: int) -> float | Undefined:
     """How far apart the classes of a dataset are."""
     rows = seen.dataset == dataset
     found = group_distances(seen.features[rows], seen.classes[rows])
     return Undefined("fewer than two classes have two images") if isinstance(found, Undefined) else found.mean
 
 
-def describe(seen: Seen, found: GroupDistances, chance: tuple[float, float], p: Parameters) -> ReportPage:
+def describe(
+    seen: LayerImages, found: GroupDistances, chance: tuple[float, float], p: Parameters
+) -> ReportPage:
     """Set the found figures on a page: finding, tables, charts and what they are of."""
     claim = mean_of(found, seen.layer)
     beyond = "more" if found.mean > chance[1] else "no more"

@@ -19,7 +19,7 @@ from anyshot_core.exports.files import ESTIMATES, LAYERS, SNAPSHOTS, write_array
 from anyshot_core.exports.support import FoldTasks, hits_by_task
 from anyshot_core.protocols import Roles
 from anyshot_core.protocols.keys import exports_seed
-from anyshot_core.taskserver.job import Job, JobOutcome, Snapshot, TaskResult, TaskSource
+from anyshot_core.taskserver.job import JobOutcome, Snapshot, TaskResult, TaskServerJob, TaskSource
 from anyshot_core.taskserver.tasks import JoinedTasks, PoolTasks
 
 MOST_TASKS = 100  # of each test of a snapshot, and of estimates
@@ -43,16 +43,16 @@ class Exporting:
     """
 
     asked: Asked
-    job: Job
+    job: TaskServerJob
     tasks: PoolTasks
     roles: Roles
     learner: Path
     results: Sequence[TaskResult]
     snapshots: Sequence[Snapshot]
-    serve: Callable[[Job], JobOutcome]
-    serve_features: Callable[[Job, np.ndarray], JobOutcome]
+    serve: Callable[[TaskServerJob], JobOutcome]
+    serve_features: Callable[[TaskServerJob, np.ndarray], JobOutcome]
     folder: Path
-    _from: Job = field(init=False, repr=False)
+    _from: TaskServerJob = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         bare = replace(

@@ -15,8 +15,8 @@ import numpy as np
 from anyshot_core.protocols import Protocol
 from anyshot_core.taskserver import verdicts
 from anyshot_core.taskserver.channel import Channel, ChannelClosed
-from anyshot_core.taskserver.inbox import Arrived, Inbox, Output, Stopped
-from anyshot_core.taskserver.job import DrawnTask, Hooks, Job
+from anyshot_core.taskserver.inbox import Arrived, Inbox, Output, StreamEnd
+from anyshot_core.taskserver.job import DrawnTask, Hooks, TaskServerJob
 from anyshot_core.taskserver.ledger import Ledger, Limit, time_left
 from anyshot_core.taskserver.verdicts import Ended, FailureMoment
 from anyshot_core.wire import messages
@@ -34,7 +34,7 @@ class Conversation:
     def __init__(
         self,
         channel: Channel,
-        job: Job,
+        job: TaskServerJob,
         hooks: Hooks,
         ledger: Ledger,
         output: Output,
@@ -181,7 +181,7 @@ class Conversation:
         item = self._inbox.next(_GRACE)
         if isinstance(item, Arrived):
             self._check("finish", item.frame, FrameType.FINISHED, turn)
-        elif isinstance(item, Stopped) and item.reason != "end":
+        elif isinstance(item, StreamEnd) and item.reason != "end":
             raise self._stopped("finish", item)
 
     def _command(
@@ -233,7 +233,7 @@ class Conversation:
             item = self._inbox.next(2.0)
             if isinstance(item, Arrived) and item.frame.kind is FrameType.ERROR:
                 raise self._reported(step, item.frame)
-            if isinstance(item, Stopped):
+            if isinstance(item, StreamEnd):
                 raise self._stopped(step, item)
         raise verdicts.of_death(self.moment(step), self.channel.death(), "the stream is closed")
 
@@ -260,7 +260,7 @@ class Conversation:
                 continue
             if item.at > end:
                 raise self._too_late(step, tightest)
-            if isinstance(item, Stopped):
+            if isinstance(item, StreamEnd):
                 raise self._stopped(step, item)
             if item.frame.kind is FrameType.ERROR:
                 raise self._reported(step, item.frame)
@@ -290,7 +290,7 @@ class Conversation:
         if repeated != turn:
             raise verdicts.of_protocol(self.moment(step), f"{reply.name} came ahead of its time")
 
-    def _stopped(self, step: str, item: Stopped) -> Ended:
+    def _stopped(self, step: str, item: StreamEnd) -> Ended:
         moment = self.moment(step)
         if item.reason == "output":
             return verdicts.of_output(moment, item.detail)

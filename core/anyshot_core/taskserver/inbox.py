@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from anyshot_core.taskserver.channel import Channel
-from anyshot_core.taskserver.job import Job, LogLine
+from anyshot_core.taskserver.job import LogLine, TaskServerJob
 from anyshot_core.taskserver.ledger import Clock
 from anyshot_core.taskserver.loglines import LogLines, clean, shows
 from anyshot_core.wire.frames import FROM_RUNNER, Decoder, Frame, FrameError, FrameType
@@ -37,7 +37,7 @@ class Arrived:
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class StreamEnd:
     """Nothing more comes: the stream ended, what came was no frame, or it was too much."""
 
     at: float
@@ -73,7 +73,7 @@ class Output:
     """What a run printed and logged, within its caps; shared by all sandboxes of a run."""
 
     def __init__(
-        self, job: Job, on_log: Callable[[LogLine], object], on_row: Callable[[LoggerRow], object]
+        self, job: TaskServerJob, on_log: Callable[[LogLine], object], on_row: Callable[[LoggerRow], object]
     ) -> None:
         self.stage = Stage.PREPARING
         self._job, self._on_log, self._on_row = job, on_log, on_row
@@ -155,12 +155,12 @@ class Inbox:
 
     def __init__(self, channel: Channel, output: Output, clock: Clock) -> None:
         self._channel, self._output, self._clock = channel, output, clock
-        self._queue: queue.Queue[Arrived | Stopped] = queue.Queue(maxsize=8)
+        self._queue: queue.Queue[Arrived | StreamEnd] = queue.Queue(maxsize=8)
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._read, name="inbox", daemon=True)
         self._thread.start()
 
-    def next(self, timeout: float) -> Arrived | Stopped | None:
+    def next(self, timeout: float) -> Arrived | StreamEnd | None:
         """The next reply, None when `timeout` seconds passed."""
         try:
             return self._queue.get(timeout=max(0.0, timeout)) if timeout > 0 else self._queue.get_nowait()
@@ -175,34 +175,34 @@ class Inbox:
     def _read(self) -> None:
         self._put(self._read_until_stopped())
 
-    def _read_until_stopped(self) -> Stopped:
+    def _read_until_stopped(self) -> StreamEnd:
         decoder = Decoder(FROM_RUNNER)
         while not self._closing.is_set():
             try:
                 data = self._channel.recv(_POLL)
             except OSError as error:
-                return Stopped(self._clock(), "end", str(error))
+                return StreamEnd(self._clock(), "end", str(error))
             if data is None:
                 continue
             if not data:
-                return Stopped(self._clock(), "end", "in the middle of a frame" if decoder.pending else "")
+                return StreamEnd(self._clock(), "end", "in the middle of a frame" if decoder.pending else "")
             stopped = self._take(decoder, data)
             if stopped is not None:
                 return stopped
-        return Stopped(self._clock(), "end")
+        return StreamEnd(self._clock(), "end")
 
-    def _take(self, decoder: Decoder, data: bytes) -> Stopped | None:
+    def _take(self, decoder: Decoder, data: bytes) -> StreamEnd | None:
         try:
             for frame in decoder.feed(data):
                 if frame.kind not in (FrameType.LOG, FrameType.LOGGER):
                     self._put(Arrived(self._clock(), frame))
                 elif exceeded := self._output.take(frame):
-                    return Stopped(self._clock(), "output", exceeded)
+                    return StreamEnd(self._clock(), "output", exceeded)
         except FrameError as error:
-            return Stopped(self._clock(), "garbage", str(error))
+            return StreamEnd(self._clock(), "garbage", str(error))
         return None
 
-    def _put(self, item: Arrived | Stopped) -> None:
+    def _put(self, item: Arrived | StreamEnd) -> None:
         while not self._closing.is_set():
             try:
                 self._queue.put(item, timeout=_POLL)

@@ -63,7 +63,7 @@ class OutputCaps:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class TaskServerJob:
     """One evaluation, or one shard of it.
 
     `bundle` is the zip as uploaded. `packs` are those of the meta-training pool, in order, `validation_packs` those

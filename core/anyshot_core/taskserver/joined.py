@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from anyshot_core.taskserver.job import Failure, Job, JobOutcome, TaskResult, TaskSource, TimeUse
+from anyshot_core.taskserver.job import Failure, JobOutcome, TaskResult, TaskServerJob, TaskSource, TimeUse
 from anyshot_core.taskserver.tasks import JoinedTasks
 from anyshot_core.wire.verdicts import Cause
 
 
 def serve_parts(
-    serve: Callable[[Job], JobOutcome], job: Job, parts: Sequence[TaskSource]
+    serve: Callable[[TaskServerJob], JobOutcome], job: TaskServerJob, parts: Sequence[TaskSource]
 ) -> list[JobOutcome]:
     """The outcome of each part, of a job that starts from a learner; the time of a run is as many times that of one.
 

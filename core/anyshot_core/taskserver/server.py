@@ -27,11 +27,11 @@ from anyshot_core.taskserver.job import (
     DrawnTask,
     Failure,
     Hooks,
-    Job,
     JobOutcome,
     ServerProgress,
     Snapshot,
     TaskResult,
+    TaskServerJob,
 )
 from anyshot_core.taskserver.ledger import Clock, Ledger, Limit
 from anyshot_core.taskserver.tasks import JoinedTasks, query_order
@@ -47,7 +47,7 @@ _REPORT_EVERY = 0.5
 
 
 def serve(
-    channel: Channel, job: Job, hooks: Hooks | None = None, clock: Clock = time.monotonic
+    channel: Channel, job: TaskServerJob, hooks: Hooks | None = None, clock: Clock = time.monotonic
 ) -> JobOutcome:
     """Carry a job out over one channel: one process from import to the last prediction.
 
@@ -58,7 +58,10 @@ def serve(
 
 
 def serve_isolated(
-    open_channel: Callable[[], Channel], job: Job, hooks: Hooks | None = None, clock: Clock = time.monotonic
+    open_channel: Callable[[], Channel],
+    job: TaskServerJob,
+    hooks: Hooks | None = None,
+    clock: Clock = time.monotonic,
 ) -> JobOutcome:
     """Meta-train over one channel, then take a fresh one for each task; closes all of them."""
     run = _Run(job, hooks or Hooks(), clock)
@@ -67,7 +70,7 @@ def serve_isolated(
 
 def serve_features(
     channel: Channel,
-    job: Job,
+    job: TaskServerJob,
     images: np.ndarray,
     hooks: Hooks | None = None,
     clock: Clock = time.monotonic,
@@ -92,7 +95,7 @@ class _Due:
 class _Run:
     """The state of one job: account, output, results."""
 
-    def __init__(self, job: Job, hooks: Hooks, clock: Clock) -> None:
+    def __init__(self, job: TaskServerJob, hooks: Hooks, clock: Clock) -> None:
         self._job, self._hooks = job, hooks
         self._ledger = Ledger(job.budget, clock)
         self._output = Output(job, hooks.on_log, hooks.on_row)

@@ -33,7 +33,7 @@ class WrongCode(NotSignedIn):
     code = "wrong_code"
 
 
-class CodeNeeded(NotSignedIn):
+class SecondFactorNeeded(NotSignedIn):
     """The password is right; the account asks for a code as well."""
 
     code = "code_needed"
@@ -103,9 +103,9 @@ def turn_off(session: Session, user: User) -> None:
 
 
 def require_code(session: Session, signer: Signer, user: User, text: str) -> None:
-    """Use a code up at a log-in in one request; raises `CodeNeeded` without one, or `WrongCode`."""
+    """Use a code up at a log-in in one request; raises `SecondFactorNeeded` without one, or `WrongCode`."""
     if not text:
-        raise CodeNeeded(
+        raise SecondFactorNeeded(
             say("This account has a second factor: send a code of its app, or a recovery code, along.")
         )
     use_code(session, signer, user, text)

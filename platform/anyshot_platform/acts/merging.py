@@ -115,17 +115,17 @@ def _same(one: Any, other: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenFields:
     """What somebody read before they decided, by name; `insist` has what they were shown and replace knowingly."""
 
     fields: Fields = field(default_factory=dict)
     insist: Fields = field(default_factory=dict)
 
 
-NOTHING_SEEN = Seen()
+NOTHING_SEEN = SeenFields()
 
 
-def require_seen(session: Session, seen: Seen, sent: Fields, there: Mapping[str, Written]) -> None:
+def require_seen(session: Session, seen: SeenFields, sent: Fields, there: Mapping[str, Written]) -> None:
     """Raise `Stale` for each decision of `sent` on what somebody else decided otherwise since it was read."""
     moved = [
         name

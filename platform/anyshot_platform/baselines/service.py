@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from anyshot_core.baselines import Baseline as Builtin
+from anyshot_core.baselines import ExperimentBundle as Builtin
 from anyshot_core.baselines import pack_baseline
 from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.audit import service as audit

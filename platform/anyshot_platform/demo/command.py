@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
 from anyshot_core.bundle.pack import pack_folder
-from anyshot_core.client import PlatformError
+from anyshot_core.client import ClientError
 from anyshot_core.data.problems import DataError
 from anyshot_platform.app import make_services
 from anyshot_platform.baselines.service import BUILTIN
@@ -90,7 +90,7 @@ def demo(
             _say_good_bye(console, server, stage, found.generated, leave)
             if not leave:
                 server.process.wait()
-    except (servers.ServerDown, DemoFailed, PlatformError, NoSets, DataError) as error:
+    except (servers.ServerDown, DemoFailed, ClientError, NoSets, DataError) as error:
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
         console.print("Stopped.")

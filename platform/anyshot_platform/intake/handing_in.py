@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Source:
+class ZipSource:
     """A complete upload, by its id; or a zip that the team submitted before, by its `digest`."""
 
     upload_id: str = ""
@@ -57,7 +57,7 @@ def look_in(session: Session, viewer: Viewer, competition: str) -> CompetitionAc
 def hand_in(
     services: Services,
     door: Door,
-    source: Source,
+    source: ZipSource,
     *,
     wish: Callable[[CompetitionAccess], Wishes],
     show: Callable[[Session, Submission, CompetitionAccess], T],
@@ -79,7 +79,7 @@ def hand_in(
     return shown
 
 
-def _fetch(services: Services, door: Door, source: Source) -> Zip:
+def _fetch(services: Services, door: Door, source: ZipSource) -> Zip:
     with services.database.reading() as session:
         access, _ = door.enter(session)
         if source.digest:

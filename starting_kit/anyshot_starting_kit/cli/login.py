@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from anyshot_core.client import Client, CodeNeeded, PlatformError
+from anyshot_core.client import Client, ClientError, CodeNeeded
 from anyshot_starting_kit.cli.account import Account, account_file, write_account
 from anyshot_starting_kit.cli.exits import Exit
 
@@ -31,7 +31,7 @@ def login(server: str, username: str | None, password: str | None, token: str | 
                 token = _log_in(client, str(username), str(password), organize)
         with Client(server, token) as client:
             name = client.me()["username"]
-    except PlatformError as error:
+    except ClientError as error:
         click.echo(str(error), err=True)
         sys.exit(Exit.UNAVAILABLE)
     write_account(Account(server=server, token=token))

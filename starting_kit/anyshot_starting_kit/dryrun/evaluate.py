@@ -22,7 +22,7 @@ from anyshot_core.protocols.cutting import Shown
 from anyshot_core.results.identity import Identity, Maker, digest_code
 from anyshot_core.taskserver.channel import Channel, NoSandbox
 from anyshot_core.taskserver.child import ChildChannel
-from anyshot_core.taskserver.job import Hooks, Job, JobOutcome
+from anyshot_core.taskserver.job import Hooks, JobOutcome, TaskServerJob
 from anyshot_core.taskserver.joined import serve_parts
 from anyshot_core.taskserver.scores import collect
 from anyshot_core.taskserver.server import default_cpus, serve, serve_features, serve_isolated
@@ -201,7 +201,7 @@ def export(
         Pool.open(plan.data.test, verify=False), plan.tasks_protocol, plan.test_seed, 0, plan.tasks
     )
 
-    def features(job: Job, images: np.ndarray) -> JobOutcome:
+    def features(job: TaskServerJob, images: np.ndarray) -> JobOutcome:
         with closing(channel_opener(plan.sandbox, job.cpus, plan.memory_bytes)()) as channel:
             return serve_features(channel, job, images, hooks)
 
@@ -231,8 +231,8 @@ def _scored(outcome: JobOutcome, tasks: PoolTasks) -> DryRun:
     return DryRun(outcome, predictions, table, summarize(table, tasks.stop))
 
 
-def _job(plan: DryRunPlan, shown: Shown, tasks: PoolTasks, parts: int = 1) -> Job:
-    return Job(
+def _job(plan: DryRunPlan, shown: Shown, tasks: PoolTasks, parts: int = 1) -> TaskServerJob:
+    return TaskServerJob(
         bundle=plan.bundle,
         packs=shown.train,
         validation_packs=shown.validation,
@@ -253,7 +253,7 @@ def _job(plan: DryRunPlan, shown: Shown, tasks: PoolTasks, parts: int = 1) -> Jo
     )
 
 
-def _serve(plan: DryRunPlan, job: Job, hooks: Hooks) -> JobOutcome:
+def _serve(plan: DryRunPlan, job: TaskServerJob, hooks: Hooks) -> JobOutcome:
     open_channel = channel_opener(plan.sandbox, job.cpus, plan.memory_bytes)
     if plan.isolated_tasks:
         return serve_isolated(open_channel, job, hooks)

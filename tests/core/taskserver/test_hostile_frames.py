@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from anyshot_core.taskserver.channel import Death
-from anyshot_core.taskserver.job import DrawnTask, Hooks, Job, JobOutcome, OutputCaps
+from anyshot_core.taskserver.job import DrawnTask, Hooks, JobOutcome, OutputCaps, TaskServerJob
 from anyshot_core.taskserver.server import serve
 from anyshot_core.wire.frames import HEADER, Frame, FrameType
 from anyshot_core.wire.messages import CodeLine, ErrorKind, ErrorReport
@@ -40,22 +40,24 @@ class SmallTasks:
 
 
 @pytest.fixture
-def job(tmp_path: Path) -> Job:
+def job(tmp_path: Path) -> TaskServerJob:
     path = tmp_path / "bundle.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("model.py", "x = 1")
-    return Job(bundle=path, packs=(), tasks=SmallTasks(), budget=Budget(run_seconds=60), start_seconds=60)
+    return TaskServerJob(
+        bundle=path, packs=(), tasks=SmallTasks(), budget=Budget(run_seconds=60), start_seconds=60
+    )
 
 
 class Stage:
     """Serves puppets and closes them."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: TaskServerJob) -> None:
         self.job = job
         self.channels: list[PuppetChannel] = []
 
     def serve(
-        self, acts: dict[FrameType, Act], end: Death | None = None, job: Job | None = None
+        self, acts: dict[FrameType, Act], end: Death | None = None, job: TaskServerJob | None = None
     ) -> JobOutcome:
         channel = PuppetChannel(acts, end)
         self.channels.append(channel)
@@ -63,7 +65,7 @@ class Stage:
 
 
 @pytest.fixture
-def stage(job: Job) -> Iterator[Stage]:
+def stage(job: TaskServerJob) -> Iterator[Stage]:
     stage = Stage(job)
     yield stage
     for channel in stage.channels:
@@ -203,7 +205,7 @@ def test_announced_gigabytes_cost_no_memory(stage: Stage) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 << 10  # KiB
 
 
-def test_half_a_frame_then_silence_is_a_time_limit(stage: Stage, job: Job) -> None:
+def test_half_a_frame_then_silence_is_a_time_limit(stage: Stage, job: TaskServerJob) -> None:
     def half(puppet: Puppet, frame: Frame) -> None:
         puppet.stream.sendall(HEADER.pack(FrameType.FITTED, 8) + b"abc")
 
@@ -211,14 +213,14 @@ def test_half_a_frame_then_silence_is_a_time_limit(stage: Stage, job: Job) -> No
     assert stage.serve({FrameType.SUPPORT: half}, job=short).verdict is Verdict.TIME_LIMIT
 
 
-def test_silence_is_a_time_limit(stage: Stage, job: Job) -> None:
+def test_silence_is_a_time_limit(stage: Stage, job: TaskServerJob) -> None:
     short = replace(job, budget=Budget(run_seconds=60, meta_train_seconds=3))
     outcome = stage.serve({FrameType.TRAIN: lambda puppet, frame: None}, job=short)
     assert outcome.verdict is Verdict.TIME_LIMIT
     assert outcome.time.participant["meta_fit"] >= 3
 
 
-def test_a_runner_that_stops_reading_pays_for_it(stage: Stage, job: Job) -> None:
+def test_a_runner_that_stops_reading_pays_for_it(stage: Stage, job: TaskServerJob) -> None:
     class Large(SmallTasks):
         def draw(self, index: int) -> DrawnTask:
             task = super().draw(index)
@@ -272,7 +274,7 @@ def test_a_flood_of_replies_does_not_fill_the_memory(stage: Stage) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 << 10
 
 
-def test_a_learner_beyond_its_limit_is_stopped(stage: Stage, job: Job, tmp_path: Path) -> None:
+def test_a_learner_beyond_its_limit_is_stopped(stage: Stage, job: TaskServerJob, tmp_path: Path) -> None:
     def flood(puppet: Puppet, frame: Frame) -> None:
         while True:
             puppet.send(FrameType.LEARNER, bytes(1 << 20))
@@ -308,7 +310,7 @@ def test_what_a_forged_report_says_of_a_hidden_task_is_not_shown(stage: Stage) -
     assert failure.detail == "model.py, line 3"
 
 
-def test_a_slow_task_source_freezes_the_runner(stage: Stage, job: Job) -> None:
+def test_a_slow_task_source_freezes_the_runner(stage: Stage, job: TaskServerJob) -> None:
     outcome = stage.serve({}, job=replace(job, tasks=SmallTasks(seconds=3)))
     assert outcome.failure is None
     pair = ["freeze", "thaw"]  # one at least: while the runner is slow, a task may be drawn in time
@@ -316,7 +318,7 @@ def test_a_slow_task_source_freezes_the_runner(stage: Stage, job: Job) -> None:
     assert outcome.time.platform["draw"] > 1
 
 
-def test_no_label_and_no_test_seed_crosses(stage: Stage, job: Job) -> None:
+def test_no_label_and_no_test_seed_crosses(stage: Stage, job: TaskServerJob) -> None:
     """The query frame holds the turn, the clock, a shape and pixels, nothing else."""
     seen: list[Frame] = []
 
@@ -329,7 +331,7 @@ def test_no_label_and_no_test_seed_crosses(stage: Stage, job: Job) -> None:
     assert all(frame.payload[44:] == b"\1" * (6 * 3 * 8 * 8) for frame in seen)
 
 
-def test_a_fault_of_ours_is_called_ours(stage: Stage, job: Job) -> None:
+def test_a_fault_of_ours_is_called_ours(stage: Stage, job: TaskServerJob) -> None:
     class Broken(SmallTasks):
         def draw(self, index: int) -> DrawnTask:
             raise RuntimeError("disk on fire")

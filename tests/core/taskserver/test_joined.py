@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from anyshot_core.protocols import AnyWayAnyShot, Range
-from anyshot_core.taskserver.job import Job, JobOutcome, TaskResult
+from anyshot_core.taskserver.job import JobOutcome, TaskResult, TaskServerJob
 from anyshot_core.taskserver.joined import serve_parts
 from anyshot_core.taskserver.server import serve as server_serve
 from anyshot_core.taskserver.tasks import PoolTasks
@@ -42,14 +42,14 @@ def parts(runs: Runs) -> list[PoolTasks]:
     ]
 
 
-def trained(runs: Runs, model: str, folder: Path) -> Job:
+def trained(runs: Runs, model: str, folder: Path) -> TaskServerJob:
     """A job that starts from a learner that is kept."""
     learner = folder / "learner.bin"
     assert runs.run(model, tasks=None, keep_learner=learner).failure is None
     return replace(runs.job, bundle=runs.bundle(model), packs=(), learner=learner)
 
 
-def serve(runs: Runs, job: Job) -> JobOutcome:
+def serve(runs: Runs, job: TaskServerJob) -> JobOutcome:
     channel = runs.open_channel()
     try:
         return server_serve(channel, job)
@@ -64,9 +64,9 @@ def same(one: TaskResult, other: TaskResult) -> bool:
 def test_each_part_is_answered_as_in_a_job_of_its_own(
     runs: Runs, parts: list[PoolTasks], tmp_path: Path
 ) -> None:
-    job, opened = trained(runs, RANDOM, tmp_path), list[Job]()
+    job, opened = trained(runs, RANDOM, tmp_path), list[TaskServerJob]()
 
-    def counted(joined: Job) -> JobOutcome:
+    def counted(joined: TaskServerJob) -> JobOutcome:
         opened.append(joined)
         return serve(runs, joined)
 
@@ -96,9 +96,9 @@ def test_a_part_that_fails_fails_alone(runs: Runs, parts: list[PoolTasks], tmp_p
 
 def test_what_is_no_fault_of_the_code_ends_all_that_are_left(runs: Runs, parts: list[PoolTasks]) -> None:
     """Without a runner, no part can be tested: it is tried once, not once a part."""
-    tried = list[Job]()
+    tried = list[TaskServerJob]()
 
-    def no_sandbox(job: Job) -> JobOutcome:
+    def no_sandbox(job: TaskServerJob) -> JobOutcome:
         tried.append(job)
         runs.cancelled = lambda: True
         return runs.run(budget=Budget(run_seconds=9), tasks=job.tasks)

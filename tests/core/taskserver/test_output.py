@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from anyshot_core.taskserver.inbox import TAIL_LINES, Output
-from anyshot_core.taskserver.job import Job, LogLine, OutputCaps
+from anyshot_core.taskserver.job import LogLine, OutputCaps, TaskServerJob
 from anyshot_core.wire.frames import Frame, FrameType
 from anyshot_core.wire.jobs import Budget
 from anyshot_core.wire.messages import Stream
@@ -16,7 +16,9 @@ PRINTED = "".join(f"{line}\n" for line in LINES).encode()
 
 def _shown(pieces: list[bytes]) -> list[str]:
     lines: list[LogLine] = []
-    job = Job(Path("none.zip"), (), None, Budget(run_seconds=60.0), caps=OutputCaps(shown_lines=100))
+    job = TaskServerJob(
+        Path("none.zip"), (), None, Budget(run_seconds=60.0), caps=OutputCaps(shown_lines=100)
+    )
     output = Output(job, lines.append, lambda _: None)
     for piece in pieces:
         assert output.take(Frame(FrameType.LOG, bytes([Stream.STDOUT]) + piece)) is None

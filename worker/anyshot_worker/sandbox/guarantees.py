@@ -18,7 +18,7 @@ KILL_SECONDS = 25.0  # on a loaded machine; a daemon that waits for the flood ta
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observation:
     """The evidence: from inside (`probe`), from outside (`host`), and what had been asked for."""
 
     spec: BoxSpec
@@ -36,7 +36,7 @@ class Seen:
     gvisor: bool = False
 
 
-Proof = Callable[[Seen], str]
+Proof = Callable[[Observation], str]
 
 
 @dataclass(frozen=True)
@@ -50,58 +50,58 @@ class Guarantee:
     wrong: Proof
 
 
-def _network(seen: Seen) -> str:
+def _network(seen: Observation) -> str:
     extra = [name for name in seen.inside["interfaces"] if name != "lo"]
     return f"interfaces {extra}" if extra else ""
 
 
-def _sockets(seen: Seen) -> str:
+def _sockets(seen: Observation) -> str:
     return f"families {seen.inside['families']} can be created" if seen.inside["families"] else ""
 
 
-def _syscalls(seen: Seen) -> str:
+def _syscalls(seen: Observation) -> str:
     if not seen.gvisor and seen.inside["status"].get("Seccomp") != "2":
         return "no system-call filter is active"
     return f"open: {', '.join(seen.inside['syscalls'])}" if seen.inside["syscalls"] else ""
 
 
-def _user(seen: Seen) -> str:
+def _user(seen: Observation) -> str:
     uid, groups = seen.inside["uid"], [group for group in seen.inside["groups"] if group != seen.uid]
     return f"runs as user {uid}, groups {groups}" if uid != seen.uid or groups else ""
 
 
-def _capabilities(seen: Seen) -> str:
+def _capabilities(seen: Observation) -> str:
     sets = {name: seen.inside["status"].get(name, "0") for name in ("CapEff", "CapPrm", "CapBnd", "CapInh")}
     held = {name: value for name, value in sets.items() if int(value, 16)}
     return f"holds {held}" if held else ""
 
 
-def _privileges(seen: Seen) -> str:
+def _privileges(seen: Observation) -> str:
     return "" if seen.inside["status"].get("NoNewPrivs", "1") == "1" else "programs can gain privileges"
 
 
-def _root(seen: Seen) -> str:
+def _root(seen: Observation) -> str:
     if not seen.inside["root"]["readonly"] and not seen.gvisor:
         return "the root file system is mounted for writing"
     return f"can write to {seen.inside['writable']}" if seen.inside["writable"] else ""
 
 
-def _memory(seen: Seen) -> str:
+def _memory(seen: Observation) -> str:
     return "" if seen.inside["memory_kills"] else "a process could take more memory than the limit"
 
 
-def _processes(seen: Seen) -> str:
+def _processes(seen: Observation) -> str:
     forks, limit = seen.inside["forks"], max(seen.spec.limits.processes, 400 if seen.gvisor else 0)
     return "" if forks < limit else f"{forks} processes could be started, allowed {limit}"
 
 
-def _cpus(seen: Seen) -> str:
+def _cpus(seen: Observation) -> str:
     share, limit = seen.inside["cpu_share"], seen.spec.limits.cpus
     return "" if share <= limit + CPU_TOLERANCE else f"used {share:.2f} of a core, allowed {limit}"
 
 
 def _rlimit(name: str, wanted: Callable[[BoxSpec], int]) -> Proof:
-    def wrong(seen: Seen) -> str:
+    def wrong(seen: Observation) -> str:
         soft, hard = seen.inside["limits"][name]
         limit = wanted(seen.spec)
         good = 0 <= soft <= limit and 0 <= hard <= limit
@@ -110,7 +110,7 @@ def _rlimit(name: str, wanted: Callable[[BoxSpec], int]) -> Proof:
     return wrong
 
 
-def _scratch(seen: Seen) -> str:
+def _scratch(seen: Observation) -> str:
     wanted = {
         "scratch": seen.spec.limits.scratch_bytes,
         "tmp": TMP_BYTES,
@@ -127,7 +127,7 @@ def _scratch(seen: Seen) -> str:
     return ""
 
 
-def _namespaces(seen: Seen) -> str:
+def _namespaces(seen: Observation) -> str:
     shared = [
         name
         for name, host in seen.host_namespaces.items()
@@ -136,11 +136,11 @@ def _namespaces(seen: Seen) -> str:
     return f"shares with the host: {shared}" if shared and not seen.gvisor else ""
 
 
-def _first_process(seen: Seen) -> str:
+def _first_process(seen: Observation) -> str:
     return "" if seen.inside["pid"] == 1 else f"the runner is process {seen.inside['pid']}, not 1"
 
 
-def _environment(seen: Seen) -> str:
+def _environment(seen: Observation) -> str:
     extra = (
         set(seen.inside["environment"])
         - set(environment(seen.spec))
@@ -149,7 +149,7 @@ def _environment(seen: Seen) -> str:
     return f"also holds {sorted(extra)}" if extra else ""
 
 
-def _mounts(seen: Seen) -> str:
+def _mounts(seen: Observation) -> str:
     bound = [item for item in seen.inside["mounts"] if item["at"].startswith("/in/")]
     loose = [item["at"] for item in bound if "ro" not in item["options"].split(",")]
     telling = [item["root"] for item in bound if seen.stage not in item["root"] and item["root"] != "/"]
@@ -160,7 +160,7 @@ def _mounts(seen: Seen) -> str:
     return f"reachable: {reachable}" if reachable else ""
 
 
-def _weights(seen: Seen) -> str:
+def _weights(seen: Observation) -> str:
     found = seen.inside["weights"]
     if not seen.spec.weights:
         return "a box that may not have them can see them" if found["files"] else ""
@@ -169,25 +169,25 @@ def _weights(seen: Seen) -> str:
     return f"cannot be read inside: {', '.join(found['closed'])}" if found["closed"] else ""
 
 
-def _kernel_files(seen: Seen) -> str:
+def _kernel_files(seen: Observation) -> str:
     return f"can be read: {seen.inside['secrets']}" if seen.inside["secrets"] else ""
 
 
-def _freeze(seen: Seen) -> str:
+def _freeze(seen: Observation) -> str:
     if not seen.frozen_silent:
         return "answered while frozen"
     return "" if seen.thawed_answers else "did not go on after the thaw"
 
 
-def _kill(seen: Seen) -> str:
+def _kill(seen: Observation) -> str:
     return "" if seen.kill_seconds < KILL_SECONDS else f"took {seen.kill_seconds:.1f} s to kill a flood"
 
 
-def _nothing_left(seen: Seen) -> str:
+def _nothing_left(seen: Observation) -> str:
     return f"left behind: {', '.join(seen.left_behind)}" if seen.left_behind else ""
 
 
-def _counters(seen: Seen) -> str:
+def _counters(seen: Observation) -> str:
     return (
         ""
         if seen.cpu_seconds > 0 and seen.memory_peak
@@ -195,7 +195,7 @@ def _counters(seen: Seen) -> str:
     )
 
 
-def _no_logs(seen: Seen) -> str:
+def _no_logs(seen: Observation) -> str:
     return "the daemon keeps what a box prints" if seen.logs_kept else ""
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Limits
-from anyshot_worker.sandbox.guarantees import GUARANTEES, Guarantee, Seen
+from anyshot_worker.sandbox.guarantees import GUARANTEES, Guarantee, Observation
 from anyshot_worker.sandbox.interface import Backend, Box, BoxSpec, SandboxError
 from anyshot_worker.sandbox.settings import SandboxSettings
 
@@ -71,7 +71,7 @@ def require_guarantees(backend: Backend, settings: SandboxSettings) -> None:
 
 def observe(
     backend: Backend, image: str, without: frozenset[str] = frozenset(), weights: bool = False
-) -> Seen:
+) -> Observation:
     """All evidence from one box."""
     gvisor = backend.limits_end_box
     limits = GVISOR_LIMITS if gvisor else LIMITS
@@ -100,7 +100,7 @@ def observe(
         inside["memory_kills"] = not _survives(backend, spec, take)
         inside["cpu_share"] = _cpu_share(backend, spec)
         inside["forks"] = forks if _survives(backend, spec, FORK.format(forks=forks)) else 0
-    return Seen(
+    return Observation(
         spec=spec,
         inside=inside,
         uid=box.uid,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from anyshot_core.baselines import Baseline, merged_config
+from anyshot_core.baselines import ExperimentBundle, merged_config
 
 PRETRAINED, FIX_ML = "pretrained", "FIX-ML"
 _NEEDS = {  # the setting that an arm changes, and what lacks it
@@ -24,11 +24,11 @@ class Arm:
     changes: Mapping[str, Any] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
 
-    def name(self, baseline: Baseline) -> str:
+    def name(self, baseline: ExperimentBundle) -> str:
         """As tables show it."""
         return f"{baseline.name} ({self.label})" if self.label else baseline.name
 
-    def why_not(self, baseline: Baseline, settings: str) -> str:
+    def why_not(self, baseline: ExperimentBundle, settings: str) -> str:
         """Why it would change nothing about a baseline; empty if it would."""
         if not self.label:
             return ""
@@ -40,14 +40,14 @@ class Arm:
         wanted, lacking = _NEEDS[self.label]
         return "" if wanted in known else lacking
 
-    def changes_of(self, baseline: Baseline, settings: str) -> dict[str, Any]:
+    def changes_of(self, baseline: ExperimentBundle, settings: str) -> dict[str, Any]:
         """The changes to its config.json: of `method` those that the baseline takes."""
         method = self.changes.get("method", {})
         known = setting_names(baseline, settings) if method and not baseline.is_zip else set()
         return {**self.changes, "method": {key: value for key, value in method.items() if key in known}}
 
 
-def setting_names(baseline: Baseline, settings: str) -> set[str]:
+def setting_names(baseline: ExperimentBundle, settings: str) -> set[str]:
     """The keys that its `method` may have: the fields of its settings class, or where it reads its own, those it has.
 
     None without settings. Raises BadConfig.

@@ -8,7 +8,7 @@ from typing import Any
 
 from anyshot_analysis.studies.experiment.arms import Arm, setting_names
 from anyshot_analysis.studies.experiment.plan import Experiment
-from anyshot_core.baselines import Baseline, merged_config
+from anyshot_core.baselines import ExperimentBundle, merged_config
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import AnyWayAnyShot
 from anyshot_starting_kit.dryrun.further import check_further
@@ -129,7 +129,7 @@ def _check_settings(experiment: Experiment) -> None:
                 _check_method(baseline, arm, experiment.settings)
 
 
-def _check_method(baseline: Baseline, arm: Arm, settings: str) -> None:
+def _check_method(baseline: ExperimentBundle, arm: Arm, settings: str) -> None:
     from anyshot_starting_kit.training.settings import BadSettings, declared_settings
 
     method = merged_config(baseline.source, settings, arm.changes_of(baseline, settings)).get("method")
@@ -148,9 +148,9 @@ def _changes(experiment: Experiment) -> Mapping[str, Any]:
     return experiment.arms[0].changes.get("method", {})
 
 
-def _folders(experiment: Experiment) -> list[Baseline]:
+def _folders(experiment: Experiment) -> list[ExperimentBundle]:
     return [baseline for baseline in experiment.baselines if not baseline.is_zip]
 
 
-def _names(baselines: Sequence[Baseline]) -> str:
+def _names(baselines: Sequence[ExperimentBundle]) -> str:
     return ", ".join(baseline.name for baseline in baselines)

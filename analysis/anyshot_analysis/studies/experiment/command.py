@@ -21,7 +21,7 @@ from anyshot_analysis.studies.experiment.checks import BadExperiment, check
 from anyshot_analysis.studies.experiment.joined import read_scores, words_of, write_joined
 from anyshot_analysis.studies.experiment.plan import Experiment, PlannedRun
 from anyshot_analysis.studies.experiment.site import collect, fetch_archive, send
-from anyshot_core.baselines import BadConfig, NoBaseline, find_baselines
+from anyshot_core.baselines import BadBaselineConfig, NoBaseline, find_baselines
 from anyshot_core.client import Client
 from anyshot_core.data.problems import DataError
 from anyshot_core.evaluations import evaluations_from_list
@@ -129,7 +129,7 @@ def send_to_site(
         chosen = find_baselines(names, folder or _BASELINES)
         for name, runs in send(client, competition, phase, chosen, arms, options["settings"]):
             click.echo(f"{name}: {runs} run{'s' * (runs != 1)} queued")
-    except (NoBaseline, BadConfig, BadExperiment) as error:
+    except (NoBaseline, BadBaselineConfig, BadExperiment) as error:
         raise click.UsageError(str(error)) from error
     click.echo(f"When they have ended: anyshot experiment collect {competition} --phase {phase}")
 
@@ -261,7 +261,7 @@ def baselines(
         for note in notes:
             console.print(escape(note), soft_wrap=True)
         done = _run(plan, notes, _command(ctx, pool), console, options["jobs"])
-    except (NoBaseline, BadConfig, BadExperiment, NoData, DataError, NoSandbox) as error:
+    except (NoBaseline, BadBaselineConfig, BadExperiment, NoData, DataError, NoSandbox) as error:
         raise click.UsageError(str(error)) from error
     if any(run.table is None or any(part.table is None for part in run.further.values()) for run in done):
         sys.exit(Exit.FAILED)

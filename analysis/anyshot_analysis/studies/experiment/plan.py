@@ -10,7 +10,7 @@ from typing import Any
 
 from anyshot_analysis.studies.experiment.arms import Arm
 from anyshot_analysis.studies.experiment.fingerprints import derive_seed, kit_digest, pack_digest
-from anyshot_core.baselines import Baseline
+from anyshot_core.baselines import ExperimentBundle
 from anyshot_core.data.layout import read_meta
 from anyshot_core.data.pack import Pack
 from anyshot_core.data.pool import Pool
@@ -32,7 +32,7 @@ class Experiment:
     seed derived from the experiment's and its name.
     """
 
-    baselines: tuple[Baseline, ...]
+    baselines: tuple[ExperimentBundle, ...]
     data: PublicData
     output: Path
     seeds: tuple[int, ...]
@@ -92,7 +92,7 @@ class PlannedRun:
     """One baseline, arm and seed; and one dataset where training and test are within it."""
 
     experiment: Experiment
-    baseline: Baseline
+    baseline: ExperimentBundle
     arm: Arm
     seed: int
     dataset: Path | None = None

@@ -20,7 +20,7 @@ from anyshot_analysis.studies.experiment.arms import Arm
 from anyshot_analysis.studies.experiment.carry_out import Done
 from anyshot_analysis.studies.experiment.checks import BadExperiment
 from anyshot_analysis.studies.experiment.further import Scores
-from anyshot_core.baselines import Baseline, pack_baseline
+from anyshot_core.baselines import ExperimentBundle, pack_baseline
 from anyshot_core.client import Client
 from anyshot_core.evaluations import PointScore
 from anyshot_scoring.table import TaskTable
@@ -41,7 +41,7 @@ def send(
     client: Client,
     competition: str,
     phase: str,
-    baselines: Sequence[Baseline],
+    baselines: Sequence[ExperimentBundle],
     arms: Sequence[Arm],
     settings: str,
 ) -> Iterator[tuple[str, int]]:
@@ -60,7 +60,7 @@ def send(
             yield name, queued["runs"]
 
 
-def _add(client: Client, competition: str, baseline: Baseline, arm: Arm, settings: str) -> str:
+def _add(client: Client, competition: str, baseline: ExperimentBundle, arm: Arm, settings: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         bundle = Path(folder) / "baseline.zip"
         pack_baseline(baseline, bundle, settings, arm.changes_of(baseline, settings), arm.files)

@@ -7,7 +7,7 @@ from typing import ClassVar
 from sqlalchemy.orm import Session
 
 from anyshot_platform.judging.kinds.kind import Planning
-from anyshot_platform.judging.kinds.scored import Scored
+from anyshot_platform.judging.kinds.scored import ScoredKind
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.phases.states import RescoreMode
 from anyshot_platform.runs.models import Run
@@ -17,7 +17,7 @@ from anyshot_platform.runs.secrets import secrets_of
 from anyshot_platform.runs.states import RunKind
 
 
-class Again(Scored):
+class Again(ScoredKind):
     """A run that starts from a file of an earlier one."""
 
     mode: ClassVar[RescoreMode]  # the way of scoring a version again that makes such runs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from anyshot_core.wire.jobs import Evaluate
 from anyshot_platform.judging.kinds.kind import Case, Planning
 from anyshot_platform.judging.kinds.meta_test import META_TEST
-from anyshot_platform.judging.kinds.scored import Scored
+from anyshot_platform.judging.kinds.scored import ScoredKind
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import count_parts, count_tasks
 from anyshot_platform.runs.secrets import secrets_of
@@ -14,7 +14,7 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 
 
-class Evaluation(Scored):
+class EvaluationKind(ScoredKind):
     """A submission under a phase's version with one pair of its seeds, or a part of that."""
 
     name = RunKind.EVALUATE
@@ -59,4 +59,4 @@ class Evaluation(Scored):
         return Evaluate(**self.tested_fields(case))
 
 
-EVALUATION = Evaluation()
+EVALUATION = EvaluationKind()

@@ -17,7 +17,7 @@ from anyshot_platform.database import now
 from anyshot_platform.evaluations.models import FurtherTest
 from anyshot_platform.evaluations.points import PhasePoint
 from anyshot_platform.judging.kinds.kind import Case
-from anyshot_platform.judging.kinds.scored import Scored, kept_of_source, read_protocol
+from anyshot_platform.judging.kinds.scored import ScoredKind, kept_of_source, read_protocol
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.queue import priorities
@@ -32,7 +32,7 @@ from anyshot_scoring.summary import RunSummary, summarize
 from anyshot_scoring.table import TaskTable
 
 
-class FurtherRun(Scored):
+class FurtherRun(ScoredKind):
     """Meta-test alone, on the tasks of the points of an evaluation; like a report it is of no submission until its
     scores are kept."""
 

@@ -6,7 +6,7 @@ import secrets
 
 from anyshot_core.wire.jobs import Evaluate
 from anyshot_platform.judging.kinds.kind import Case, Planning
-from anyshot_platform.judging.kinds.scored import Scored, joined
+from anyshot_platform.judging.kinds.scored import ScoredKind, joined
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import count_parts, count_tasks
@@ -18,7 +18,7 @@ from anyshot_platform.submissions.models import Submission
 GATE_SEEDS = 10
 
 
-class GateRun(Scored):
+class GateRun(ScoredKind):
     """An evaluation with fresh seeds; never in shards, since nobody waits for it."""
 
     name = RunKind.GATE

@@ -30,7 +30,7 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_scoring.summary import RunSummary
 
 
-class Scored(Kind):
+class ScoredKind(Kind):
     """A run of a submission. What differs between kinds, such as data, secrets and limits, is a method each."""
 
     counts = True

@@ -7,7 +7,7 @@ from typing import Any
 from anyshot_core.wire.jobs import Budget, LogPolicy, PackRef, Smoke
 from anyshot_core.words import told
 from anyshot_platform.judging.kinds.kind import Case, NotAssignable, Planning
-from anyshot_platform.judging.kinds.scored import Scored
+from anyshot_platform.judging.kinds.scored import ScoredKind
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.secrets import RunSecrets, secrets_of
@@ -18,7 +18,7 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 
 
-class SmokeTest(Scored):
+class SmokeTest(ScoredKind):
     """One run, with its own tasks, budget, pool and secrets; where a phase goes dataset by dataset, of one dataset."""
 
     name = RunKind.SMOKE

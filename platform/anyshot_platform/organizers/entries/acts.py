@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.merging import NOTHING_SEEN, Seen, Written, require_seen, require_tag
+from anyshot_platform.acts.merging import NOTHING_SEEN, SeenFields, Written, require_seen, require_tag
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.entries import eligibility
 from anyshot_platform.entries.choosing import choices_of
@@ -70,7 +70,7 @@ def choose_by_hand(
     league: League,
     membership: Membership,
     submission_id: str | None,
-    seen: Seen = NOTHING_SEEN,
+    seen: SeenFields = NOTHING_SEEN,
     tag: str | None = None,
 ) -> None:
     """Let this submission stand for the team in the league; None goes back to the phase's rule.

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.merging import NOTHING_SEEN, Seen
+from anyshot_platform.acts.merging import NOTHING_SEEN, SeenFields
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.entries.eligibility import asks, eligibility_of
 from anyshot_platform.entries.models import Entry
@@ -136,7 +136,7 @@ def act_on(
     act: EntryAct,
     actor_id: str,
     reason: str = "",
-    seen: Seen = NOTHING_SEEN,
+    seen: SeenFields = NOTHING_SEEN,
 ) -> EntriesOutcome:
     """Do one thing to many entries; boards follow, teams hear, the log keeps it.
 
@@ -170,7 +170,7 @@ def _act(
     act: EntryAct,
     actor_id: str,
     reason: str,
-    seen: Seen,
+    seen: SeenFields,
 ) -> str:
     """Do it; returns why not, in words."""
     if act in (EntryAct.DISQUALIFY, EntryAct.QUALIFY):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import TEAM_READS, Act, ActDone, ActRequest, Findings, Target, by_name
-from anyshot_platform.acts.merging import NOTHING_SEEN, Seen, Written, require_seen
+from anyshot_platform.acts.merging import NOTHING_SEEN, SeenFields, Written, require_seen
 from anyshot_platform.acts.service import carry_out
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.entries import eligibility
@@ -52,7 +52,7 @@ def judge(
     status: EntryStatus,
     actor_id: str,
     reason: str = "",
-    seen: Seen = NOTHING_SEEN,
+    seen: SeenFields = NOTHING_SEEN,
 ) -> int:
     """Admit or refuse teams in a league that asks; boards follow, the teams hear. Returns how many changed.
 

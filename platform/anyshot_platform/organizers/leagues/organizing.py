@@ -10,7 +10,7 @@ from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import ActRequest
-from anyshot_platform.acts.merging import NOTHING_SEEN, Seen, require_seen
+from anyshot_platform.acts.merging import NOTHING_SEEN, SeenFields, require_seen
 from anyshot_platform.acts.service import carry_out
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition, Membership
@@ -138,7 +138,7 @@ def decide(
     status: EntryStatus,
     actor_id: str,
     reason: str = "",
-    seen: Seen = NOTHING_SEEN,
+    seen: SeenFields = NOTHING_SEEN,
 ) -> int:
     """Admit or refuse entries, each (submission id, league id); boards follow. Returns how many changed.
 

@@ -153,7 +153,7 @@ def find_repeated(session: Session, packs: Sequence[Pack]) -> Iterator[Repeated]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PoolOverlaps:
     """The images of a pool, compared with those that must not be the same."""
 
     compared: int  # other datasets
@@ -162,7 +162,7 @@ class Comparison:
     repeated: tuple[Repeated, ...]  # within one dataset: a warning
 
 
-def compare_pool(session: Session, pool: Pool, version: PoolVersion, viewer: Viewer) -> Comparison:
+def compare_pool(session: Session, pool: Pool, version: PoolVersion, viewer: Viewer) -> PoolOverlaps:
     """A version of a pool, compared within itself, with all public data, and with what its competitions use.
 
     Of the latter with what the viewer may look into: who lent a pool organizes none of those that use it.
@@ -185,7 +185,7 @@ def compare_pool(session: Session, pool: Pool, version: PoolVersion, viewer: Vie
     ]
     waiting = tuple(pack.name for pack in (*own, *(pack for pack, _ in others)) if pack.fingerprints is None)
     shared = (*inside, *find_shared(session, own, others))
-    return Comparison(len(others), waiting, shared, tuple(find_repeated(session, own)))
+    return PoolOverlaps(len(others), waiting, shared, tuple(find_repeated(session, own)))
 
 
 def phases_that_show(session: Session, pool: Pool, packs: Sequence[Pack]) -> list[tuple[Phase, Shared]]:

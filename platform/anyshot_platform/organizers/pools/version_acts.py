@@ -31,7 +31,7 @@ class Packs(ActOptions):
     note: str = Field(default="", max_length=2000)
 
 
-class Dataset(ActOptions):
+class DatasetChoice(ActOptions):
     """`dataset` is the name of one that the newest version holds."""
 
     dataset: str = Field(max_length=200)
@@ -156,7 +156,7 @@ REMOVE_DATASET = Act(
     look=_look_remove,
     do=_remove,
     undo=_UNDO,
-    options=Dataset,
+    options=DatasetChoice,
 )
 COMBINE = Act(
     key="pool.combine",

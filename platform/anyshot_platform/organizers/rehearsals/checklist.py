@@ -20,7 +20,7 @@ from anyshot_platform.settings import PlatformSettings
 
 
 @dataclass(frozen=True)
-class Check:
+class ChecklistPoint:
     """A point of the list. `place` is a page of the organizers, like `/phases`; empty: nothing there helps."""
 
     title: str
@@ -29,37 +29,41 @@ class Check:
     place: str
 
 
-def checklist(session: Session, settings: PlatformSettings, competition: Competition) -> list[Check]:
+def checklist(session: Session, settings: PlatformSettings, competition: Competition) -> list[ChecklistPoint]:
     """All points, whether done or not."""
     phases = list_phases(session, competition)
     missing, odd = what_is_missing(session, competition), what_is_odd(session, competition)
     rehearsed = [row for row in list_rehearsals(session, competition) if row.ended_at is not None]
     return [
-        Check(say("Everything that scores need is there"), not missing, together(missing), "/phases"),
-        Check(say("Nothing contradicts itself"), not odd, together(odd), "/phases"),
+        ChecklistPoint(
+            say("Everything that scores need is there"), not missing, together(missing), "/phases"
+        ),
+        ChecklistPoint(say("Nothing contradicts itself"), not odd, together(odd), "/phases"),
         _dates(phases),
         _final(session, phases),
-        Check(
+        ChecklistPoint(
             say("Baselines"),
             bool(list_baselines(session, competition)),
             say("None yet: nobody knows a score to beat."),
             "/baselines",
         ),
-        Check(
+        ChecklistPoint(
             say("Terms"),
             bool(competition.terms.strip()),
             say("None yet: nobody accepts anything."),
             "/settings",
         ),
-        Check(say("Pages of text"), bool(competition.pages), say("None yet."), "/settings"),
-        Check(say("Contact"), bool(competition.contact_email), say("No address to write to."), "/settings"),
-        Check(
+        ChecklistPoint(say("Pages of text"), bool(competition.pages), say("None yet."), "/settings"),
+        ChecklistPoint(
+            say("Contact"), bool(competition.contact_email), say("No address to write to."), "/settings"
+        ),
+        ChecklistPoint(
             say("Mail"),
             settings.smtp_url is not None,
             say("This site sends no mail: people learn of results on its pages only."),
             "",
         ),
-        Check(
+        ChecklistPoint(
             say("Rehearsal"),
             bool(rehearsed),
             say("Never played from the first upload to published results."),
@@ -68,18 +72,18 @@ def checklist(session: Session, settings: PlatformSettings, competition: Competi
     ]
 
 
-def _dates(phases: list[Phase]) -> Check:
+def _dates(phases: list[Phase]) -> ChecklistPoint:
     over = [phase.name for phase in phases if phase.ends_at is not None and phase.ends_at <= now()]
     words = say("%(phases)s: over already.", phases=", ".join(over)) if over else say("There are no phases.")
-    return Check(say("Dates"), bool(phases) and not over, words, "/phases")
+    return ChecklistPoint(say("Dates"), bool(phases) and not over, words, "/phases")
 
 
-def _final(session: Session, phases: list[Phase]) -> Check:
+def _final(session: Session, phases: list[Phase]) -> ChecklistPoint:
     """Whether final phases have gates that were measured or set."""
     finals = [phase for phase in phases if phase.gate_phase_id]
     gates = set(session.scalars(select(Gate.phase_id).where(Gate.phase_id.in_([row.id for row in finals]))))
     open_ones = [phase.name for phase in finals if phase.id not in gates]
-    return Check(
+    return ChecklistPoint(
         say("Gates"),
         not open_ones,
         say("%(phases)s: everybody with a score enters.", phases=", ".join(open_ones)),

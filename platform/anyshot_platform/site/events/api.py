@@ -12,7 +12,7 @@ from anyshot_platform.events.watching import watching_of
 from anyshot_platform.kernel.numbers import line_id
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import SubmissionAccess, find_submission_access
-from anyshot_platform.site.events.stream import Look, look, stream
+from anyshot_platform.site.events.stream import StreamState, look, stream
 from anyshot_platform.web.access import submission_reader
 from anyshot_platform.web.services import ServicesDep
 from anyshot_platform.web.viewer import ViewerDep, get_viewer
@@ -45,7 +45,7 @@ async def watch(
     )
 
 
-def _look(request: Request, services: Services, submission_id: str, after: int) -> Look:
+def _look(request: Request, services: Services, submission_id: str, after: int) -> StreamState:
     """What there is after a line, if the one who asked may still read it; raises `PlatformError`."""
     viewer = get_viewer(request, services)
     with services.database.reading() as session:

@@ -28,7 +28,7 @@ BATCH = 500
 
 
 @dataclass(frozen=True)
-class Look:
+class StreamState:
     """What one look at the database found."""
 
     state: dict[str, object]
@@ -36,7 +36,7 @@ class Look:
     lines: list[RunEvent]
 
 
-def look(session: Session, sight: Sight, after: int, limit: int = BATCH) -> Look:
+def look(session: Session, sight: Sight, after: int, limit: int = BATCH) -> StreamState:
     """The submission's state, and its log lines after an id, as far as the viewer sees them."""
     submission = sight.submission
     runs = [
@@ -47,7 +47,7 @@ def look(session: Session, sight: Sight, after: int, limit: int = BATCH) -> Look
     newest = max((run.generation for run in runs), default=0)
     current = [run for run in runs if run.generation == newest]
     lines = read_events(session, [run.id for run in current], policy=sight.logs, after=after, limit=limit)
-    return Look(describe(session, sight, current), all(run.state in ENDED for run in current), lines)
+    return StreamState(describe(session, sight, current), all(run.state in ENDED for run in current), lines)
 
 
 def describe(session: Session, sight: Sight, runs: list[Run]) -> dict[str, object]:
@@ -89,7 +89,7 @@ async def stream(
     watching: Watching,
     submission_id: str,
     user_id: str,
-    look: Callable[[int], Look],
+    look: Callable[[int], StreamState],
     after: int,
 ) -> AsyncIterator[str]:
     """The events of a submission until it ends and its log is through, or the browser leaves.

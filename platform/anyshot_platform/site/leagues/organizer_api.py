@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.evidence import Evidence
-from anyshot_platform.acts.merging import Seen, require_tag, tag_of
+from anyshot_platform.acts.merging import SeenFields, require_tag, tag_of
 from anyshot_platform.acts.service import ActOutcome
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import Invalid
@@ -171,7 +171,14 @@ def decide_teams(access: AsOrganizer, session: SessionDep, body: TeamDecisionIn)
         for team_id, known in body.seen.items()
     }
     changed = team_acts.judge(
-        session, access.competition, league, body.teams, status, access.viewer.id, body.reason, Seen(seen)
+        session,
+        access.competition,
+        league,
+        body.teams,
+        status,
+        access.viewer.id,
+        body.reason,
+        SeenFields(seen),
     )
     return DecidedOut(changed=changed)
 
@@ -188,7 +195,7 @@ def decide(access: AsOrganizer, session: SessionDep, body: DecisionIn) -> Decide
         if entry.seen is not None
     }
     changed = organizing.decide(
-        session, access.competition, chosen, status, access.viewer.id, body.reason, Seen(seen)
+        session, access.competition, chosen, status, access.viewer.id, body.reason, SeenFields(seen)
     )
     return DecidedOut(changed=changed)
 

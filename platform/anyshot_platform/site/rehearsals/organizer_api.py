@@ -63,7 +63,7 @@ class RehearsalOut(BaseModel):
     forecast: list[ForecastOut]
 
 
-class CheckOut(BaseModel):
+class ChecklistPointOut(BaseModel):
     """A point of the checklist; `place` is the organizers' page where it is put right."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -77,7 +77,7 @@ class CheckOut(BaseModel):
 class RehearsalsOut(BaseModel):
     """The checklist before a publication, and the rehearsals, newest first."""
 
-    checklist: list[CheckOut]
+    checklist: list[ChecklistPointOut]
     rehearsals: list[RehearsalOut]
 
 
@@ -87,7 +87,7 @@ def show_rehearsals(access: AsReviewer, session: SessionDep, services: ServicesD
     points = checklist(session, services.settings, access.competition)
     rows = list_rehearsals(session, access.competition)
     return RehearsalsOut(
-        checklist=[CheckOut.model_validate(point) for point in points],
+        checklist=[ChecklistPointOut.model_validate(point) for point in points],
         rehearsals=[_show(session, services, row) for row in rows],
     )
 

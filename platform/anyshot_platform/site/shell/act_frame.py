@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.acts.declaration import Act, ActRequest, Consent, Options
-from anyshot_platform.acts.merging import Fields, Seen, Stale, Subject, changes, seal, unseal
+from anyshot_platform.acts.merging import Fields, SeenFields, Stale, Subject, changes, seal, unseal
 from anyshot_platform.acts.service import NeedsConsent, Preview, carry_out
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
 from anyshot_platform.kernel.language import say
@@ -151,9 +151,9 @@ def merge(
     return changes(session, subject, seen, sent, current, insist)
 
 
-def seen_in(form: SentForm) -> Seen:
+def seen_in(form: SentForm) -> SeenFields:
     """What a form says that its reader saw of the things that it decides on."""
-    return Seen(unseal(form.text("seen")) or {}, unseal(form.text("insist")) or {})
+    return SeenFields(unseal(form.text("seen")) or {}, unseal(form.text("insist")) or {})
 
 
 def save_merged(

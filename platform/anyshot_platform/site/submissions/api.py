@@ -14,7 +14,7 @@ from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.events.measures import read_measures
 from anyshot_platform.intake import service, withdrawing
-from anyshot_platform.intake.handing_in import Door, Source, hand_in
+from anyshot_platform.intake.handing_in import Door, ZipSource, hand_in
 from anyshot_platform.phases.service import find_phase
 from anyshot_platform.sight.access import (
     CompetitionAccess,
@@ -137,7 +137,7 @@ def submit(
     return hand_in(
         services,
         Door(viewer, slug, phase_slug),
-        Source(upload_id=body.upload_id or "", digest=body.digest or ""),
+        ZipSource(upload_id=body.upload_id or "", digest=body.digest or ""),
         wish=lambda _: wishes,
         show=_show_submitted,
     )

@@ -14,7 +14,7 @@ from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Due, Role
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.intake.again import find_uses
-from anyshot_platform.intake.handing_in import Door, Source, hand_in, look_in
+from anyshot_platform.intake.handing_in import Door, ZipSource, hand_in, look_in
 from anyshot_platform.intake.service import Wishes
 from anyshot_platform.kernel.language import say, together
 from anyshot_platform.leagues.models import League
@@ -194,11 +194,11 @@ def send_submission(
     kind: Annotated[str, Form(max_length=16)] = "entry",
 ) -> Response:
     """Take the zip (uploaded in parts before, with this form, or for an earlier submission), check it and queue it."""
-    source = Source(digest=str(sent.get("again", ""))[:64])
+    source = ZipSource(digest=str(sent.get("again", ""))[:64])
     try:
         if not source.digest:
             uploaded = str(sent.get("upload_id", ""))[:32]
-            source = Source(upload_id=uploaded or _keep_file(services, viewer.id, sent.get("file")))
+            source = ZipSource(upload_id=uploaded or _keep_file(services, viewer.id, sent.get("file")))
         target = hand_in(
             services,
             Door(viewer, slug, phase_slug),

@@ -29,7 +29,7 @@ def note_failure(services: Services, name: str, error: PlatformError) -> None:
     """Note a log-in that failed, in a transaction of its own. A name that nobody has is noted without the name: it may
     be a password, and the time to answer must not tell whether there is an account.
     """
-    if not isinstance(error, NotSignedIn) or isinstance(error, second_factor.CodeNeeded):
+    if not isinstance(error, NotSignedIn) or isinstance(error, second_factor.SecondFactorNeeded):
         return  # beyond a limit, which is counted elsewhere, or half of a log-in
     with services.database.writing() as session:
         user = service.find_user(session, name)
