@@ -44,6 +44,9 @@ test-fast: $(READY)  ## Run what needs no sandbox, no browser and no training, o
 test-all: $(READY)  ## Run the test suite with the whole of the lists of which `make test` runs a slice
 	@ANYSHOT_ROTATE=all $(ON_ALL_CORES) $(ARGS)
 
+compile: $(READY)  ## Compile what the suite imports, so that its processes need not do it each
+	@$(BIN)/python -m pytest --collect-only -q
+
 # The part "the site" of the hostile suite: docs/operators/threats.md says what each of them tries.
 SITE_ATTACKS = $(addprefix tests/platform/,core/test_secrets.py admin/test_smoke_pool.py admin/test_pack_rights.py \
 	core/test_admission.py core/test_loops.py core/test_confined.py core/test_budgets.py core/test_boundary.py \
@@ -129,4 +132,4 @@ reproduce: $(READY)  ## List the papers' tables and figures: done, stands in, no
 clean:  ## Remove .venv and what was built
 	rm -rf .venv site .pytest_cache .ruff_cache
 
-.PHONY: help catalogue setup demo test test-fast test-all hostile fuzz hostile-site coverage mutants record compose bench gpu gpu-carried lint structure format docs pins hashes release migration image reproduce clean
+.PHONY: help compile catalogue setup demo test test-fast test-all hostile fuzz hostile-site coverage mutants record compose bench gpu gpu-carried lint structure format docs pins hashes release migration image reproduce clean

@@ -18,8 +18,8 @@ from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, silent
 from anyshot_analysis.pages import TABLE, Manifest, ReportPage, write_report
 from anyshot_core.data.pack import SUFFIX, Pack
 from anyshot_core.report.stored import FIGURES, RESULT
+from anyshot_core.wire.reports import ANALYSIS_VERSION
 
-VERSION = 5  # raise when an analysis computes something else from the same inputs
 # What numbers come from, in a report's manifest: another version may give others.
 PACKAGES = (
     "anyshot-analysis",
@@ -179,7 +179,9 @@ def manifest_of(inputs: Mapping[str, Sequence[Path]], settings: Any) -> Manifest
         role: [(Path(path).name, file_digest(Path(path))) for path in paths] for role, paths in read.items()
     }
     return Manifest(
-        parameters, files, {"analysis format": str(VERSION)} | {name: version(name) for name in PACKAGES}
+        parameters,
+        files,
+        {"analysis format": str(ANALYSIS_VERSION)} | {name: version(name) for name in PACKAGES},
     )
 
 
@@ -249,5 +251,5 @@ def digest(name: str, input_digests: Mapping[str, Sequence[str]], parameters: Ma
     """Key of a report in a cache: sha256 over analysis, version, inputs by digest and all parameters."""
     _, settings = read_parameters(name, parameters)
     roles = {role: list(values) for role, values in sorted(input_digests.items())}
-    key = {"analysis": name, "version": VERSION, "inputs": roles, "parameters": asdict(settings)}
+    key = {"analysis": name, "version": ANALYSIS_VERSION, "inputs": roles, "parameters": asdict(settings)}
     return hashlib.sha256(json.dumps(key, sort_keys=True, default=str).encode()).hexdigest()

@@ -13,6 +13,9 @@ from anyshot_core.evaluations.scores import PointScore
 from anyshot_core.wire.message import Message
 from anyshot_core.wire.protocols import ProtocolField
 
+# Raise when an analysis computes something else from the same inputs: no site and no worker gives an older one then.
+ANALYSIS_VERSION = 6
+
 
 class FlipsParameters(Message):
     """Reliability of a ranking; `names`, `feedback` and `submissions` (of its team, scored) are by submission."""

@@ -10,6 +10,7 @@ from sqlalchemy import select
 
 from anyshot_analysis.jobs import JOBS, ReportAudience
 from anyshot_analysis.jobs.registry import read_parameters
+from anyshot_core.wire.reports import ANALYSIS_VERSION
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
 from anyshot_platform.notifications.models import Notification
@@ -121,6 +122,17 @@ def test_the_same_inputs_are_computed_once_and_new_results_again(board: Site, tm
     for run in range(3):
         finish_with_results(worker, 0.5, seed=90 + run)
     assert owner.call("POST", API, json=wish).json()["id"] != first.json()["id"]
+
+
+def test_what_an_older_analysis_computed_is_computed_anew(
+    board: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, wish = board.owner(), {"analysis": "difficulty", "phase": "feedback"}
+    first = owner.call("POST", API, json=wish).json()["id"]
+    assert owner.call("POST", API, json=wish).json()["id"] == first
+    asked = "anyshot_platform.organizers.reports.service.ANALYSIS_VERSION"
+    monkeypatch.setattr(asked, ANALYSIS_VERSION + 1)
+    assert owner.call("POST", API, json=wish).json()["id"] != first
 
 
 def test_difficulty_and_planning_come_from_the_board_too(board: Site, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.wire.reports import AnyParameters
+from anyshot_core.wire.reports import ANALYSIS_VERSION, AnyParameters
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition
@@ -34,7 +34,6 @@ from anyshot_platform.reports.records import ReportInputs
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
 
-VERSION = 4  # raise when an analysis computes something else from the same inputs
 FILES = {
     "page.html": "text/html; charset=utf-8",
     "result.json": "application/json",
@@ -110,7 +109,7 @@ def _key(
     pools = [version.meta_train_pool_version_id, version.meta_test_pool_version_id]
     about = {
         "analysis": kind.name,
-        "version": VERSION,
+        "version": ANALYSIS_VERSION,
         "packs": [pack_digests(session, pool) for pool in pools] if kind.subject == Subject.POOL else [],
         "results": [row.model_dump(mode="json") for row in inputs.runs],
         "exports": [row.model_dump(mode="json") for row in inputs.exports],
