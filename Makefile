@@ -31,15 +31,15 @@ $(READY): about/version.txt about/metadata.py constraints.txt tests/requirements
 demo: $(READY)  ## Run the main job end to end and print the leaderboard (ARGS=--exit stops the server after it)
 	@$(BIN)/anyshot admin demo $(ARGS)
 
-# Long tests and long lists rotate with the commit: four landings run all of them.
-SLICE := $(or $(ANYSHOT_ROTATE),$(shell git rev-list --count HEAD 2>/dev/null || echo 0)/4)
+# Long tests and long lists rotate with the commit: eight landings run all of them.
+SLICE := $(or $(ANYSHOT_ROTATE),$(shell git rev-list --count HEAD 2>/dev/null || echo 0)/8)
 
 test: $(READY)  ## Run the test suite on all cores, of its long lists the slice of this commit (ARGS= is passed to pytest)
 	@echo "Of what takes long: slice $(SLICE) (make test-all runs all of it)"
 	@ANYSHOT_ROTATE=$(SLICE) $(ON_ALL_CORES) $(ARGS)
 
-test-fast: $(READY)  ## Run what needs no sandbox, no browser and no training, on all cores
-	@$(ON_ALL_CORES) -m "not docker and not browser and not training and not slow" $(ARGS)
+test-fast: $(READY)  ## Of `make test`, what needs no sandbox, no browser and no training
+	@ANYSHOT_ROTATE=$(SLICE) $(ON_ALL_CORES) -m "not docker and not browser and not training and not slow" $(ARGS)
 
 test-all: $(READY)  ## Run the test suite with the whole of the lists of which `make test` runs a slice
 	@ANYSHOT_ROTATE=all $(ON_ALL_CORES) $(ARGS)

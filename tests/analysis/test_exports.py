@@ -17,6 +17,8 @@ from tests.baselines.trial import FOLDER
 from tests.core.conftest import HONEST
 from tests.core.tinydata import write_dataset
 
+pytestmark = pytest.mark.rotating(together=True)  # on runs of real runners, which the file shares
+
 LEARNED = ("train_from_scratch", "fine_tuning")  # whose model is the backbone itself
 SPLIT = "ways=2 shots=4 query=2 held_back=0.3"
 # Three moments of training: useless, good, overtrained, while the loss falls. The layers are known functions of images.

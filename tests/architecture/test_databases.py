@@ -65,6 +65,6 @@ def test_sites_are_on_postgresql_and_a_slice_on_sqlite(monkeypatch: pytest.Monke
         return {item.nodeid for item in items}
 
     assert len(run("all")) == 100
-    slices = [run(f"{number}/4") for number in range(16)]
+    slices = [run(f"{number}/8") for number in range(16)]
     assert all(0 < len(part) < 25 for part in slices)
     assert set().union(*slices) == run("all")

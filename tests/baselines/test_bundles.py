@@ -41,7 +41,7 @@ FEWEST = {
 FEW = {"iterations": 4, "backbone": f"timm:{TINY}", "backbones": [f"timm:{TINY}"], "test_steps": 5}
 
 
-@pytest.mark.rotating(2)
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", NAMES)
 def test_it_learns_and_answers_tasks_of_all_shapes(
     name: str, demo_packs: dict[str, Path], tmp_path: Path
@@ -58,7 +58,7 @@ def test_it_learns_and_answers_tasks_of_all_shapes(
         assert np.mean(losses[-20:]) < 0.96 * np.mean(losses[:20])
 
 
-@pytest.mark.rotating(2)
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "fo_maml_2022"])  # it is newer
 def test_scores_are_those_of_the_shared_settings_class(
     name: str, demo_packs: dict[str, Path], tmp_path: Path
@@ -113,7 +113,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.slow("a run with a ResNet-18 on two cores")
-@pytest.mark.rotating(2)
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", SETTINGS)
 def test_pretrained_weights_are_used(
     name: str, weights: dict[str, Path], demo_packs: dict[str, Path], tmp_path: Path
@@ -131,7 +131,7 @@ def test_pretrained_weights_are_used(
     assert scores({"weights": file.name}, (file,)) != scores({}, ())
 
 
-@pytest.mark.rotating(2)
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", SETTINGS)
 def test_missing_weights_are_named(name: str, demo_packs: dict[str, Path], tmp_path: Path) -> None:
     """The participant reads which file is missing, where it was looked for and what to do."""

@@ -17,7 +17,7 @@ from tests.worker.sandbox.machine import sandbox_settings
 HONEST = Expected(number=0, attack="none", verdict=["OK"])  # type: ignore[list-item]
 
 
-@pytest.fixture(scope="session", params=["runc", pytest.param("runsc", marks=pytest.mark.rotating(4))])
+@pytest.fixture(scope="session", params=["runc", pytest.param("runsc", marks=pytest.mark.rotating(2))])
 def hostile_sandboxes(
     request: pytest.FixtureRequest, sandbox_image: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Sandboxes]:

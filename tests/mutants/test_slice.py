@@ -9,7 +9,7 @@ from tests.mutants.judging import judge
 
 
 @pytest.mark.full
-@pytest.mark.rotating(20)
+@pytest.mark.rotating(10)
 @pytest.mark.slow("a run of pytest with one wrong change")
 @pytest.mark.parametrize("mutant", list(read_mutants()), ids=lambda mutant: f"{mutant.area}: {mutant.name}")
 def test_a_mutant_is_killed(mutant: Mutant) -> None:

@@ -134,7 +134,7 @@ def _databases() -> list[ParameterSet]:
         return [pytest.param(alone)]
     return [
         pytest.param("postgres"),
-        pytest.param("sqlite", marks=(pytest.mark.full, pytest.mark.rotating(4))),
+        pytest.param("sqlite", marks=(pytest.mark.full, pytest.mark.rotating(2))),
     ]
 
 

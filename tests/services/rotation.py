@@ -2,8 +2,9 @@
 
 `ANYSHOT_ROTATE=all` runs all; `ANYSHOT_ROTATE=k/n` runs the k-th of n slices (k counts on, modulo n); without it,
 everything runs but tests marked `full`. `make test` takes the slice of the commit, `make test-all` all. A list marked
-`rotating(4)` is cut into four times as many slices; one that is marked `full` too runs in slices, or whole where all
-was asked for. A test marked `slow("why", each_time=True)` does not rotate.
+`rotating(2)` is cut into twice as many slices; one that is marked `full` too runs in slices, or whole where all
+was asked for. What is marked `rotating(together=True)` stays in one slice with its file. A test marked
+`slow("why", each_time=True)` does not rotate.
 A test that is left to another slice is deselected, and the summary says how many were.
 """
 
@@ -28,6 +29,11 @@ def finer_by(item: pytest.Item) -> int:
     return finest or int(slow is not None and not slow.kwargs.get("each_time", False))
 
 
+def _together(item: pytest.Item) -> bool:
+    """Whether the test stays in one slice with those of its file, which share what is dear."""
+    return any(mark.kwargs.get("together", False) for mark in item.iter_markers("rotating"))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the rotating tests of the other slices, and those marked `full` where not all was asked for.
 
@@ -45,7 +51,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if count:
             path = item.nodeid.partition("::")[0]
             mine = (slice_of(path, count) + turns[path, count]) % count == int(number) % count
-            turns[path, count] += 1
+            turns[path, count] += not _together(item)
         (kept if mine else left).append(item)
     if left:
         config.hook.pytest_deselected(items=left)

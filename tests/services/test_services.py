@@ -44,10 +44,10 @@ def test_chromium_shows_a_page(browser: Chrome) -> None:
     assert browser.title == "anyshot"
 
 
-def test_four_landings_run_every_long_test_once_and_none_runs_them_all(
+def test_eight_landings_run_every_long_test_once_and_none_runs_them_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    marks = {f"test_long[{number}]": pytest.mark.slow("learns") for number in range(8)}
+    marks = {f"test_long[{number}]": pytest.mark.slow("learns") for number in range(16)}
     marks["test_main"] = pytest.mark.slow("the main journey", each_time=True)
 
     def item(name: str) -> SimpleNamespace:
@@ -64,9 +64,29 @@ def test_four_landings_run_every_long_test_once_and_none_runs_them_all(
         pytest_collection_modifyitems(config, items)  # type: ignore[arg-type]
         return {found.nodeid.partition("::")[2] for found in items}
 
-    landings = [run(f"{number}/4") for number in range(4)]
+    landings = [run(f"{number}/8") for number in range(8)]
     assert all(len(landing) == 4 and {"test_main", "test_short"} < landing for landing in landings)
     assert set().union(*landings) == run("all") == {*marks, "test_short"}
+
+
+def test_what_a_file_shares_is_made_in_one_landing_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = pytest.mark.rotating(together=True).mark
+
+    def run(rotate: str) -> int:
+        monkeypatch.setenv("ANYSHOT_ROTATE", rotate)
+        items = [
+            SimpleNamespace(
+                nodeid=f"test_x.py::test_{number}",
+                get_closest_marker={"rotating": mark}.get,
+                iter_markers=lambda name: [mark] if name == "rotating" else [],
+            )
+            for number in range(20)
+        ]
+        config = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=lambda items: None))
+        pytest_collection_modifyitems(config, items)  # type: ignore[arg-type]
+        return len(items)
+
+    assert sorted(run(f"{number}/8") for number in range(8)) == [0] * 7 + [20]
 
 
 def test_make_test_takes_a_slice_and_make_test_all_all_of_it() -> None:
@@ -77,7 +97,7 @@ def test_make_test_takes_a_slice_and_make_test_all_all_of_it() -> None:
         unset = {name: value for name, value in os.environ.items() if name != "ANYSHOT_ROTATE"}
         return subprocess.run(command, cwd=ROOT, env=unset, capture_output=True, text=True, check=True).stdout
 
-    assert re.search(r"ANYSHOT_ROTATE=\d+/4 ", told("test"))
+    assert re.search(r"ANYSHOT_ROTATE=\d+/8 ", told("test"))
     assert "ANYSHOT_ROTATE=all " in told("test-all")
 
 

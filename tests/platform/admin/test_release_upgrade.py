@@ -22,7 +22,7 @@ def program(folder: Path, name: str, before: str = "") -> Path:
     return path
 
 
-@pytest.mark.rotating(2)
+@pytest.mark.rotating
 @pytest.mark.slow("starts the site four times")
 def test_an_upgrade_that_changes_a_board_is_refused(
     sqlite_site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

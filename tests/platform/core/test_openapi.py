@@ -170,7 +170,7 @@ def probe(site: Site, part: int) -> int:
     return len(mine)
 
 
-@pytest.mark.rotating(2)
+@pytest.mark.rotating
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_every_answer_is_in_the_description_and_none_is_our_fault(site: Site, part: int) -> None:

@@ -172,7 +172,7 @@ def way(
         yield made
 
 
-@pytest.mark.rotating(2)
+@pytest.mark.rotating
 @pytest.mark.slow("seven submissions, five datasets each, three times in the final: 125 parts of runs")
 def test_the_whole_competition(site: Site, way: Pages, packs: dict[str, list[Path]], tmp_path: Path) -> None:
     owner = site.owner()

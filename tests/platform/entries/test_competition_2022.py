@@ -141,7 +141,7 @@ def way(
         yield made
 
 
-@pytest.mark.rotating(2)
+@pytest.mark.rotating
 @pytest.mark.slow("fifty runs of fifty tasks by a real worker")
 def test_the_whole_competition(site: Site, way: Pages, packs: dict[str, Path], tmp_path: Path) -> None:
     owner = site.owner()
