@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
 from anyshot_platform.notifications.models import NotificationChoice
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionStatus
 from anyshot_platform.users.models import User
 from tests.platform.web.conftest import LiveSite
 from tests.platform.web.scene import PASSWORD
@@ -33,6 +36,21 @@ def test_a_choice_of_notifications_stays(live: LiveSite, browser: webdriver.Chro
     assert browser.find_element(By.NAME, "email:announcement").is_selected() is not before
     with live.services.database.reading() as session:
         assert session.get_one(NotificationChoice, (live.scene.ada.id, "announcement")).email is not before
+
+
+@pytest.mark.parametrize(("ended", "tone"), [("finished", "good"), ("failed", "bad"), ("cancelled", "warn")])
+def test_who_watched_a_run_is_told_how_it_ended(
+    live: LiveSite, browser: webdriver.Chrome, ended: str, tone: str
+) -> None:
+    submission_id = live.scene.submissions["finished" if ended == "finished" else "failed"].id
+    with live.services.database.writing() as session:
+        session.get_one(Submission, submission_id).status = SubmissionStatus(ended)
+    live.sign_in(browser, live.scene.ada)
+    browser.get(f"{live.address}/submissions/{submission_id}")
+    browser.execute_script("sessionStorage.setItem('ended', document.getElementById('live').dataset.stream)")
+    browser.refresh()
+    words, note = f"The submission has ended. {ended.capitalize()}.", f".toasts .alert--{tone}"
+    until(browser, lambda b: words in b.find_element(By.CSS_SELECTOR, note).text)
 
 
 def test_deleting_ones_account(live: LiveSite, browser: webdriver.Chrome) -> None:

@@ -194,5 +194,7 @@ if (log) {
 if (live?.dataset.live) listen();
 else if (live && sessionStorage.getItem("ended") === live.dataset.stream) {
   sessionStorage.removeItem("ended");
-  toast(_("The submission has ended."), "info");
+  const badge = document.querySelector("#live-badge .badge");
+  const tone = ["good", "bad", "warn"].find((one) => badge.classList.contains(`badge--${one}`));
+  toast(`${_("The submission has ended.")} ${badge.textContent.trim()}.`, tone);
 }
