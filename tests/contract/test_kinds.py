@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from anyshot_core.results import Maker, find_runs
 from anyshot_core.wire.jobs import Evaluate, JobKind, LogPolicy
 from anyshot_platform.baselines import gates
 from anyshot_platform.database import now
@@ -97,15 +99,23 @@ def test_a_whole_run_is_shown_on_page_board_table_and_report(stage: Stage) -> No
 
 
 @pytest.mark.slow("four runs of a real worker")
-def test_shards_of_several_seeds_are_tested_from_the_learner_of_the_first(stage: Stage) -> None:
-    """Even from one that saved nothing, as this one."""
-    stage.site.set_version(shards=2, train_seeds=[1, 2], test_seeds=[])
+def test_shards_of_several_seeds_are_tested_from_the_learner_of_the_first(
+    stage: Stage, tmp_path: Path
+) -> None:
+    """Even from one that saved nothing, as this one. Their files say that the seeds have the same tasks."""
+    stage.site.set_version(shards=2, train_seeds=[1, 2], test_seeds=[], same_test_tasks=True)
     alice, split = submit(stage, "alice")
     worker = stage.worker()
     worker.work()
     assert {job.kind for job in worker.wire.jobs} == {JobKind.EVALUATE, JobKind.META_TEST}
     seen = stage.shown(alice, split)
     assert (seen["status"], [run["verdict"] for run in seen["runs"]]) == ("finished", ["OK"] * 4)
+    (tmp_path / "all.zip").write_bytes(
+        stage.site.owner().call("GET", f"/submissions/{split}/everything.zip").content
+    )
+    ((one, two),) = find_runs([tmp_path / "all.zip"]).values()
+    assert one.identity.maker == two.identity.maker == Maker.SITE
+    assert one.identity.same_test_tasks and two.identity.same_test_tasks
 
 
 @pytest.mark.slow("a real run for each dataset")

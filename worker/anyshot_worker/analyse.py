@@ -78,7 +78,7 @@ def _gather(attempt: AttemptContext[Analyse]) -> dict[str, list[Path]]:
         "meta_train": [workspace.get(pack.blob, PACK_SUFFIX) for pack in assignment.meta_train],
         "meta_test": [workspace.get(pack.blob, PACK_SUFFIX) for pack in assignment.meta_test],
         "results": [
-            _named(workspace.get(ref.blob, ".parquet"), ref, folder / f"{place}.parquet")
+            _named(workspace.get(ref.blob, ".parquet"), ref, folder / f"{place}.parquet", assignment)
             for place, ref in enumerate(assignment.results)
         ],
         **_exported(attempt),
@@ -116,9 +116,15 @@ def _evaluations(attempt: AttemptContext[Analyse]) -> list[Path]:
     return files
 
 
-def _named(source: Path, ref: ResultsRef, target: Path) -> Path:
-    """The same results in a file that says whose they are, as the analyses read it."""
+def _named(source: Path, ref: ResultsRef, target: Path, assignment: Analyse) -> Path:
+    """The same results in a file that says whose they are and on whose tasks, as the analyses read it."""
     found = read_results(source)
-    named = {"who": ref.submission, "submission": ref.submission, "run": str(ref.run + 1), "part": ""}
+    named = {
+        "who": ref.submission,
+        "submission": ref.submission,
+        "run": str(ref.run + 1),
+        "part": "",
+        "same_test_tasks": found.identity.same_test_tasks or assignment.same_test_tasks,
+    }
     write_results(target, found.table, found.identity.model_copy(update=named))
     return target

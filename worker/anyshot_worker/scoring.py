@@ -58,6 +58,7 @@ def identify(attempt: AttemptContext[Any], protocol_digest: str) -> Identity:
         competition=assignment.competition,
         phase=assignment.phase,
         train_seed=assignment.train_seed,
+        same_test_tasks=assignment.same_test_tasks,
         tasks=assignment.tasks,
         protocol={} if parts else _shown(assignment.protocol),
         protocol_digest=protocol_digest,

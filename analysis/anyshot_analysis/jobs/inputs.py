@@ -111,11 +111,10 @@ class Inputs:
 
     @property
     def shares_tasks(self) -> bool:
-        """Whether all runs of a submission were tested on the same tasks: several, of one known seed of the test."""
-        runs = next(iter(self.runs.values()))
-        seeds = {run.identity.test_seed for run in runs}
-        lengths = {len(run.table) for run in runs}
-        return len(runs) > 1 and None not in seeds and len(seeds) == len(lengths) == 1
+        """Whether the runs of each submission were tested on the same tasks: their files say so, or seeds do."""
+        several = [runs for runs in self.runs.values() if len(runs) > 1]
+        lengths = {len(run.table) for runs in self.runs.values() for run in runs}
+        return len(several) > 0 and len(lengths) == 1 and all(map(_share_tasks, several))
 
     def by_task(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values of all runs, one a task: runs that were tested on the same tasks are no tasks more, their mean counts.
@@ -125,6 +124,12 @@ class Inputs:
         if not self.shares_tasks:
             return values
         return values.reshape(-1, len(next(iter(self.runs.values()))[0].table)).mean(axis=0)
+
+
+def _share_tasks(runs: Sequence[FoundRun]) -> bool:
+    """Whether the runs of a submission say that they have the same tasks, or were drawn from one known seed."""
+    seeds = {run.identity.test_seed for run in runs}
+    return all(run.identity.same_test_tasks for run in runs) or (len(seeds) == 1 and None not in seeds)
 
 
 def _class_table(paths: Sequence[Path], results: TaskTable) -> ClassTable:

@@ -36,6 +36,8 @@ class Identity(BaseModel):
         evaluation: which further evaluation, and which point of it; empty for the run's own tasks.
         run_id, competition, phase: as the site names them.
         train_seed, test_seed: of the run; `test_seed` draws the tasks.
+        same_test_tasks: whether all seeded runs of the submission have the same tasks, where it is not the seeds that
+            tell: a site keeps them secret.
         tasks: how many tasks the whole run has.
         protocol: its settings, as `Protocol.to_dict` gives them; `protocol_digest` is over them and the pool.
         train_pool, test_pool: digests of the packs, in order.
@@ -57,6 +59,7 @@ class Identity(BaseModel):
     phase: str = ""
     train_seed: int | None = None
     test_seed: int | None = None
+    same_test_tasks: bool = False
     tasks: int | None = None
     protocol: dict[str, Any] = {}
     protocol_digest: str = ""

@@ -170,7 +170,7 @@ def _open_csv(text: str, name: str) -> Iterator[tuple[Identity, TaskTable]]:
     for run in dict.fromkeys(row["run"] for row in rows):
         own = [row for row in rows if row["run"] == run]
         yield (
-            Identity(run=run),
+            Identity(run=run, same_test_tasks=own[0].get("same_test_tasks") == "true"),
             _table({key: _numbers(key, [row.get(key) for row in own], name) for key in COLUMNS}, name),
         )
 
@@ -212,6 +212,7 @@ def _of_archive(columns: Mapping[str, NDArray[Any]], name: str) -> tuple[Identit
         run=str(int(columns["seed_index"][0]) + 1),
         run_id=first("run"),
         phase=first("phase"),
+        same_test_tasks=bool(columns.get("same_test_tasks", [False])[0]),
     )
     return identity, _table(columns, name)
 

@@ -106,6 +106,9 @@ class Job(Claimed):
     competition: str
     phase: str
     tasks: int = 0
+    same_test_tasks: bool = Field(
+        default=False, description="whether all seeded runs of a submission are tested on the same tasks"
+    )
 
 
 class Scored(Job):

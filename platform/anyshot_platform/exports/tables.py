@@ -276,6 +276,7 @@ def collect_results(
             "run": run.id,
             "seed_index": run.seed_index,
             "generation": run.generation,
+            "same_test_tasks": run.phase_version.same_test_tasks,
         }
         said = {name: pa.array([value] * len(table)) for name, value in about.items()}
         parts.append(pa.table({**said, **columns}))

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from anyshot_analysis.jobs import JOBS, ReportAudience
+from anyshot_analysis.jobs.inputs import SAME_TASKS
 from anyshot_analysis.jobs.registry import read_parameters
 from anyshot_core.wire.reports import ANALYSIS_VERSION
 from anyshot_platform.competitions.states import Role
@@ -85,6 +86,33 @@ def test_a_board_is_judged_from_the_results_of_its_tasks(board: Site, tmp_path: 
     assert result["runs"] == 3
     assert result["rule"] == "worst_run"
     assert "reports" in [act.partition(".")[0] + "s" for act in acts(board)]
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_task_that_all_runs_have_counts_once(told: bool, site: Site, tmp_path: Path) -> None:
+    """Where the phase tests all runs on the tasks of the first, reports do not take runs for more tasks.
+
+    Also where the files of the runs do not tell it, as those of an earlier release.
+    """
+    worker = site.worker()
+    site.set_version(tasks=30, train_seeds=[1, 2], test_seeds=[], same_test_tasks=told)
+    for place, (name, skill) in enumerate((("pia", 0.6), ("rob", 0.5))):
+        assert site.member(name).submit().status_code == 201
+        for run in range(2):
+            finish_with_results(worker, skill, seed=10 * place + run)
+    site.set_version(same_test_tasks=True)
+    owner, asked = site.owner(), {"flips": {"replicates": 1000}, "difficulty": {}}
+    made = {
+        name: owner.call(
+            "POST", API, json={"analysis": name, "phase": "feedback", "settings": settings}
+        ).json()["id"]
+        for name, settings in asked.items()
+    }
+    assert work_off(site, tmp_path) == len(asked)
+    found = {name: owner.call("GET", f"{API}/{report}").json()["result"] for name, report in made.items()}
+    assert (found["flips"]["result"]["runs"], found["flips"]["result"]["tasks"]) == (2, 30)
+    for name in made:
+        assert SAME_TASKS in page(owner, f"{BASE}/reports/{made[name]}").text
 
 
 def test_kept_predictions_let_it_speak_of_other_classes(site: Site, tmp_path: Path) -> None:

@@ -102,6 +102,7 @@ class FurtherRun(ScoredKind):
             "test_seed": write_seed(own.tasks(place)),
             "query_key": own.query_order(place).hex(),
             "train_seed": case.version.train_seeds[place],
+            "same_test_tasks": case.version.same_test_tasks,
             "fingerprint": known.fingerprint(["further", *(test.digest for test in tests)]),
         }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from typing import Any
 
 from anyshot_core.wire.jobs import Evaluate
 from anyshot_platform.judging.kinds.kind import Case, Planning
@@ -55,6 +56,10 @@ class GateRun(ScoredKind):
         gate = known.gate(run.submission_id or "")
         tasks = gate.tasks(run.seed_index) if own.test_seed is None else own.test_seed
         return RunSecrets(own.train_seed, tasks, gate.query_order(run.seed_index), known.class_split())
+
+    def drawn_fields(self, case: Case) -> dict[str, Any]:
+        """Tasks of its own for each seed, whatever the phase's runs share."""
+        return super().drawn_fields(case) | {"same_test_tasks": False}
 
     def job(self, case: Case) -> Evaluate:
         """To a worker it is an evaluation like any other."""

@@ -64,6 +64,7 @@ class ReportRun(Kind):
         train, test = (case.packs(pool) if isinstance(report.parameters, OnPools) else [] for pool in pools)
         return Analyse(
             **common_fields(case, version.tasks),
+            same_test_tasks=version.same_test_tasks,
             meta_train=train,
             meta_test=test,
             results=_results(case, report),

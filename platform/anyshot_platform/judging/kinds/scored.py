@@ -107,6 +107,7 @@ class ScoredKind(Kind):
             "test_seed": write_seed(found.tasks),
             "query_key": found.query_order.hex(),
             "train_seed": found.train_seed,
+            "same_test_tasks": version.same_test_tasks,
             "fingerprint": task_fingerprint(version),
         }
 

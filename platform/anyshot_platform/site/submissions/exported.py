@@ -105,11 +105,13 @@ def figures_csv(session: Session, found: SubmissionAccess) -> bytes:
 def tasks_csv(session: Session, services: Services, found: SubmissionAccess) -> bytes:
     """One line a run and task; dataset names as the phase shows them, and nothing that tells hidden classes."""
     found.sight.require_tasks()
+    version = find_version(session, found.submission)
+    told = "true" if version is not None and version.same_test_tasks else "false"
     rows: list[dict[str, Any]] = []
     for number, (_, table) in enumerate(_results(session, services, found), 1):
         columns = {name: values.tolist() for name, values in table.columns().items()}
         rows += [
-            {"run": number, **dict(zip(columns, row, strict=True))}
+            {"run": number, **dict(zip(columns, row, strict=True)), "same_test_tasks": told}
             for row in zip(*columns.values(), strict=True)
         ]
     return write(rows, tuple(rows[0]) if rows else ("run",), Form.CSV)
