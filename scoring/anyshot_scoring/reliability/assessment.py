@@ -28,7 +28,12 @@ from anyshot_scoring.reliability.planning import Components, SampleSizePlan, est
 from anyshot_scoring.reliability.ranks import RankReliability, rank_reliability
 from anyshot_scoring.reliability.resampling import POPULATIONS, Population, resample
 from anyshot_scoring.reliability.seeds import SeedRuleEffect, fit_seed_model, simulate_rules
-from anyshot_scoring.reliability.shared_tasks import counted_once, mean_of_class_runs, mean_of_runs
+from anyshot_scoring.reliability.shared_tasks import (
+    classes_counted_once,
+    counted_once,
+    mean_of_class_runs,
+    mean_of_runs,
+)
 from anyshot_scoring.reliability.strata import Strata, order_by
 from anyshot_scoring.rules import Rule, find_rule
 from anyshot_scoring.undefined import Undefined
@@ -181,10 +186,11 @@ def assess(
     board = matrix.submissions(order)
     own = None if classes is None else classes.submissions(order)
     points = values[order]
-    by_task, mean, own_mean = board, board, own
+    by_task, by_class, mean, own_mean = board, own, board, own
     if shared_tasks:
         by_task, mean = counted_once(board, chosen), mean_of_runs(board)
-        own_mean = None if own is None else mean_of_class_runs(own)
+        if own is not None:
+            by_class, own_mean = classes_counted_once(own, board, chosen), mean_of_class_runs(own)
     return Assessment(
         keys=board.keys,
         scores=chosen.score(runs, chosen.join_datasets(by_run))[order],
@@ -201,8 +207,8 @@ def assess(
         replicates=replicates,
         populations={
             population: _report(
-                by_task if population is Population.TASKS else board,
-                own,
+                board if population is Population.SEEDS else by_task,
+                by_class,
                 points,
                 population,
                 chosen,
@@ -212,7 +218,12 @@ def assess(
             for population in POPULATIONS
         },
         over_datasets=compare_over_datasets(
-            board, chosen, margin=margin, replicates=min(replicates, MOST_OVER_DATASETS), seed=seed
+            board,
+            chosen,
+            margin=margin,
+            replicates=min(replicates, MOST_OVER_DATASETS),
+            seed=seed,
+            by_task=by_task,
         ),
         flips=_neighbour_flips(board, own, chosen.join, top, replicates, seed),
         plan=_plan(mean, own_mean, top),

@@ -125,11 +125,18 @@ class OverDatasets:
 
 
 def compare_over_datasets(
-    board: ScoreMatrix, rule: Rule, *, margin: float = MARGIN, replicates: int = 10_000, seed: int = 0
+    board: ScoreMatrix,
+    rule: Rule,
+    *,
+    margin: float = MARGIN,
+    replicates: int = 10_000,
+    seed: int = 0,
+    by_task: ScoreMatrix | None = None,
 ) -> OverDatasets | Undefined:
     """Compare the submissions of a `board`, its columns best first, over its datasets.
 
     Scores on a dataset are those of the runs that the rule counts. `margin` is the difference that does not matter.
+    `by_task` is the board with each task once, where its runs have the same tasks (`counted_once`).
     Undefined for a single dataset.
     """
     if len(board.datasets) < 2:
@@ -144,7 +151,7 @@ def compare_over_datasets(
         margin=margin,
         ranks=critical_difference(values) if enough else few,
         pairs=_pairs(board.keys[:MOST_PAIRED], values, margin, seed) if enough else few,
-        scores=_scores(board, values, rule.join, replicates, seed),
+        scores=_scores(board, board if by_task is None else by_task, values, rule.join, replicates, seed),
         without=leave_one_out(board, rule),
     )
 
@@ -274,13 +281,18 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def _scores(
-    board: ScoreMatrix, values: NDArray[Any], join: Join, replicates: int, seed: int
+    board: ScoreMatrix,
+    by_task: ScoreMatrix,
+    values: NDArray[Any],
+    join: Join,
+    replicates: int,
+    seed: int,
 ) -> tuple[DatasetScore, ...]:
     rule, units = find_rule(f"{join.name}_run"), len(board.datasets)
     scores = rule.points(board.run_means(), board.run_dataset_means())
     drawn, staged = (
-        resample(board, Population.DATASETS, replicates=replicates, seed=seed, rule=rule, one_stage=whole)
-        for whole in (True, False)
+        resample(of, Population.DATASETS, replicates=replicates, seed=seed, rule=rule, one_stage=whole)
+        for of, whole in ((board, True), (by_task, False))
     )
     shares = np.bincount(board.dataset, minlength=units) / len(board.dataset)
     return tuple(

@@ -14,15 +14,20 @@ from anyshot_scoring.rules import ByDatasetRanks, Rule
 
 def mean_of_runs(matrix: ScoreMatrix) -> ScoreMatrix:
     """Each task once, with the mean of the runs."""
-    return _joined(matrix, matrix.run_means()[:, None], MEAN)
+    return _joined(matrix, _weights(matrix.run_means()[:, None], MEAN))
 
 
 def counted_once(matrix: ScoreMatrix, rule: Rule) -> ScoreMatrix:
     """Each task once, with the mean of the runs that a submission's figure is made of, so that the rule ranks alike."""
-    by_dataset = isinstance(rule, ByDatasetRanks)
-    return _joined(
-        matrix, matrix.run_dataset_means() if by_dataset else matrix.run_means()[:, None], rule.join
-    )
+    return _joined(matrix, _weights_of(matrix, rule))
+
+
+def classes_counted_once(classes: ClassMatrix, matrix: ScoreMatrix, rule: Rule) -> ClassMatrix:
+    """Each class with the mean of the runs that `counted_once` takes for the tasks of its dataset."""
+    weights = _weights_of(matrix, rule)
+    place = classes.dataset if weights.shape[1] > 1 else np.zeros(len(classes.dataset), np.int64)
+    sums = (weights[:, place] * classes.sums).sum(axis=0)
+    return replace(classes, sums=sums[None], shares=classes.shares[:1])
 
 
 def mean_of_class_runs(classes: ClassMatrix) -> ClassMatrix:
@@ -34,11 +39,20 @@ def mean_of_class_runs(classes: ClassMatrix) -> ClassMatrix:
     )
 
 
-def _joined(matrix: ScoreMatrix, means: NDArray[np.float64], join: Join) -> ScoreMatrix:
-    """`means` `[runs, 1 or D, S]` decide which runs count for a submission, everywhere or on each dataset."""
+def _weights_of(matrix: ScoreMatrix, rule: Rule) -> NDArray[np.float64]:
+    by_dataset = isinstance(rule, ByDatasetRanks)
+    means = matrix.run_dataset_means() if by_dataset else matrix.run_means()[:, None]
+    return _weights(means, rule.join)
+
+
+def _weights(means: NDArray[np.float64], join: Join) -> NDArray[np.float64]:
+    """What each run counts for a submission's figure, `[runs, 1 or D, S]`, by its means everywhere or on a dataset."""
     counts = np.apply_along_axis(lambda own: np.array(join.counting(own.tolist()), np.float64), 0, means)
+    return counts / counts.sum(axis=0)
+
+
+def _joined(matrix: ScoreMatrix, weights: NDArray[np.float64]) -> ScoreMatrix:
     first = matrix.select(matrix.run == 0)
-    place = first.dataset if means.shape[1] > 1 else np.zeros(len(first.task), np.int64)
+    place = first.dataset if weights.shape[1] > 1 else np.zeros(len(first.task), np.int64)
     by_run = matrix.scores.reshape(matrix.runs, len(first.task), -1)
-    weights = (counts / counts.sum(axis=0))[:, place]
-    return replace(first, scores=(weights * by_run).sum(axis=0))
+    return replace(first, scores=(weights[:, place] * by_run).sum(axis=0))

@@ -7,12 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from anyshot_scoring.reliability import Population, align, assess
+from anyshot_scoring.predictions import Predictions
+from anyshot_scoring.reliability import Population, align, align_classes, assess
 from anyshot_scoring.reliability.assessment import PopulationReport
 from anyshot_scoring.reliability.matrix import ScoreMatrix
 from anyshot_scoring.reliability.shared_tasks import counted_once, mean_of_runs
 from anyshot_scoring.rules import RULES
 from tests.scoring.drawn import draw_table
+from tests.scoring.simulated import draw_run_by_class
 
 
 def boards() -> tuple[ScoreMatrix, ScoreMatrix]:
@@ -37,6 +39,33 @@ def test_a_run_that_is_given_twice_makes_no_interval_narrower() -> None:
     assert all(isinstance(report, PopulationReport) for report in reports)
     leads = [report.neighbours[0].interval for report in reports]  # pyright: ignore[reportAttributeAccessIssue, reportOptionalMemberAccess]
     assert leads[0] == leads[1] != leads[2] and once.plan == twice.plan
+
+
+def with_classes() -> dict[str, list[Predictions]]:
+    """Two submissions' predictions on seven datasets of six classes."""
+    skills = np.random.default_rng(5).uniform(0.4, 0.8, (7, 6))
+    return {
+        key: [draw_run_by_class(seed, 0, skills + shift, tasks=12)]
+        for seed, (key, shift) in enumerate((("a", 0.1), ("b", 0.0)))
+    }
+
+
+@pytest.mark.parametrize("rule", ["worst_run", "mean_run", "worst_dataset"])
+def test_neither_datasets_nor_classes_are_surer_for_a_run_that_is_given_twice(rule: str) -> None:
+    found = []
+    for runs, shared in ((1, False), (2, True), (2, False)):
+        parts = {key: own * runs for key, own in with_classes().items()}
+        matrix = align({key: [one.score() for one in own] for key, own in parts.items()})
+        classes = align_classes(
+            {key: [one.class_table() for one in own] for key, own in parts.items()}, matrix
+        )
+        found.append(assess(matrix, classes=classes, rule=rule, replicates=1000, seed=1, shared_tasks=shared))
+    for population in (Population.TASKS, Population.CLASSES, Population.DATASETS):
+        reports = [one.populations[population] for one in found]
+        leads = [report.neighbours[0].interval for report in reports]  # pyright: ignore[reportAttributeAccessIssue, reportOptionalMemberAccess]
+        assert leads[0] == leads[1] != leads[2], population
+    staged = [one.over_datasets.scores[0].staged for one in found]  # pyright: ignore[reportAttributeAccessIssue]
+    assert staged[0] == staged[1] != staged[2]
 
 
 @pytest.mark.parametrize("name", RULES)
