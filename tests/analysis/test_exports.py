@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from anyshot_analysis.studies.experiment.arms import Arm
 from anyshot_core.baselines import find_baselines, pack_baseline
 from anyshot_core.command import main
+from anyshot_core.protocols.keys import draw_mark
 from tests.baselines.trial import FOLDER
 from tests.core.conftest import HONEST
 from tests.core.tinydata import write_dataset
@@ -151,6 +152,7 @@ def test_the_support_set_tells_the_accuracy_of_a_learner_that_is_always_right(fo
     with np.load(folder / "out-one" / "estimates.npz") as stored:
         found = {name: stored[name].tolist() for name in stored.files}
     assert found["accuracy"] == found["k_fold"] == found["hold_out"] == [1.0] * 8
+    assert found["draw"] == [draw_mark(93)] * 8 != [draw_mark(94)] * 8
     assert found["task"] == list(range(8)) and found["ways"] == [2] * 8 and found["shots"] == [4] * 8
 
 

@@ -49,6 +49,34 @@ def test_a_band_holds_in_as_many_tasks_as_it_promises(tmp_path: Path) -> None:
     assert "band, low (points)" in page and "share that the band holds" in page
 
 
+@pytest.mark.parametrize("drawn", [7, 8, None])
+def test_a_task_that_two_runs_answered_is_one_task(drawn: int | None, tmp_path: Path) -> None:
+    """A run that is given twice is no surer; a file that does not say what its tasks are is taken for the same."""
+    rng = np.random.default_rng(0)
+    accuracy = rng.uniform(0.2, 1.0, 60)
+    told = {"accuracy": accuracy, "k_fold": accuracy + 0.1 * rng.normal(size=60), "task": np.arange(60)}
+    told["hold_out"] = told["k_fold"]
+    for name, mark in (("one", 7), ("two", drawn)):
+        marked = {} if mark is None else {"draw": np.full(60, mark)}
+        np.savez(tmp_path / f"{name}.npz", **told, **marked)  # pyright: ignore[reportArgumentType]
+    if drawn is None:
+        np.savez(tmp_path / "one.npz", **told)  # pyright: ignore[reportArgumentType]
+    one, two = (
+        run(
+            "predictor-trust", {"estimates": [tmp_path / f"{n}.npz" for n in names]}, {}, tmp_path / names[-1]
+        )
+        for names in (("one",), ("one", "two"))
+    )
+    widths = [[e["interval"][1] - e["interval"][0] for e in found["estimates"]] for found in (one, two)]
+    if drawn == 8:  # other tasks
+        assert two["result"]["tasks"] == 120 and "Of 60 tasks" in two["finding"]
+        assert widths[1][0] < 0.8 * widths[0][0]
+        return
+    assert two["result"]["tasks"] == 60 and "Of 60 answers on 30 tasks" in two["finding"]
+    assert one["result"]["band"]["k-fold"] == pytest.approx(two["result"]["band"]["k-fold"], abs=3)
+    assert widths[1] == pytest.approx(widths[0], abs=0.03)
+
+
 def test_one_shot_tasks_are_not_estimable(tmp_path: Path) -> None:
     nothing = np.full(20, np.nan)
     np.savez(tmp_path / "e.npz", accuracy=np.linspace(0.3, 0.9, 20), k_fold=nothing, hold_out=nothing)

@@ -184,12 +184,16 @@ def describe(
 
 @dataclass(frozen=True)
 class Answers:
-    """What a calibrated band says of the second half of the tasks: how many get each answer, and whether it holds."""
+    """What a calibrated band says of the second half of the tasks: how many get each answer, and whether it holds.
+
+    `held` of `of` answers are within the band; they are on `tasks` tasks, fewer where several runs answered one.
+    """
 
     band: Band | Undefined
     counts: dict[Trust, int]
     held: int
     of: int
+    tasks: int
 
     def cells(self) -> list[Cell]:
         """A row of the page: the band's limits in points, answers, and the share of tasks that it holds."""
@@ -202,18 +206,35 @@ class Answers:
         return [*limits, *[self.counts[t] for t in Trust], holds]
 
 
-def answer(estimates: Sequence[Quantity], truth: np.ndarray, wanted: float, coverage: float) -> Answers:
-    """Calibrate the band on the first half of the tasks, and judge the second half by it."""
-    middle = len(truth) // 2
+def answer(
+    estimates: Sequence[Quantity],
+    truth: np.ndarray,
+    wanted: float,
+    coverage: float,
+    task: np.ndarray | None = None,
+) -> Answers:
+    """Calibrate the band on the first half of the tasks, and judge the second half by it.
+
+    `task` `[N]` says which answers are on the same task, one task after the other; without it each is on its own.
+    """
+    tasks = np.arange(len(truth)) if task is None else task
+    middle = middle_of(tasks)
     band = calibrate(estimates[:middle], truth[:middle], coverage)
     counts = dict.fromkeys(Trust, 0)
     if isinstance(band, Undefined):
-        return Answers(band, counts | {Trust.CANNOT_TELL: len(truth) - middle}, 0, 0)
+        return Answers(band, counts | {Trust.CANNOT_TELL: len(truth) - middle}, 0, 0, 0)
     for value in estimates[middle:]:
         counts[judge(value, band, wanted)] += 1
     known = [i for i in range(middle, len(truth)) if not isinstance(estimates[i], Undefined)]
     holds = coverage_of(band, [estimates[i] for i in known], truth[known])
-    return Answers(band, counts, round(holds * len(known)) if is_defined(holds) else 0, len(known))
+    held = round(holds * len(known)) if is_defined(holds) else 0
+    return Answers(band, counts, held, len(known), len(np.unique(tasks[known])) if known else 0)
+
+
+def middle_of(task: np.ndarray) -> int:
+    """Where the second half of the tasks begins, in rows that list one task `[N]` after the other."""
+    starts = np.sort(np.unique(task, return_index=True)[1])
+    return int(starts[len(starts) // 2])
 
 
 def order_of_heads(evaluator: str, estimates: np.ndarray, truth: np.ndarray, over: str) -> Estimate:
@@ -268,7 +289,14 @@ def band_holds(name: str, own: Answers, over: str) -> Estimate:
     words = f"the band of {name} holds"
     if isinstance(own.band, Undefined):
         return undefined(words, own.band.reason, "probability", over)
-    return share(words, own.held, own.of, over)
+    return share_of_tasks(words, own.held, own.of, own.tasks, over)
+
+
+def share_of_tasks(words: str, hits: int, answers: int, tasks: int, over: str) -> Estimate:
+    """A share of answers, its interval as of so many tasks: answers of several runs on one task are not independent."""
+    if not answers:
+        return undefined(words, "nothing was answered", "probability", over)
+    return share(words, hits * tasks / answers, tasks, over)
 
 
 def nothing_estimable(parameters: Parameters) -> ReportPage:

@@ -18,7 +18,7 @@ from anyshot_core.exports.asked import Asked, snapshot_points
 from anyshot_core.exports.files import ESTIMATES, LAYERS, SNAPSHOTS, write_arrays
 from anyshot_core.exports.support import FoldTasks, hits_by_task
 from anyshot_core.protocols import Roles
-from anyshot_core.protocols.keys import exports_seed
+from anyshot_core.protocols.keys import draw_mark, exports_seed
 from anyshot_core.taskserver.job import JobOutcome, Snapshot, TaskResult, TaskServerJob, TaskSource
 from anyshot_core.taskserver.tasks import JoinedTasks, PoolTasks
 
@@ -161,7 +161,10 @@ def probe_images(pool: Pool, roles: Roles) -> np.ndarray:
 
 
 def _estimates(run: Exporting) -> dict[str, np.ndarray]:
-    """For each task its place, dataset, ways, shots, `accuracy` on the query, `k_fold` and `hold_out` estimates."""
+    """For each task its place, dataset, ways, shots, `accuracy` on the query, `k_fold` and `hold_out` estimates.
+
+    `draw` is the same number for runs that are tested on the same tasks.
+    """
     indices = list(run.tasks.indices)[:MOST_TASKS]
     known = {result.index: result for result in run.results}
     folds = FoldTasks(replace(run.tasks, start=run.tasks.start, stop=indices[-1] + 1))
@@ -173,6 +176,7 @@ def _estimates(run: Exporting) -> dict[str, np.ndarray]:
     first = np.array([hits[index][0] if index in hits else (0, 0) for index in indices])
     return {
         "task": np.array(indices),
+        "draw": np.full(len(indices), draw_mark(run.tasks.seed)),
         "dataset": np.array([answer.dataset for answer in answers]),
         "ways": np.array([answer.ways for answer in answers]),
         "shots": np.array([answer.shots for answer in answers]),

@@ -128,6 +128,11 @@ def exports_seed(seed: Seed) -> bytes:
     return derive(root, KeyPurpose.EXPORTS)
 
 
+def draw_mark(seed: Seed) -> int:
+    """A number that runs on the same tasks have in common, 0 to 2^63 - 1; it does not tell what they are drawn from."""
+    return int.from_bytes(derive(exports_seed(seed), KeyPurpose.FINGERPRINT)[:8], "big") >> 1
+
+
 def order_from_seed(seed: int) -> bytes:
     """The key of the query order in Anyshot's first release, whose workers made it from the seed of the tasks."""
     return hashlib.sha256(f"anyshot query order {seed}".encode()).digest()

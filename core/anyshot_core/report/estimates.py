@@ -116,7 +116,7 @@ def around(
     return Estimate(name, float(value), interval, unit, population, selected)
 
 
-def share(name: str, hits: int, of: int, population: str, *, selected: str = "") -> Estimate:
+def share(name: str, hits: float, of: int, population: str, *, selected: str = "") -> Estimate:
     """A probability by the share of independent draws, with Wilson's interval (Wilson 1927)."""
     if of < 1:
         return undefined(name, "nothing was drawn", "probability", population)
