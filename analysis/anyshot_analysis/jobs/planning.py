@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class Parameters:
     """Standard deviations of the difference of two submissions are estimated from `results`, where there are any.
 
     Else they are assumptions: between datasets, between classes of a dataset, between tasks, in normalized accuracy.
-    `rule` ranks the board, whose first two are taken.
+    `rule` ranks the board, whose first two are taken; `names` to show by submission.
     """
 
     lead: float = 0.01
@@ -37,6 +37,7 @@ class Parameters:
     classes: int = 20
     tasks: int = 600
     rule: str = "worst_run"
+    names: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 < self.flip < 0.5 or self.lead <= 0:
@@ -67,15 +68,18 @@ def components_of(inputs: Inputs, parameters: Parameters) -> tuple[Components, s
     found = estimate_components(matrix, first, second, classes)
     if isinstance(found, Undefined):
         raise BadAnalysis(f"the results do not tell where differences vary: {found.reason}")
-    words = f"the difference of {first} and {second}, first and second of the board"
+    shown = [parameters.names.get(key, key) for key in (first, second)]
+    words = f"the difference of {shown[0]} and {shown[1]}, first and second of the board"
     return replace(found, lead=parameters.lead), words
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
     """Plan for the asked lead, and for a few others beside it."""
     components, source = components_of(inputs, parameters)
-    plan = plan_top([components], parameters.flip)
-    others = {lead: plan_top([replace(components, lead=lead)], parameters.flip) for lead in LEADS}
+    plan = plan_top([components], parameters.flip, known_leads=True)
+    others = {
+        lead: plan_top([replace(components, lead=lead)], parameters.flip, known_leads=True) for lead in LEADS
+    }
     grid = np.unique(np.geomspace(1, 100, 18).astype(int)).tolist()
     curves = {
         f"lead {count_of(100 * lead, 'point')}": [
@@ -164,7 +168,8 @@ def finding_of(plan: SampleSizePlan, parameters: Parameters, measured: bool) -> 
     if isinstance(plan.datasets, Undefined):
         return f"{lead} cannot be settled: {plan.datasets.reason}."
     known = _range_of(plan) if measured else ", if variances are as assumed"
-    return f"{lead} flips in under {parameters.flip:.0%} of draws from {plan.datasets:,} datasets on{known}."
+    datasets = f"{plan.datasets:,} {'dataset' if plan.datasets == 1 else 'datasets'}"
+    return f"{lead} flips in under {parameters.flip:.0%} of draws from {datasets} on{known}."
 
 
 def _range_of(plan: SampleSizePlan) -> str:

@@ -38,11 +38,13 @@ class DifficultyParameters(Message):
 
 
 class PlanParameters(Message):
-    """What settles a lead."""
+    """What settles a lead of the first two by `rule`; `names` are by submission."""
 
     analysis: Literal["plan"] = "plan"
     lead: float
     flip: float
+    rule: str = "worst_run"
+    names: dict[str, str] = Field(default={})
 
 
 class OnPools(Message):

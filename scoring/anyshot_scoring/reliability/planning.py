@@ -96,8 +96,11 @@ def estimate_components(
     )
 
 
-def plan_top(pairs: Sequence[Components], flip: float = 0.05) -> SampleSizePlan:
-    """How many units settle the neighbouring pairs 1-2, 2-3, ... (as many as are given)."""
+def plan_top(pairs: Sequence[Components], flip: float = 0.05, *, known_leads: bool = False) -> SampleSizePlan:
+    """How many units settle the neighbouring pairs 1-2, 2-3, ... (as many as are given).
+
+    With `known_leads` the leads are true ones that somebody asks about, and variances alone are uncertain.
+    """
     fixed = [replace(pair, dataset=0.0) for pair in pairs]
     z = float(special.ndtri(1 - flip))
     return SampleSizePlan(
@@ -107,22 +110,25 @@ def plan_top(pairs: Sequence[Components], flip: float = 0.05) -> SampleSizePlan:
         classes=_largest([_solve(pair, z, "klass") for pair in fixed]),
         datasets=_largest([_solve(pair, z, "dataset") for pair in pairs]),
         now=max((pair.flip() for pair in pairs), default=0.0),
-        datasets_interval=_need_interval(pairs, z),
+        datasets_interval=_need_interval(pairs, z, known_leads),
     )
 
 
-def _need_interval(pairs: Sequence[Components], z: float, draws: int = 4_000) -> tuple[int, int] | Undefined:
+def _need_interval(
+    pairs: Sequence[Components], z: float, known_leads: bool, draws: int = 4_000
+) -> tuple[int, int] | Undefined:
     """95 %: how many new datasets are needed, if lead and variance were as uncertain as the datasets at hand say.
 
-    The variance is a scaled inverse chi-square, the lead a normal around the lead seen; of several pairs the largest
-    need counts.
+    The variance is a scaled inverse chi-square, the lead a normal around the lead seen, or as it is where it is known;
+    of several pairs the largest need counts.
     """
     if not pairs or min(pair.datasets for pair in pairs) < 3:
         return Undefined("fewer than three datasets do not tell how datasets vary")
     rng, needs = np.random.default_rng(0), np.zeros(draws)
     for pair in pairs:
         variance = pair.variance(datasets=1) * (pair.datasets - 1) / rng.chisquare(pair.datasets - 1, draws)
-        lead = pair.lead + np.sqrt(variance / pair.datasets) * rng.standard_normal(draws)
+        doubt = 0.0 if known_leads else np.sqrt(variance / pair.datasets)
+        lead = pair.lead + doubt * rng.standard_normal(draws)
         needs = np.maximum(needs, variance * (z / np.maximum(np.abs(lead), 1e-12)) ** 2)
     low, high = np.ceil(np.quantile(needs, [0.025, 0.975])).clip(1, 1e9)
     return int(low), int(high)

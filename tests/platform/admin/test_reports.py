@@ -176,6 +176,10 @@ def test_difficulty_and_planning_come_from_the_board_too(board: Site, tmp_path: 
     assert difficulty[0]["modelling"] == pytest.approx(0.4, abs=0.05)
     plan = owner.call("GET", f"{API}/{made['plan']}").json()
     assert "lead of 1 point flips" in plan["result"]["finding"]
+    assert (
+        "the difference of pia and zeta, first and second"
+        in page(owner, f"{BASE}/reports/{made['plan']}").text
+    )
     file = owner.call("GET", f"{API}/{made['difficulty']}/files/table.parquet")
     assert file.content[:4] == b"PAR1"
     assert page(owner, f"{BASE}/reports/{made['plan']}/files/page.html").text.startswith("<!doctype html>")

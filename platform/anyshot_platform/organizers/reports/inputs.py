@@ -226,7 +226,10 @@ def board_parameters(
         chosen = board.of(baselines if len(baselines) > 1 else board.standers)
         return _two(chosen), DifficultyParameters(names=chosen.names, baselines=len(baselines) > 1)
     if name == "plan":
-        return _two(board.of(ranked[:2])), PlanParameters(lead=settings["lead"], flip=settings["flip"])
+        chosen = board.of(ranked[:2])
+        return _two(chosen), PlanParameters(
+            lead=settings["lead"], flip=settings["flip"], rule=version.rule.name, names=chosen.names
+        )
     chosen = board.of(ranked[: int(settings["entries"])])
     return _two(chosen), FlipsParameters(
         replicates=int(settings["replicates"]),
