@@ -155,6 +155,18 @@ class Client:
         path = f"/competitions/{slug}/discussion/{thread_id}/posts/{post_id}/accepted"
         return self._ask("PUT", path, headers={"If-Match": etag})
 
+    def accept_no_longer(self, slug: str, thread_id: str, post_id: str) -> dict[str, Any]:
+        """Take back that a post was accepted as the answer."""
+        return self._ask("DELETE", f"/competitions/{slug}/discussion/{thread_id}/posts/{post_id}/accepted")
+
+    def remove_post(self, slug: str, thread_id: str, post_id: str) -> dict[str, Any]:
+        """Remove a post: its author may, and organizers."""
+        return self._ask("DELETE", f"/competitions/{slug}/discussion/{thread_id}/posts/{post_id}")
+
+    def restore_post(self, slug: str, thread_id: str, post_id: str) -> dict[str, Any]:
+        """Put a removed post back: organizers may."""
+        return self._ask("POST", f"/competitions/{slug}/discussion/{thread_id}/posts/{post_id}/restore")
+
     def quota(self, slug: str, phase: str) -> dict[str, Any]:
         return self._ask("GET", f"/competitions/{slug}/phases/{phase}/quota")
 

@@ -23,6 +23,8 @@ from anyshot_starting_kit.cli.account import connection_options
 @click.option("--reply", is_flag=True, help="Reply in THREAD.")
 @click.option("--edit", type=click.IntRange(1), metavar="POST", help="Write your post of this number anew.")
 @click.option("--accept", type=click.IntRange(1), metavar="POST", help="Accept this post as the answer.")
+@click.option("--remove", type=click.IntRange(1), metavar="POST", help="Remove this post.")
+@click.option("--off", is_flag=True, help="With --accept or --remove: undo it.")
 @click.option("--text", help="Text of the post, in Markdown; without it, standard input is read.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @connection_options
@@ -36,18 +38,23 @@ def discussion(
     reply: bool,
     edit: int | None,
     accept: int | None,
+    remove: int | None,
+    off: bool,
     text: str | None,
     as_json: bool,
 ) -> None:
     """List the threads of COMPETITION, or read THREAD: its id, or the end of it.
 
     You write under your user name, as on the page. Only who began a thread, or an organizer, accepts an answer.
+    Authors remove their own posts, organizers any; only organizers put one back (--remove POST --off).
     """
-    acts = [act for act in (ask, reply or None, edit, accept) if act is not None]
+    acts = [act for act in (ask, reply or None, edit, accept, remove) if act is not None]
     if len(acts) > 1 or (bool(acts) and bool(thread) == (ask is not None)):
         raise click.UsageError(
-            "Give --ask without THREAD, or THREAD with one of --reply, --edit and --accept."
+            "Give --ask without THREAD, or THREAD with one of --reply, --edit, --accept and --remove."
         )
+    if off and not (accept or remove):
+        raise click.UsageError("Give --off with --accept or --remove: it undoes them.")
     if thread is None and ask is None:
         found = client.threads(competition, search, page)
         click.echo(json.dumps(found, indent=1) if as_json else _list(found, page))
@@ -63,10 +70,22 @@ def discussion(
             post = _post(shown, edit)
             shown = client.edit_post(competition, thread_id, post["id"], _text(text), post["etag"])
         if accept:
-            post = _post(shown, accept)
-            shown = client.accept_answer(competition, thread_id, post["id"], shown["etag"])
+            shown = _accept(client, competition, shown, accept, off)
+        if remove:
+            act = client.restore_post if off else client.remove_post
+            shown = act(competition, thread_id, _post(shown, remove)["id"])
     click.echo(json.dumps(shown, indent=1) if as_json else _show(shown))
     click.echo(client.thread_page(competition, shown["id"]), err=as_json)
+
+
+def _accept(
+    client: Client, competition: str, thread: dict[str, Any], number: int, off: bool
+) -> dict[str, Any]:
+    """Accept a post as the answer of the thread that was read, or take that back."""
+    post = _post(thread, number)
+    if off:
+        return client.accept_no_longer(competition, thread["id"], post["id"])
+    return client.accept_answer(competition, thread["id"], post["id"], thread["etag"])
 
 
 def _text(given: str | None) -> str:

@@ -28,11 +28,13 @@ from anyshot_platform.kernel.retold import retold
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.phases.ranking import rule_words
+from anyshot_platform.runs.models import Run
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.users.models import User
 from anyshot_platform.web.language import LANGUAGE_COOKIE
 from anyshot_scoring.rules import RULES
 from tests.architecture.catalogue import catalogue
+from tests.architecture.structure import sources
 from tests.platform.site import make_zip
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import Scene
@@ -169,6 +171,29 @@ def test_board_and_submission_are_read_in_french(visitor: Visitor, scene: Scene)
     assert "Votre code a levé une erreur." in failed and "Échouée." in failed and "Failed." not in failed
     upload = visitor.see(f"/competitions/{scene.competition.slug}/phases/{scene.phase.slug}/submit")
     assert "Soumettre pour un score" in upload
+
+
+def test_each_step_of_a_run_has_a_name_in_the_language_of_its_reader(visitor: Visitor, scene: Scene) -> None:
+    """Steps that workers and task server time; one that a later worker may add is counted, not shown by its key."""
+    timed = re.compile(r'(?:attempt\.step|ledger\.platform|talk\.own|talk\.pieces)\("(\w+)"')
+    keys = {key for path in sources("core", "worker") for key in timed.findall(path.read_text())}
+    assert {"draw", "evidence", "unpack", "learner"} <= keys
+    submission = scene.submissions["finished"].id
+    with visitor.services.database.writing() as session:
+        session.get_one(User, scene.ada.id).language = "fr"
+        run = session.scalars(select(Run).where(Run.submission_id == submission)).first()
+        assert run is not None and run.usage is not None
+        took = dict.fromkeys([*keys, "of_a_later_worker"], 70.0)
+        run.usage = run.usage.model_copy(update={"platform_seconds": took})
+    visitor.sign_in(scene.ada)
+    table = re.findall(
+        r'<th scope="row">([^<]*)</th><td><progress', visitor.see(f"/submissions/{submission}")
+    )
+    labels = [html.unescape(label) for label in table]
+    english = {str(one.id) for one in catalogue(FOLDER / "fr.po")}
+    assert len(set(labels)) == len(labels) == len(keys) + 4 and not set(labels) & english, labels
+    assert {"Tirage des tâches", "Autres tâches de la plateforme"} <= set(labels)
+    assert not {key.replace("_", " ").capitalize() for key in (*keys, "of_a_later_worker")} & set(labels)
 
 
 @pytest.mark.slow("all pages of organizers and administrators")

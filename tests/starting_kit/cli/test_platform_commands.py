@@ -101,8 +101,50 @@ def test_a_question_is_asked_found_answered_and_accepted(site: Site, address: st
     assert [line["title"] for line in read["threads"]] == ["How many shots?"]
 
 
+def test_an_acceptance_is_taken_back_and_a_post_is_removed_and_put_back(
+    site: Site, address: str, folder: Path
+) -> None:
+    logged_in(site, address)
+    short = call("discussion", SLUG, "--ask", "How many shots?", "--text", "Five?").output.strip()[-8:]
+    call("discussion", SLUG, short, "--reply", "--text", "One to twenty.")
+    assert ", accepted answer" in call("discussion", SLUG, short, "--accept", "2").output
+    taken_back = call("discussion", SLUG, short, "--accept", "2", "--off").output
+    assert "accepted" not in taken_back and "#2  ann" in taken_back
+    removed = call("discussion", SLUG, short, "--remove", "2").output
+    assert "(removed)" in removed and "One to twenty." not in removed
+    assert call("discussion", SLUG, short, "--remove", "2", "--off").exit_code == 3  # organizers only
+    logged_in(site, address, "bob")
+    assert call("discussion", SLUG, short, "--remove", "1").exit_code == 3
+    assert call("login", "--server", address, "--token", site.owner().token).exit_code == 0
+    assert "One to twenty." in call("discussion", SLUG, short, "--remove", "2", "--off").output
+    assert call("discussion", SLUG, short, "--off").exit_code == 2
+
+
+def test_a_long_list_of_threads_has_pages_and_an_old_thread_is_found_by_the_end_of_its_id(
+    site: Site, address: str, folder: Path
+) -> None:
+    made: list[str] = []
+    for name in ("ann", "bob"):  # one person alone writes 30 posts an hour at most
+        logged_in(site, address, name)
+        with Client(address, read_account().token) as client:
+            numbers = range(len(made), len(made) + 16)
+            made += [client.begin_thread(SLUG, f"Question {number}", "?")["id"] for number in numbers]
+    first, second = (call("discussion", SLUG, "--page", page).output for page in ("1", "2"))
+    assert "Question 31 " in first and "Question 1 " not in first and first.count("Question ") == 30
+    assert "Question 0 " in second and second.count("Question ") == 2
+    assert "Page 2. Threads in all: 32." in second
+    assert "Question 0\n" in call("discussion", SLUG, made[0][-8:]).output
+
+
 @pytest.mark.parametrize(
-    "words", [["--reply"], ["x", "--ask", "T"], ["no-such"], ["x", "--reply", "--accept", "1"]]
+    "words",
+    [
+        ["--reply"],
+        ["x", "--ask", "T"],
+        ["no-such"],
+        ["x", "--reply", "--accept", "1"],
+        ["x", "--remove", "1", "--accept", "1"],
+    ],
 )
 def test_a_post_needs_one_act_and_a_thread_that_there_is(
     site: Site, address: str, folder: Path, words: list[str]

@@ -23,6 +23,7 @@ from anyshot_platform.web.services import SessionDep
 router = APIRouter(prefix="/api/v1/competitions/{slug}/discussion", tags=["discussion"])
 Visible = Annotated[CompetitionAccess, Depends(visible_competition)]
 Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))]
+Organizer = Annotated[CompetitionAccess, Depends(competition_role(Role.ORGANIZER))]
 Id = Annotated[str, Path(max_length=32)]
 _PAGE_SIZE = 30
 
@@ -170,6 +171,22 @@ def accept(
 def take_back(access: Participant, session: SessionDep, thread_id: Id, post_id: Id) -> ThreadOut:
     """Accept it no longer."""
     return _accept(access, session, thread_id, post_id, accepted=False)
+
+
+@router.delete("/{thread_id}/posts/{post_id}")
+def remove(access: Participant, session: SessionDep, thread_id: Id, post_id: Id) -> ThreadOut:
+    """Remove a post: its author may, and organizers. Its place stays."""
+    thread = reading.find_thread(session, access.competition, thread_id)
+    service.remove_post(session, access, thread, post_id)
+    return _show(session, access, thread)
+
+
+@router.post("/{thread_id}/posts/{post_id}/restore")
+def restore(access: Organizer, session: SessionDep, thread_id: Id, post_id: Id) -> ThreadOut:
+    """Put a removed post back."""
+    thread = reading.find_thread(session, access.competition, thread_id)
+    service.restore_post(session, access, thread, post_id)
+    return _show(session, access, thread)
 
 
 def _accept(

@@ -13,9 +13,16 @@ from anyshot_platform.runs.models import Run
 _PLATFORM_WORDS = {
     "prepare": say("Fetching data"),
     "sandbox_start": say("Start of the sandbox"),
+    "start": say("Start of your code's process"),
     "imports": say("Imports of the platform"),
+    "evidence": say("Check of weights in the zip"),
+    "unpack": say("Unpacking the zip"),
+    "draw": say("Drawing tasks"),
     "transport": say("Transport of images and predictions"),
+    "learner": say("Storing and loading the learner"),
     "scoring": say("Scoring"),
+    "analysis": say("Analysis"),
+    "exports": say("Files for download"),
     "upload": say("Storing results"),
 }
 
@@ -36,10 +43,10 @@ def time_steps(runs: Sequence[Run]) -> tuple[TimingStep, ...]:
         TimingStep(say("Meta-testing"), _sum(runs, lambda used: used.meta_test_seconds), False),
         TimingStep(say("Waiting in the queue"), sum(queue_seconds(run) for run in runs), True),
     ]
-    for key in sorted({key for run in runs for key in _platform(run)}, key=_place):
-        label = _PLATFORM_WORDS.get(key, key.replace("_", " ").capitalize())
-        steps.append(TimingStep(label, sum(_platform(run).get(key, 0.0) for run in runs), True))
-    steps.append(TimingStep(say("Bookkeeping"), sum(bookkeeping_seconds(run) for run in runs), True))
+    for key, label in _PLATFORM_WORDS.items():
+        if any(key in _platform(run) for run in runs):
+            steps.append(TimingStep(label, sum(_platform(run).get(key, 0.0) for run in runs), True))
+    steps.append(TimingStep(say("Other work of the platform"), sum(map(_unnamed_seconds, runs)), True))
     return tuple(steps)
 
 
@@ -50,7 +57,13 @@ def queue_seconds(run: Run) -> float:
     return max((run.claimed_at - run.queued_at).total_seconds(), 0.0)
 
 
-def bookkeeping_seconds(run: Run) -> float:
+def _unnamed_seconds(run: Run) -> float:
+    """What is left of the time on the worker, and steps that have no words here: a later worker may know more."""
+    unknown = (seconds for key, seconds in _platform(run).items() if key not in _PLATFORM_WORDS)
+    return left_seconds(run) + sum(unknown)
+
+
+def left_seconds(run: Run) -> float:
     """What is left of the time on the worker: leases, heartbeats, the last transaction."""
     if run.claimed_at is None or run.finished_at is None or not run.usage:
         return 0.0
@@ -62,7 +75,7 @@ def bookkeeping_seconds(run: Run) -> float:
 def overhead_words(runs: Sequence[Run]) -> str:
     """What the run cost beside the participant's own code, in one sentence."""
     own = _sum(runs, lambda used: used.participant_seconds)
-    ours = sum(sum(_platform(run).values()) + bookkeeping_seconds(run) for run in runs)
+    ours = sum(sum(_platform(run).values()) + left_seconds(run) for run in runs)
     waited = sum(queue_seconds(run) for run in runs)
     if own <= 0:
         return ""
@@ -83,8 +96,3 @@ def _sum(runs: Sequence[Run], seconds: Callable[[Usage], float]) -> float:
 
 def _platform(run: Run) -> dict[str, float]:
     return run.used.platform_seconds
-
-
-def _place(key: str) -> int:
-    order = list(_PLATFORM_WORDS)
-    return order.index(key) if key in order else len(order)
