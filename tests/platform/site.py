@@ -119,6 +119,7 @@ class PaperWorker:
     hardware_class: str = "cpu"
     images: tuple[str, ...] = ()
     image_digests: Mapping[str, str] = field(default_factory=dict)
+    cpu_images: tuple[str, ...] = ()
     analyses: bool = True
     gpus: tuple[str, ...] = ()
     memory_bytes: int = 64 << 30
@@ -132,7 +133,7 @@ class PaperWorker:
         """Claim a run; None if there is nothing."""
         known = recorded("claim")["worker"]
         own = {"name": self.name, "hardware_class": self.hardware_class, "images": list(self.images)}
-        own |= {"image_digests": self.image_digests}
+        own |= {"image_digests": self.image_digests, "cpu_images": list(self.cpu_images)}
         machine = {"cores": 16, "memory_bytes": self.memory_bytes, "gpus": list(self.gpus)}
         box = {"sandbox": "docker", "sandbox_reduced": False}
         worker = known | own | machine | box | {"analyses": self.analyses}

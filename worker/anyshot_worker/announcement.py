@@ -26,6 +26,7 @@ def announce(name: str, hardware_class: str, sandboxes: Sandboxes) -> WorkerInfo
         gpus=sandboxes.gpu_names(),
         images=sandboxes.image_names(),
         image_digests=sandboxes.image_digests(),
+        cpu_images=sandboxes.cpu_images(),
         sandbox=sandboxes.name,
         sandbox_reduced=sandboxes.reduced,
         analyses=find_spec("torch") is not None,  # a worker's image may do without it

@@ -54,6 +54,7 @@ class RunClaimer:
         found = {
             "packs": self._site.workspace.digests(),
             "image_digests": self._site.sandboxes.image_digests(),  # a name may mean another image by now
+            "cpu_images": self._site.sandboxes.cpu_images(),
         }
         worker = self._describe.model_copy(update=found)
         try:

@@ -201,7 +201,7 @@ class WorkerClient:
 
 
 def _without_digests(worker: WorkerInfo) -> WorkerInfo:
-    return WorkerInfo(**worker.model_dump(exclude={"image_digests"}, exclude_unset=True))
+    return WorkerInfo(**worker.model_dump(exclude={"image_digests", "cpu_images"}, exclude_unset=True))
 
 
 def _read_chunks(path: Path) -> Iterator[bytes]:

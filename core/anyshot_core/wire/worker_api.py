@@ -104,6 +104,11 @@ class WorkerInfo(Message):
         description="of the images that it has, by the name that phases use; under the empty name, what a phase "
         "gets that names none. A worker of an older release tells none and gets no pinned run",
     )
+    cpu_images: list[str] = Field(
+        default=[],
+        description="of the images that it has, by the same names, those with a torch for CPUs alone: no run with GPUs "
+        "is for them",
+    )
     sandbox: str = ""
     sandbox_reduced: bool = False
     packs: list[str] = Field(default=[], description="digests of the packs in the cache")

@@ -21,7 +21,7 @@ from anyshot_platform.judging.kinds import fitting_runs
 from anyshot_platform.queue import priorities
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RUNNING, RunState
-from anyshot_platform.workers.images import count_workers
+from anyshot_platform.workers.images import Images, count_workers, images_of
 
 UNREADABLE = "unreadable"  # outcome of an attempt whose worker could not read the job
 UNREADABLE_PAUSE = timedelta(
@@ -130,13 +130,19 @@ def _is_queued(hardware_class: str, moment: datetime) -> ColumnElement[bool]:
 
 
 def _is_carried_by(info: WorkerInfo) -> ColumnElement[bool]:
-    """This worker has the image, by its digest where the phase is pinned to one, the GPUs and the memory."""
-    named = and_(Run.image_digest.is_(None), or_(Run.image.is_(None), Run.image.in_(info.images)))
-    return and_(
-        or_(named, Run.image_digest.in_(sorted(set(info.image_digests.values())))),
-        Run.gpus <= len(info.gpus),
-        Run.memory_bytes <= (info.memory_bytes or _ANY_MEMORY),
-    )
+    """This worker has the image, by its digest where the phase is pinned to one, the GPUs and the memory.
+
+    With GPUs it is an image that can use them: else the run would fail where another worker could do it.
+    """
+    without = and_(Run.gpus == 0, _is_in(images_of(info, gpus=False)))
+    using = and_(Run.gpus > 0, Run.gpus <= len(info.gpus), _is_in(images_of(info, gpus=True)))
+    return and_(or_(without, using), Run.memory_bytes <= (info.memory_bytes or _ANY_MEMORY))
+
+
+def _is_in(images: Images) -> ColumnElement[bool]:
+    """What `Images.serve` says, of each run."""
+    named = func.coalesce(Run.image, "").in_(sorted(images.names))
+    return or_(and_(Run.image_digest.is_(None), named), Run.image_digest.in_(sorted(images.digests)))
 
 
 def _was_unreadable(worker_id: str, moment: datetime) -> ColumnElement[bool]:

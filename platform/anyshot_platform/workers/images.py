@@ -1,13 +1,15 @@
-"""Which sandbox images the connected workers have, by digest."""
+"""Which workers take work, which sandbox images they have, and which runs they can carry out with them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
 from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.database import now
 from anyshot_platform.workers.models import Worker, WorkerToken
 
@@ -48,3 +50,44 @@ def has_image(worker: Worker, digest: str | None) -> bool:
 def digest_of_name(worker: Worker, image: str | None) -> str:
     """What a phase's name of an image, or no name, means to a worker now; empty where it does not tell."""
     return worker.info.image_digests.get(image or "", "") if worker.info is not None else ""
+
+
+@dataclass(frozen=True)
+class Images:
+    """Images of a worker: the names that it takes from a phase, the empty one for none, and their digests."""
+
+    names: frozenset[str]
+    digests: frozenset[str]
+
+    def serve(self, image: str | None, digest: str | None) -> bool:
+        """Whether one of them is what a phase asks for; a digest decides where there is one."""
+        return (image or "") in self.names if digest is None else digest in self.digests
+
+
+def images_of(info: WorkerInfo, *, gpus: bool) -> Images:
+    """The images in which a worker carries out runs; with `gpus` those alone whose torch can use them."""
+    barred = set(info.cpu_images) if gpus else set[str]()
+    digests = {digest for name, digest in info.image_digests.items() if name not in barred}
+    return Images(frozenset({"", *info.images} - barred), frozenset(digests))
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a run needs of a worker: an image by name and digest (None: the usual one), GPUs, memory in bytes."""
+
+    image: str | None
+    digest: str | None
+    gpus: int
+    memory_bytes: int = 0
+
+
+def can_carry(worker: Worker, needs: Needs) -> bool:
+    """Whether a worker that takes work has the image, the GPUs and the memory: the rule by which runs are claimed."""
+    info = worker.info
+    if info is None:
+        return needs.digest is None and not needs.gpus
+    return (
+        images_of(info, gpus=needs.gpus > 0).serve(needs.image, needs.digest)
+        and needs.gpus <= len(info.gpus)
+        and needs.memory_bytes <= (info.memory_bytes or needs.memory_bytes)
+    )

@@ -12,7 +12,7 @@ from anyshot_platform.database import now
 from anyshot_platform.queue import priorities
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING, RunState
-from anyshot_platform.workers.images import has_image, taking_work
+from anyshot_platform.workers.images import Needs, can_carry, taking_work
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,8 @@ def find_place(session: Session, run: Run) -> QueuePlace | None:
         return None
     moment, ahead = now(), _count_ahead(session, run)
     able = taking_work(session, run.hardware_class)
-    workers = sum(has_image(worker, run.image_digest) for worker in able)
+    needs = Needs(run.image, run.image_digest, run.gpus, run.memory_bytes)
+    workers = sum(can_carry(worker, needs) for worker in able)
     return QueuePlace(ahead, workers, _expect(session, run, ahead, workers, moment))
 
 

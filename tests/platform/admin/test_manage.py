@@ -336,10 +336,10 @@ def test_who_waits_for_a_paused_worker_is_told(site: Site) -> None:
     pia = site.member("pia")
     assert site.worker().claim() is None, "it is known from now on"
     path = f"/submissions/{pia.submit().json()['id']}"
-    assert "no worker takes" not in page(pia, path).text
+    assert "no worker can take" not in page(pia, path).text
     with site.services.database.writing() as session:
         session.scalars(select(Worker)).one().paused_at = now()
-    assert "Next in the queue, but no worker takes runs now." in page(pia, path).text
+    assert "Next in the queue, but no worker can take it now." in page(pia, path).text
 
 
 def test_two_drafts_may_have_one_title(site: Site) -> None:

@@ -128,6 +128,23 @@ def test_what_is_odd_is_said_before_it_is_published(site: Site) -> None:
     assert state["missing"] == [] and len(state["odd"]) == 2
 
 
+def test_a_phase_with_gpus_says_where_no_worker_has_them_for_its_image(site: Site) -> None:
+    """The class alone promises nothing: a worker whose usual image is for CPUs takes none of these runs."""
+    owner, pia = site.owner(), site.member("pia")
+    site.set_version(hardware_class="gpu", gpus=1)
+    told = "No worker of the class gpu that is connected has 1 GPU and an image that can use them; runs would wait."
+    entry = f"/submissions/{pia.submit().json()['id']}"
+    has = {"hardware_class": "gpu", "images": ("cpu", "gpu"), "cpu_images": ("cpu", "")}
+    assert site.worker("none", **has).claim() is None
+    assert site.worker("mixed", gpus=("H100",), **has).claim() is None
+    assert told in page(owner, FEEDBACK).text
+    assert "no worker can take it now" in page(pia, entry).text
+    able = site.worker("able", gpus=("H100",), **(has | {"cpu_images": ("cpu",)}))
+    job = able.claim()
+    assert job is not None
+    assert told not in page(owner, FEEDBACK).text
+
+
 def test_sensible_settings_pass() -> None:
     spec = PhaseSpec.model_validate(
         {

@@ -104,6 +104,34 @@ def test_a_run_waits_for_a_worker_that_fits_it(
     assert worker.claim() is None
 
 
+CPU, GPU = "sha256:" + "0" * 64, "sha256:" + "1" * 64
+
+
+@pytest.mark.parametrize(
+    ("asked", "usual", "claimed"),
+    [
+        ({"image": None}, "cpu", False),
+        ({"image": "cpu"}, "gpu", False),
+        ({"image_digest": CPU}, "gpu", False),
+        ({"image": None}, "gpu", True),
+        ({"image": "gpu"}, "cpu", True),
+        ({"image_digest": GPU}, "cpu", True),
+    ],
+)
+def test_a_run_with_gpus_waits_for_an_image_that_can_use_them(
+    site: Site, worker: PaperWorker, asked: dict[str, str | None], usual: str, claimed: bool
+) -> None:
+    """Of a worker with a device and images of both kinds: given away for the wrong one, the run would fail there."""
+    change_runs(site, gpus=1, **asked)
+    worker.gpus, worker.images = ("H100",), ("cpu", "gpu")
+    worker.image_digests = {"cpu": CPU, "gpu": GPU, "": CPU if usual == "cpu" else GPU}
+    worker.cpu_images = ("cpu", "") if usual == "cpu" else ("cpu",)
+    assert (worker.claim() is not None) == claimed
+    if not claimed:
+        change_runs(site, gpus=0)
+        assert worker.claim() is not None
+
+
 def test_a_run_waits_for_a_worker_with_its_memory(site: Site, worker: PaperWorker) -> None:
     change_runs(site, memory_bytes=2 << 30)
     worker.memory_bytes = 1 << 30

@@ -48,7 +48,10 @@ def test_a_worker_announces_devices_that_an_image_can_use(
     """What is not announced is not given: a run with GPUs is claimed by who has them."""
     made = worker(tmp_path, offered, known)
     try:
-        assert len(announce("one", "gpu", made).gpus) == announced
+        told = announce("one", "gpu", made)
+        assert len(told.gpus) == announced
+        for_cpus = {name for name, flavour in known.items() if flavour == "cpu"} & set(offered)
+        assert set(told.cpu_images) == for_cpus | ({""} if offered[0] in for_cpus else set())
     finally:
         made.close()
 

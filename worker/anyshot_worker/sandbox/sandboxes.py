@@ -119,11 +119,13 @@ class Sandboxes:
 
     def image_digests(self) -> dict[str, str]:
         """The digests of these images by name; under the empty name, that of the usual one. None without a sandbox."""
-        names = {"": self.settings.sandbox_image} | {name: name for name in self.settings.sandbox_images}
-        known = {key: self._info(name) for key, name in names.items()}
         return {
-            key: info.digest for key, info in known.items() if info and re.match(IMAGE_DIGEST, info.digest)
+            key: info.digest for key, info in self._offered().items() if re.match(IMAGE_DIGEST, info.digest)
         }
+
+    def cpu_images(self) -> list[str]:
+        """The names, as those of the digests, of images whose torch is built for CPUs alone."""
+        return [key for key, info in self._offered().items() if not runs_on_gpus(info)]
 
     def gpu_names(self) -> list[str]:
         """The devices that runs may have: none where no image of this worker can use one."""
@@ -229,6 +231,12 @@ class Sandboxes:
         """All images of this worker that are on this machine."""
         names = dict.fromkeys((self.settings.sandbox_image, *self.settings.sandbox_images))
         return [info for name in names if (info := self._info(name)) is not None]
+
+    def _offered(self) -> dict[str, ImageInfo]:
+        """These images by the name that a phase has for them; under the empty name the usual one."""
+        names = {"": self.settings.sandbox_image} | {name: name for name in self.settings.sandbox_images}
+        known = {key: self._info(name) for key, name in names.items()}
+        return {key: info for key, info in known.items() if info is not None}
 
     def _has(self, name: str) -> bool:
         return self._info(name) is not None

@@ -9,13 +9,14 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.protocols import ProtocolError, protocol_from_dict
 from anyshot_platform.bundles.sense import judge_phase
+from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.phases.leaks import evaluates, leaks, looks_alike, public_evaluations
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.pools.models import PoolVersion
-from anyshot_platform.workers.images import has_image, taking_work
+from anyshot_platform.workers.images import Needs, can_carry, has_image, taking_work
 from anyshot_platform.workers.models import Worker
 
 
@@ -71,7 +72,23 @@ def odd_in(session: Session, phase: Phase) -> list[str]:
                 known=known,
             )
         )
-    return odd + _without_image(session, version)
+    return odd + _without_image(session, version) + _without_gpus(session, version)
+
+
+def _without_gpus(session: Session, version: PhaseVersion) -> list[str]:
+    """A sentence where a phase has GPUs and no worker has as many with an image that can use them."""
+    workers = taking_work(session, version.hardware_class, competition_id=version.phase.competition_id)
+    needs = Needs(version.image, version.image_digest, version.gpus)
+    if not version.gpus or not workers or any(can_carry(worker, needs) for worker in workers):
+        return []
+    return [
+        say(
+            "No worker of the class %(hardware_class)s that is connected has %(gpus)s and an image that can use them;"
+            " runs would wait.",
+            hardware_class=version.hardware_class,
+            gpus=count(version.gpus, "GPU"),
+        )
+    ]
 
 
 def _without_image(session: Session, version: PhaseVersion) -> list[str]:

@@ -187,7 +187,7 @@ def _queue_words(place: QueueForecast | None) -> str:
     words = ahead.get(place.ahead, say("%(number)s runs are ahead in the queue", number=place.ahead))
     if not place.served:
         return say(
-            "%(words)s, but no worker takes runs now. It keeps its place and starts by itself.", words=words
+            "%(words)s, but no worker can take it now. It keeps its place and starts by itself.", words=words
         )
     if place.expected_start is None:
         return say("%(words)s.", words=words)
