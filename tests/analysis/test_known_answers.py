@@ -36,6 +36,8 @@ def packs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def test_forty_tasks_over_four_datasets_are_ten_a_dataset(packs: list[Path], tmp_path: Path) -> None:
     found = run("audit", {"meta_test": packs}, {"tasks": 40, "protocol": FIXED}, tmp_path)
     assert "40 tasks over 4 datasets are 10 a dataset" in found["finding"]
+    uneven = run("audit", {"meta_test": packs}, {"tasks": 41, "protocol": FIXED}, tmp_path / "uneven")
+    assert "41 tasks over 4 datasets are at least 10 a dataset" in uneven["finding"]
     seen = found["result"]
     assert set(seen["tasks"].values()) == {10}
     assert seen["expected_seen"]["SET_0"] == pytest.approx(8 * (1 - (1 - 2 / 8) ** 10), rel=1e-12)

@@ -130,6 +130,19 @@ def test_advice_among_snapshots_says_what_other_tasks_decide(tmp_path: Path) -> 
     assert words.endswith((": undecided.", ": different.", ": equivalent.", "It is the last one."))
 
 
+def test_advice_from_a_task_or_two_claims_nothing(tmp_path: Path) -> None:
+    """Of three tasks two choose snapshot 2 of 3, and the third cannot judge it."""
+    scores = {"base": np.eye(3), "validation": np.array([[0.1] * 3, [0.9] * 3, [0.2] * 3])}
+    np.savez(tmp_path / "three.npz", train_loss=np.array([1.0, 0.5, 0.2]), **scores)
+    found = run("snapshots", {"snapshots": [tmp_path / "three.npz"]}, {}, tmp_path / "r")["finding"]
+    assert "Take snapshot 2 of 3" in found and "It is the last one" not in found
+    assert "Whether it is better than the last one cannot be said" in found
+    one = {name: values[:, :1] for name, values in scores.items()}
+    np.savez(tmp_path / "one.npz", train_loss=np.array([1.0, 0.5, 0.2]), **one)
+    with pytest.raises(BadAnalysis, match="a single task"):
+        run("snapshots", {"snapshots": [tmp_path / "one.npz"]}, {}, tmp_path / "r")
+
+
 def test_the_folder_of_a_run_that_was_tested_further_is_one_run(tmp_path: Path) -> None:
     """`compare` and `flips` took "ours (base)" and "ours (novel)" of the same folders for other submissions."""
     for name in ("results.parquet", "results-base.parquet", "predictions-novel.parquet", "ours-1.parquet"):

@@ -265,7 +265,10 @@ def finding_of(found: list[DatasetShare], tasks: int) -> str:
     """Which dataset's classes are seen least."""
     least = min(found, key=lambda s: s.expected / len(s.inclusion))
     part = least.expected / len(least.inclusion)
-    each = f"{tasks} tasks over {len(found)} datasets are {least.tasks} a dataset"
+    most = (
+        "at least " if tasks % len(found) else ""
+    )  # which datasets have one more is in the key of the tasks
+    each = f"{tasks} tasks over {len(found)} datasets are {most}{least.tasks} a dataset"
     if part > 0.9995:
         return f"{each}, which are expected to see all classes of every dataset."
     return f"{each}, which are expected to see {part:.1%} of the classes of {least.name}, the least seen."

@@ -22,6 +22,7 @@ from anyshot_scoring.summary import Group
 
 NEEDED, SCORES = ("train_loss", "base", "validation"), ("base", "validation", "novel")
 CHOSEN = "by other validation tasks than these, so without the luck of the best"
+SAME = Undefined("the same snapshot")
 RULES = {"train_loss": "lowest training loss", "base": "best BaseGen", "validation": "best ValGen"}
 
 
@@ -44,6 +45,10 @@ def read_scores(path: Path) -> dict[str, NDArray[np.float64]]:
             raise BadAnalysis(f"{name} is to be [{count} snapshots, tasks], found {list(found[name].shape)}")
         if name in found and not np.isfinite(found[name]).all():
             raise BadAnalysis(f"{name} holds a value that is no number")
+    if found["validation"].shape[1] < 2:
+        raise BadAnalysis(
+            "validation holds a single task: half of the tasks choose a snapshot, the others judge it"
+        )
     if found["train_loss"].ndim != 1 or count < 2:
         raise BadAnalysis("train_loss is a list with one value for each of at least two snapshots")
     return found
@@ -66,7 +71,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
 def against(tasks: NDArray[np.float64], best: int, other: int, margin: float) -> Equivalence | Undefined:
     """The advised snapshot against another, on validation tasks that had no part in choosing it."""
     if best == other:
-        return Undefined("the same snapshot")
+        return SAME
     return compare_paired(tasks[best], tasks[other], margin)
 
 
@@ -169,8 +174,10 @@ def describe(
 
 def beside_last(verdict: Equivalence | Undefined) -> str:
     """Whether the choice matters: the advised snapshot beside the last one, which one would take unadvised."""
-    if isinstance(verdict, Undefined):
+    if verdict == SAME:
         return "It is the last one."
+    if isinstance(verdict, Undefined):
+        return f"Whether it is better than the last one cannot be said: {verdict.reason}."
     words = f"{points(verdict.mean)} ± {points(verdict.half_width)} points (95 %)"
     return f"On other validation tasks it is {words} above the last one: {verdict.verdict.value}."
 
