@@ -16,6 +16,8 @@ from scipy import stats
 from anyshot_analysis.cli import analyse
 from anyshot_analysis.disjointness import classes_variance, novel_in_task
 from anyshot_analysis.jobs import BadAnalysis, run
+from anyshot_core.data.pack import pack_dataset
+from anyshot_core.demo_data import make_demo_data
 from anyshot_core.evaluations import PointScore
 from anyshot_core.protocols.base_novel import mixture_classes
 from anyshot_core.protocols.draws import Draws
@@ -100,6 +102,21 @@ def test_a_folder_with_estimates_is_read_by_the_command(tmp_path: Path) -> None:
     assert done.exit_code == 0 and "0 cannot tell, 0 not estimable" in done.output, (
         done.output
     )  # exact: always sure
+
+
+def test_the_penalty_that_leave_one_out_hangs_on_is_said_and_can_be_set(tmp_path: Path) -> None:
+    data = make_demo_data(tmp_path / "demo", classes=5, images=12, datasets=("SHP_FIL",))
+    packs = [pack_dataset(data / "SHP_FIL", tmp_path).path]
+    asked = {"backbone": "pixels", "ways": 3, "shots": 3, "query": 4, "tasks": 20, "heads": ["baseline"]}
+    errors = []
+    for strength in (0.1, 100.0):
+        folder = tmp_path / f"{strength:g}"
+        found = run("task-trust", {"meta_test": packs}, asked | {"strength": strength}, folder)
+        errors.append(found["result"]["errors"]["leave-one-out"]["baseline"]["mean_absolute"])
+        assert f"C = {strength:g} (strength)" in (folder / "page.html").read_text()
+    assert errors[0] > 1.3 * errors[1]
+    with pytest.raises(BadAnalysis, match="positive"):
+        run("task-trust", {"meta_test": packs}, asked | {"strength": 0}, tmp_path / "no")
 
 
 def test_novel_classes_of_a_coin_are_binomial_and_of_equal_weights_hypergeometric() -> None:

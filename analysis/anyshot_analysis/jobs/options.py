@@ -64,6 +64,7 @@ WORDS: dict[str, str] = {
     "sigma_s": "Standard deviation of the standard deviations of the classes.",
     "sizes": "Numbers of classes to draw, separated by commas.",
     "split_seed": "Seed of the kit's split of classes, by which the weights were trained.",
+    "strength": "Penalty of the head baseline, scikit-learn's C.",
     "strengths": "Penalties to choose from, scikit-learn's C, separated by commas.",
     "submissions": "How many submissions each team had scored, as JSON by submission.",
     "tasks": "Tasks that are drawn.",

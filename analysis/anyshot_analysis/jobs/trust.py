@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from anyshot_analysis.episodes import draw_within_datasets
-from anyshot_analysis.heads import HEADS, FittingProblem, Head, compact, problem_of
+from anyshot_analysis.heads import HEADS, Baseline, FittingProblem, Head, compact, problem_of
 from anyshot_analysis.jobs.heads import features_of, heads_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Cell, PageTable, ReportPage, bar_of, points
@@ -27,12 +27,18 @@ from anyshot_core.charts import draw_bars, draw_distributions
 from anyshot_core.report.estimates import Estimate, mean, share, undefined
 from anyshot_core.report.stored import estimate_words
 
+BASELINE = (
+    "The head baseline has the penalty C = {:g} (strength) on features of unit length. Its errors hang on it: with a "
+    "small C, leave-one-out and bootstrap nearly always answer another class than the one that lost an image."
+)
+
 
 @dataclass(frozen=True)
 class Parameters:
     """Tasks of one shape.
 
-    Half of them calibrate the band, the others test it. `wanted` is the accuracy to be safe of.
+    Half of them calibrate the band, the others test it. `wanted` is the accuracy to be safe of. `strength` is the
+    penalty of the head `baseline`, scikit-learn's C, which its leave-one-out and bootstrap errors hang on.
     """
 
     heads: tuple[str, ...] = tuple(HEADS)
@@ -46,6 +52,7 @@ class Parameters:
     tasks: int = 200
     wanted: float = 0.6
     coverage: float = 0.9
+    strength: float = 1.0
     seed: int = 0
 
 
@@ -53,6 +60,8 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     """Estimate every task with every evaluator and head."""
     if parameters.tasks < 8:
         raise BadAnalysis("at least 8 tasks")
+    if parameters.strength <= 0:
+        raise BadAnalysis("strength is scikit-learn's C, a positive number")
     features = features_of(
         inputs.test_pool,
         parameters.backbone,
@@ -63,7 +72,8 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     )
     p = parameters
     episodes = draw_within_datasets(features, p.ways, p.shots, p.query, p.tasks, p.seed)
-    problem, heads = compact(problem_of(features.values, episodes)), heads_of(p.heads)
+    problem = compact(problem_of(features.values, episodes))
+    heads = [replace(h, strength=p.strength) if isinstance(h, Baseline) else h for h in heads_of(p.heads)]
     answer = np.repeat(np.arange(p.ways), p.query)
     truth = np.stack([oracle(head, problem, answer) for head in heads])
     estimates: dict[str, list[list[Quantity]]] = {}
@@ -158,6 +168,7 @@ def describe(
         notes=[
             "The band around an estimate is calibrated on half of the tasks; the other half gets the answers, and says "
             "how often the band holds.",
+            *([BASELINE.format(parameters.strength)] if "baseline" in parameters.heads else []),
         ],
         result={
             "errors": {
