@@ -58,6 +58,10 @@ def test_a_plan_from_results_takes_the_boards_first_two_and_says_its_range(tmp_p
         0.025, DATASETS - 1
     )  # the lead is asked about: its variance is in doubt
     assert high / needed["value"] == pytest.approx(upper, rel=0.1)
+    claims = {e["name"]: e for e in found["estimates"]}
+    for name in ("tasks needed", "spread between datasets", "spread between tasks"):
+        least, most = claims[name]["interval"]
+        assert least <= claims[name]["value"] <= most, name
     assert f" (95 % interval {low:,.0f} to {high:,.0f})." in found["finding"]
     assert f"{low:.4g} to {high:.4g}" in (tmp_path / "out" / "page.html").read_text()
 

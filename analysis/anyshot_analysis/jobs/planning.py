@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from anyshot_core.charts import draw_curves
 from anyshot_core.report.estimates import Estimate
 from anyshot_core.words import count_of
 from anyshot_scoring.reliability import Components, SampleSizePlan, align, estimate_components, plan_top
+from anyshot_scoring.reliability.components import component_intervals
 from anyshot_scoring.reliability.shared_tasks import mean_of_class_runs, mean_of_runs
 from anyshot_scoring.rules import find_rule
 from anyshot_scoring.summary import Group
@@ -97,7 +99,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         title="How large a phase must be",
         finding=finding_of(plan, parameters, measured),
         population="other datasets, other classes of these datasets, other tasks, as the columns say.",
-        estimates=estimates_of(plan, source, measured),
+        estimates=[*estimates_of(plan, source, measured), *components_as_estimates(components)],
         charts=[chart],
         listings=[
             PageTable(
@@ -144,22 +146,48 @@ def row(lead: float, plan: SampleSizePlan, components: Components) -> list[str |
 def estimates_of(plan: SampleSizePlan, source: str, measured: bool) -> list[Estimate]:
     """What would settle the lead, unit by unit; only the need of datasets has an interval, and only from results."""
     assumed = Undefined("assumed, not estimated")
-    moments = (
-        Undefined("by the method of moments from these datasets; no interval is known")
-        if measured
-        else assumed
+    now = Undefined("follows from the spreads below, each of which has its interval") if measured else assumed
+    datasets, classes, tasks = (
+        found if measured else assumed
+        for found in (plan.datasets_interval, plan.classes_interval, plan.tasks_interval)
     )
-    found = plan.datasets_interval if measured else assumed
+    return [
+        Estimate("flips now", plan.now, now, "probability", "another draw of datasets, classes and tasks"),
+        Estimate(
+            "datasets needed", plan.datasets, datasets, "datasets", f"other datasets; variances: {source}"
+        ),
+        Estimate(
+            "classes needed", plan.classes, classes, "classes a dataset", "other classes of these datasets"
+        ),
+        Estimate("tasks needed", plan.tasks, tasks, "tasks a dataset", "other tasks of these datasets"),
+    ]
+
+
+def components_as_estimates(components: Components) -> list[Estimate]:
+    """By how much the difference varies from dataset to dataset, class to class, task to task, in points."""
+    found = component_intervals(components)
     return [
         Estimate(
-            "flips now", plan.now, moments, "probability", "another draw of datasets, classes and tasks"
-        ),
-        Estimate("datasets needed", plan.datasets, found, "datasets", f"other datasets; variances: {source}"),
-        Estimate(
-            "classes needed", plan.classes, moments, "classes a dataset", "other classes of these datasets"
-        ),
-        Estimate("tasks needed", plan.tasks, moments, "tasks a dataset", "other tasks of these datasets"),
+            f"spread between {plural}",
+            in_points(getattr(components, unit)),
+            interval if isinstance(interval, Undefined) else (in_points(interval[0]), in_points(interval[1])),
+            "points",
+            over,
+        )
+        for (unit, interval), (plural, over) in zip(found.items(), SPREADS, strict=True)
     ]
+
+
+def in_points(variance: float) -> float:
+    """Its standard deviation."""
+    return 100 * math.sqrt(variance)
+
+
+SPREADS = (
+    ("datasets", "other datasets"),
+    ("classes", "other classes of these datasets"),
+    ("tasks", "other tasks of these datasets"),
+)
 
 
 def finding_of(plan: SampleSizePlan, parameters: Parameters, measured: bool) -> str:

@@ -102,4 +102,12 @@ def estimates_of(assessment: Assessment, names: Mapping[str, str]) -> list[Estim
         found.append(
             Estimate(f"{best} is truly best, {population}", first, why, "probability", report.words, picked)
         )
+    if not isinstance(assessment.feedback, Undefined):
+        tau, known = assessment.feedback.tau, assessment.feedback.interval
+        interval = known if isinstance(known, Undefined) else (known.low, known.high)
+        found.append(
+            Estimate(
+                "agreement with the feedback phase", tau, interval, "Kendall's tau-b", "other submissions"
+            )
+        )
     return found

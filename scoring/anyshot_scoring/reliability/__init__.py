@@ -11,6 +11,7 @@ Every figure names its population, which is also its unit of resampling:
 from anyshot_scoring.reliability.agreement import tau_b, tau_between, tau_between_runs
 from anyshot_scoring.reliability.assessment import Assessment, assess
 from anyshot_scoring.reliability.board_model import BoardModel, model_board
+from anyshot_scoring.reliability.components import Components, estimate_components
 from anyshot_scoring.reliability.flips import (
     Flips,
     count_flips,
@@ -22,7 +23,7 @@ from anyshot_scoring.reliability.flips import (
 from anyshot_scoring.reliability.matrix import ClassMatrix, NotComparable, ScoreMatrix, align, align_classes
 from anyshot_scoring.reliability.over_datasets import OverDatasets, compare_over_datasets
 from anyshot_scoring.reliability.paired import Interval, PairedDifference, compare, judge
-from anyshot_scoring.reliability.planning import Components, SampleSizePlan, estimate_components, plan_top
+from anyshot_scoring.reliability.planning import SampleSizePlan, plan_top
 from anyshot_scoring.reliability.ranks import RankReliability, find_groups, rank_reliability
 from anyshot_scoring.reliability.resampling import POPULATIONS, Population, resample
 from anyshot_scoring.reliability.seeds import SeedModel, SeedRuleEffect, fit_seed_model, simulate_rules

@@ -20,11 +20,12 @@ from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.joins import Join
 from anyshot_scoring.reliability.agreement import tau_between, tau_between_runs
 from anyshot_scoring.reliability.board_model import BoardModel, model_board
+from anyshot_scoring.reliability.components import Components, estimate_components
 from anyshot_scoring.reliability.flips import Flips, subset_flips
 from anyshot_scoring.reliability.matrix import ClassMatrix, ScoreMatrix
 from anyshot_scoring.reliability.over_datasets import MARGIN, OverDatasets, compare_over_datasets
 from anyshot_scoring.reliability.paired import Interval, count_units, percentile_interval, why_undefined
-from anyshot_scoring.reliability.planning import Components, SampleSizePlan, estimate_components, plan_top
+from anyshot_scoring.reliability.planning import SampleSizePlan, plan_top
 from anyshot_scoring.reliability.ranks import RankReliability, rank_reliability
 from anyshot_scoring.reliability.resampling import POPULATIONS, Population, resample
 from anyshot_scoring.reliability.seeds import SeedRuleEffect, fit_seed_model, simulate_rules
@@ -35,6 +36,7 @@ from anyshot_scoring.reliability.shared_tasks import (
     mean_of_runs,
 )
 from anyshot_scoring.reliability.strata import Strata, order_by
+from anyshot_scoring.reliability.tau_intervals import tau_interval
 from anyshot_scoring.rules import Rule, find_rule
 from anyshot_scoring.undefined import Undefined
 
@@ -100,10 +102,11 @@ class FeedbackAgreement:
     """The board of the feedback phase against this one.
 
     `cost` is what trusting the feedback phase would have cost: the winner's score less that of the submission that
-    led the feedback phase (of those that stand in both).
+    led the feedback phase (of those that stand in both). `interval` is that of tau over other submissions.
     """
 
     tau: float | Undefined
+    interval: Interval | Undefined
     cost: float | Undefined
     submissions: int
 
@@ -357,9 +360,9 @@ def _compare_feedback(
     if not common:
         return Undefined("no submission stands on both boards")
     leader = max(common, key=lambda key: feedback[key])
-    return FeedbackAgreement(
-        tau_between(own, feedback), max(own[key] for key in common) - own[leader], len(common)
-    )
+    tau = tau_between(own, feedback)
+    cost = max(own[key] for key in common) - own[leader]
+    return FeedbackAgreement(tau, tau_interval(tau, len(common)), cost, len(common))
 
 
 def _weigh_repetition(

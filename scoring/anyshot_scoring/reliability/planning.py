@@ -4,47 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from anyshot_scoring.reliability.matrix import ClassMatrix, ScoreMatrix
+from anyshot_scoring.reliability.components import DRAWS, Components, draw_components
 from anyshot_scoring.undefined import Undefined
 
-
-@dataclass(frozen=True)
-class Components:
-    """Where the difference of two submissions varies: `lead` >= 0 and variances of one draw of each kind.
-
-    The variance of the mean difference over D datasets with L classes and n tasks each is
-    (dataset + klass / L + task / n) / D. `klass` is 0 where classes are not known.
-    """
-
-    lead: float
-    dataset: float
-    klass: float
-    task: float
-    datasets: int
-    classes: float
-    tasks: float
-
-    def flip(
-        self, datasets: float | None = None, classes: float | None = None, tasks: float | None = None
-    ) -> float:
-        """Probability of the opposite order under another draw of all three (None: as many as now)."""
-        spread = np.sqrt(self.variance(datasets, classes, tasks))
-        if spread == 0.0:
-            return 0.0 if self.lead > 0 else 0.5
-        return float(special.ndtr(-self.lead / spread))
-
-    def variance(
-        self, datasets: float | None = None, classes: float | None = None, tasks: float | None = None
-    ) -> float:
-        """Variance of the mean difference; counts of classes and tasks are a dataset's."""
-        d, c, n = datasets or self.datasets, classes or self.classes, tasks or self.tasks
-        return (self.dataset + self.klass / c + self.task / n) / d
+Range = tuple[int, int] | Undefined
 
 
 @dataclass(frozen=True)
@@ -52,8 +20,8 @@ class SampleSizePlan:
     """What would settle the first `top` places: every neighbouring pair flips in at most `flip`.
 
     `tasks` and `classes` are a dataset's, for the datasets at hand (these fixed, so that their own variance does not
-    count); `datasets` are new ones with as many classes and tasks each as now, `datasets_interval` its 95 %
-    range. Undefined where no number is enough.
+    count); `datasets` are new ones with as many classes and tasks each as now. Each has its 95 % range. Undefined where
+    no number is enough.
     """
 
     top: int
@@ -62,38 +30,9 @@ class SampleSizePlan:
     classes: int | Undefined
     datasets: int | Undefined
     now: float
-    datasets_interval: tuple[int, int] | Undefined
-
-
-def estimate_components(
-    matrix: ScoreMatrix, first: str, second: str, classes: ClassMatrix | None = None
-) -> Components | Undefined:
-    """Estimate the components by the method of moments from the differences on the common tasks.
-
-    task: pooled variance within datasets. klass: variance of the class means within datasets, less the noise of the
-    tasks in them. dataset: variance of the dataset means, less what classes and tasks add. Negative estimates are 0.
-    """
-    difference = matrix.column(first) - matrix.column(second)
-    n = np.bincount(matrix.dataset, minlength=len(matrix.datasets)).astype(float)
-    if (n < 2).any():
-        return Undefined("a dataset has a single task")
-    means = np.bincount(matrix.dataset, difference) / n
-    task = float(np.sum((difference - means[matrix.dataset]) ** 2) / np.sum(n - 1))
-    tasks, members = _harmonic_mean(n), 1.0
-    klass = 0.0
-    if classes is not None:
-        pair = classes.keys.index(first), classes.keys.index(second)
-        klass, members = _class_variance(classes, pair)
-    dataset = float(means.var(ddof=1)) - klass / members - task / tasks if len(n) > 1 else 0.0
-    return Components(
-        lead=abs(float(difference.mean())),
-        dataset=max(0.0, dataset),
-        klass=klass,
-        task=task,
-        datasets=len(n),
-        classes=members,
-        tasks=tasks,
-    )
+    datasets_interval: Range
+    tasks_interval: Range
+    classes_interval: Range
 
 
 def plan_top(pairs: Sequence[Components], flip: float = 0.05, *, known_leads: bool = False) -> SampleSizePlan:
@@ -103,20 +42,21 @@ def plan_top(pairs: Sequence[Components], flip: float = 0.05, *, known_leads: bo
     """
     fixed = [replace(pair, dataset=0.0) for pair in pairs]
     z = float(special.ndtri(1 - flip))
+    tasks, classes = (_largest([_solve(pair, z, unit) for pair in fixed]) for unit in ("task", "klass"))
     return SampleSizePlan(
         top=len(pairs),
         flip=flip,
-        tasks=_largest([_solve(pair, z, "task") for pair in fixed]),
-        classes=_largest([_solve(pair, z, "klass") for pair in fixed]),
+        tasks=tasks,
+        classes=classes,
         datasets=_largest([_solve(pair, z, "dataset") for pair in pairs]),
         now=max((pair.flip() for pair in pairs), default=0.0),
-        datasets_interval=_need_interval(pairs, z, known_leads),
+        datasets_interval=_range_of_datasets(pairs, z, known_leads),
+        tasks_interval=_range_within(pairs, z, known_leads, "task", tasks),
+        classes_interval=_range_within(pairs, z, known_leads, "klass", classes),
     )
 
 
-def _need_interval(
-    pairs: Sequence[Components], z: float, known_leads: bool, draws: int = 4_000
-) -> tuple[int, int] | Undefined:
+def _range_of_datasets(pairs: Sequence[Components], z: float, known_leads: bool) -> Range:
     """95 %: how many new datasets are needed, if lead and variance were as uncertain as the datasets at hand say.
 
     The variance is a scaled inverse chi-square, the lead a normal around the lead seen, or as it is where it is known;
@@ -124,14 +64,47 @@ def _need_interval(
     """
     if not pairs or min(pair.datasets for pair in pairs) < 3:
         return Undefined("fewer than three datasets do not tell how datasets vary")
-    rng, needs = np.random.default_rng(0), np.zeros(draws)
+    rng, needs = np.random.default_rng(0), np.zeros(DRAWS)
     for pair in pairs:
-        variance = pair.variance(datasets=1) * (pair.datasets - 1) / rng.chisquare(pair.datasets - 1, draws)
-        doubt = 0.0 if known_leads else np.sqrt(variance / pair.datasets)
-        lead = pair.lead + doubt * rng.standard_normal(draws)
+        variance = pair.variance(datasets=1) * (pair.datasets - 1) / rng.chisquare(pair.datasets - 1, DRAWS)
+        lead = _leads(pair, variance / pair.datasets, known_leads, rng)
         needs = np.maximum(needs, variance * (z / np.maximum(np.abs(lead), 1e-12)) ** 2)
     low, high = np.ceil(np.quantile(needs, [0.025, 0.975])).clip(1, 1e9)
     return int(low), int(high)
+
+
+def _range_within(
+    pairs: Sequence[Components], z: float, known_leads: bool, unit: str, found: int | Undefined
+) -> Range:
+    """95 %: how many tasks or classes of the datasets at hand are needed, by redrawn components."""
+    if isinstance(found, Undefined) or not pairs:
+        return found if isinstance(found, Undefined) else Undefined("there is no lead to settle")
+    if any(pair.moments is None for pair in pairs):
+        return Undefined("assumed, not estimated")
+    rng, needs = np.random.default_rng(0), np.ones(DRAWS)
+    for pair in pairs:
+        drawn = draw_components(pair, rng)
+        parts = {"task": drawn["task"] / pair.tasks, "klass": drawn["klass"] / pair.classes}
+        lead = _leads(pair, (parts["task"] + parts["klass"]) / pair.datasets, known_leads, rng)
+        room = (lead / z) ** 2 * pair.datasets - parts["klass" if unit == "task" else "task"]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            needs = np.maximum(needs, np.where(room > 0, np.ceil(drawn[unit] / room), np.inf))
+    low = float(np.quantile(needs, 0.025, method="lower"))
+    high = float(np.quantile(needs, 0.975, method="higher"))
+    if np.isinf(high):
+        more = (
+            "no number may be enough" if np.isinf(low) else f"from {low:,.0f} on, and no number may be enough"
+        )
+        return Undefined(more)
+    return int(low), int(min(high, 1e9))
+
+
+def _leads(
+    pair: Components, variance: NDArray[np.float64], known: bool, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """The lead as it is known, or normal around the one seen."""
+    doubt = np.zeros_like(variance) if known else np.sqrt(variance)
+    return pair.lead + doubt * rng.standard_normal(len(variance))
 
 
 def _solve(pair: Components, z: float, unit: str) -> int | Undefined:
@@ -157,32 +130,3 @@ def _largest(counts: Sequence[int | Undefined]) -> int | Undefined:
     if reasons:
         return reasons[0]
     return max((count for count in counts if not isinstance(count, Undefined)), default=1)
-
-
-def _class_variance(classes: ClassMatrix, pair: tuple[int, int]) -> tuple[float, float]:
-    """Variance between the classes of a dataset, and the harmonic mean of the datasets' numbers of classes.
-
-    What a class's own tasks add to the spread of class means is estimated from the seeded runs, where there are
-    several; with a single run it stays in, which is on the safe side.
-    """
-    by_run = (classes.sums[:, :, pair[0]] - classes.sums[:, :, pair[1]]) / np.maximum(classes.shares, 1e-300)
-    weights = classes.shares.sum(axis=0)
-    means = (classes.sums[:, :, pair[0]] - classes.sums[:, :, pair[1]]).sum(axis=0) / weights
-    counts = np.bincount(classes.dataset).astype(float)
-    if (counts < 2).any():
-        return 0.0, _harmonic_mean(counts)
-    centers = np.bincount(classes.dataset, means) / counts
-    between = float(np.sum((means - centers[classes.dataset]) ** 2) / np.sum(counts - 1))
-    return max(0.0, between - _noise_of_means(by_run, classes.shares)), _harmonic_mean(counts)
-
-
-def _harmonic_mean(counts: np.ndarray) -> float:
-    return 1 / float(np.mean(1 / counts))
-
-
-def _noise_of_means(by_run: NDArray[Any], shares: NDArray[Any]) -> float:
-    """Mean over the classes of the variance of a class's mean over runs, 0 for a single run."""
-    full = (shares > 0).all(axis=0)
-    if len(by_run) < 2 or not full.any():
-        return 0.0
-    return float((by_run[:, full].var(axis=0, ddof=1) / len(by_run)).mean())

@@ -5,7 +5,14 @@ import pytest
 
 from anyshot_core.report import reliability_html, reliability_section
 from anyshot_scoring.errors import ScoringError
-from anyshot_scoring.reliability import Population, ScoreMatrix, align, align_classes, assess
+from anyshot_scoring.reliability import (
+    Population,
+    SampleSizePlan,
+    ScoreMatrix,
+    align,
+    align_classes,
+    assess,
+)
 from anyshot_scoring.undefined import Undefined
 from tests.core.report.test_run_report import Tags
 from tests.scoring.simulated import draw_matrix, draw_run_by_class
@@ -52,6 +59,15 @@ def test_the_page_says_it_in_words_and_escapes_names(matrix: ScoreMatrix):
     assert "Nothing is said about other classes" in page
     assert "All tasks have the same number of ways: 5" in page
     assert "style" not in reliability_section(assessment, NAMES)
+
+
+def test_each_number_that_would_settle_the_top_has_its_range():
+    assessment = assess(draw_matrix(0, [0.5, 0.6], dataset_sd=0.03), replicates=1000)
+    plan, page = assessment.plan, " ".join(reliability_html(assessment).split())
+    assert isinstance(plan, SampleSizePlan)
+    for found, interval in ((plan.tasks, plan.tasks_interval), (plan.datasets, plan.datasets_interval)):
+        assert not isinstance(interval, Undefined) and not isinstance(found, Undefined)
+        assert f"<dd>{found:,} (95 % interval {interval[0]:,} to {interval[1]:,})</dd>" in page
 
 
 def test_draws_of_a_few_runs_are_no_interval_over_other_runs(matrix: ScoreMatrix):
@@ -112,6 +128,14 @@ def test_equal_submissions_are_said_to_be_a_group():
 def test_too_few_replicates_are_refused(matrix: ScoreMatrix):
     with pytest.raises(ScoringError, match="at least 1000"):
         assess(matrix, replicates=999)
+
+
+def test_the_agreement_with_the_feedback_phase_has_an_interval_from_eight_submissions_on():
+    for entries, shown in ((8, True), (7, False)):
+        board = draw_matrix(0, np.linspace(0.4, 0.7, entries))
+        feedback = {f"s{place}": place + 3.0 * (place == 2) for place in range(entries)}
+        page = " ".join(reliability_html(assess(board, replicates=1000, feedback=feedback)).split())
+        assert ("95 % interval over other submissions: 0." in page) == shown
 
 
 def test_no_common_submission_with_the_feedback_phase_is_said(matrix: ScoreMatrix):

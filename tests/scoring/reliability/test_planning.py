@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from anyshot_scoring.reliability import Components, align, align_classes, estimate_components, plan_top
+from anyshot_scoring.reliability.components import Moments, component_intervals
 from anyshot_scoring.undefined import Undefined
 from tests.scoring.simulated import draw_matrix, draw_run_by_class
 
@@ -67,3 +68,44 @@ def test_no_spread_and_no_lead():
     still = Components(lead=0.1, dataset=0, klass=0, task=0, datasets=1, classes=1, tasks=1)
     assert still.flip() == 0.0
     assert Components(**{**vars(still), "lead": 0.0}).flip() == 0.5
+
+
+def test_intervals_of_components_hold_the_true_ones() -> None:
+    held = {"dataset": 0, "task": 0}
+    for seed in range(200):
+        matrix = draw_matrix(seed, [0.5, 0.55], datasets=6, dataset_sd=0.06, task_sd=0.15)
+        found = estimate_components(matrix, "s0", "s1")
+        assert isinstance(found, Components)
+        for unit, true in (("dataset", 2 * 0.06**2), ("task", 2 * 0.15**2)):
+            interval = component_intervals(found)[unit]
+            assert not isinstance(interval, Undefined)
+            held[unit] += interval[0] <= true <= interval[1]
+    assert all(0.91 < count / 200 < 0.99 for count in held.values()), held
+    assert isinstance(component_intervals(PAIR)["task"], Undefined), "assumed, not estimated"
+
+
+def test_ranges_of_tasks_and_classes_hold_the_true_needs() -> None:
+    """Mean squares as six datasets of twenty classes and a hundred tasks have them; the lead is asked about."""
+    rng, held = np.random.default_rng(0), {"tasks": 0, "classes": 0}
+    truth = Components(0.03, 0.001, 0.002, 0.04, 6, 20.0, 100.0)
+    needed, free = plan_top([truth], known_leads=True), (5, 114, 594)
+    for _ in range(200):
+        spread, klass, task = (
+            value * rng.chisquare(n) / n
+            for value, n in zip((truth.variance(datasets=1), truth.klass, truth.task), free, strict=True)
+        )
+        dataset = max(0.0, spread - klass / 20 - task / 100)
+        moments = Moments(spread, klass, 0.0, task, free)
+        plan = plan_top([Components(0.03, dataset, klass, task, 6, 20.0, 100.0, moments)], known_leads=True)
+        for unit in held:
+            interval = getattr(plan, f"{unit}_interval")
+            held[unit] += interval[0] <= getattr(needed, unit) <= interval[1]
+    assert all(count / 200 > 0.93 for count in held.values()), held
+
+
+def test_a_range_without_an_upper_end_says_so() -> None:
+    moments = Moments(0.01, 0.02, 0.0, 0.04, (2, 3, 300))
+    doubtful = plan_top([Components(0.03, 0.005, 0.02, 0.04, 3, 20.0, 100.0, moments)])
+    assert doubtful.classes == 34
+    assert doubtful.classes_interval == Undefined("from 4 on, and no number may be enough")
+    assert doubtful.tasks_interval == doubtful.tasks, "where no number is enough, none has a range"

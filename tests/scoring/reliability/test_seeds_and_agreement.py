@@ -11,6 +11,8 @@ from anyshot_scoring.reliability import (
     tau_between,
     tau_between_runs,
 )
+from anyshot_scoring.reliability.paired import Interval
+from anyshot_scoring.reliability.tau_intervals import tau_interval
 from anyshot_scoring.undefined import Undefined, as_json
 from tests.scoring.simulated import draw_matrix
 
@@ -85,3 +87,22 @@ def test_the_worst_run_favours_the_steady():
     model = SeedModel(np.array([0.500, 0.505]), 0.0, np.array([0.001, 0.03]))
     worst, mean, _ = simulate_rules(model, competitions=5_000)
     assert worst.best_wins < 0.2 < 0.5 < mean.best_wins
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.6, 0.9])
+def test_an_interval_of_tau_holds_the_true_one_over_other_submissions(rho: float):
+    rng, true, held = np.random.default_rng(0), 2 / np.pi * np.arcsin(rho), 0
+    for _ in range(300):
+        one = rng.normal(size=20)
+        two = rho * one + np.sqrt(1 - rho**2) * rng.normal(size=20)
+        interval = tau_interval(tau_b(one, two), 20)
+        assert isinstance(interval, Interval)
+        held += interval.holds(true)
+    assert 0.91 < held / 300 < 0.99
+
+
+def test_full_agreement_of_a_few_is_not_certain():
+    interval = tau_interval(1.0, 8)
+    assert isinstance(interval, Interval) and 0.3 < interval.low < 0.98 and interval.high == 1.0
+    assert isinstance(tau_interval(1.0, 7), Undefined)
+    assert tau_interval(Undefined("all equal"), 20) == Undefined("all equal")
