@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ METRICS = (
     "macro_precision",
     "macro_recall",
 )
+UNITLESS = re.compile(r"(?!.*\(points\)).*(accuracy|error|difference a|gain)", re.IGNORECASE)
 SMALL: dict[str, dict[str, Any]] = {
     "audit": {"protocol": {"name": "fixed", "ways": 3, "shots": 1, "query": 1}, "tasks": 40},
     "plan": {},
@@ -191,6 +193,9 @@ def test_every_analysis_writes_the_same_bytes_twice(
     assert stored["analysis"] == name
     assert len(stored["finding"]) > 20
     assert len(stored["population"]) > 5
+    charts = json.loads((tmp_path / "0" / "figures.json").read_text())["charts"]
+    axes = [chart.get("axis", "") for chart in charts]
+    assert not [axis for axis in axes if UNITLESS.match(axis)], "charts have the unit of the tables: points"
     page = (tmp_path / "0" / "page.html").read_text()
     assert page.index("<svg") < page.index("<table")  # pictures first
     assert "<script" not in page

@@ -53,6 +53,27 @@ def test_a_stored_result_is_as_new_as_its_code(name: str) -> None:
     assert not changed(manifest["code"], now), f"{how}: these modules changed since it was run"
 
 
+@pytest.mark.parametrize("name", [name for name in STORED if name != EXPERIMENT])
+def test_charts_have_the_unit_of_the_tables_and_promise_no_interval_that_they_lack(name: str) -> None:
+    charts = json.loads((DOCS / "reproductions" / name / "figures.json").read_text())["charts"]
+    for chart in charts:
+        axis = chart.get("axis", "")
+        assert not re.match("(accuracy|error|difference|gain|novel lost)", axis, re.IGNORECASE) or (
+            "(points)" in axis
+        )
+        rows = chart.get("rows", [row for own in chart.get("series", {}).values() for row in own])
+        halves = [row.get("half_width") for row in rows if isinstance(row, dict)]
+        if halves and all(half is None for half in halves):
+            assert chart.get("intervals") is False, f"{name}: {chart.get('title')}"
+
+
+def test_the_lead_on_all_classes_is_one_number() -> None:
+    """Five seeds gave five leads, and the headline took the largest."""
+    tables = json.loads((DOCS / "reproductions" / "flips" / "figures.json").read_text())["tables"]
+    (draws,) = [one for one in tables if "lead" in one["header"]]
+    assert len({row[draws["header"].index("lead")] for row in draws["rows"]}) == 1
+
+
 @pytest.fixture(scope="module")
 def calibration() -> dict[str, Any]:
     return json.loads((ROOT / "benchmarks" / "results" / "calibration.json").read_text())

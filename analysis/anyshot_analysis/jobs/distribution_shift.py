@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from scipy import special
 
 from anyshot_analysis.equivalence import EquivalenceVerdict, compare_paired
 from anyshot_analysis.jobs.heads import features_of, heads_of
@@ -81,8 +82,9 @@ def describe(curve: list[LambdaPoint], parameters: Parameters) -> ReportPage:
         [a, b, *[verdict(hits[a], hits[b]) for hits in (base, novel)]] for a, b in combinations(names, 2)
     ]
     settled = [(a, b) for a, b in flips if all(is_settled(hits[a], hits[b]) for hits in (base, novel))]
-    changed = f"{len(flips)} pair(s) change their order ({len(settled)} of them settled on both sides)"
-    same = changed if flips else "The order is the same"
+    pairs = f"{len(flips)} pair{'' if len(flips) == 1 else 's'}"
+    changed = f"{pairs} of heads in another order ({len(settled)} settled on both sides)"
+    same = changed if flips else "The order of heads is the same"
     return ReportPage(
         name="shift",
         title="In and out of distribution",
@@ -94,7 +96,7 @@ def describe(curve: list[LambdaPoint], parameters: Parameters) -> ReportPage:
                 series,
                 "Accuracy from BaseGen (0) to NovelGen (10)",
                 "share of novel classes in tenths (lambda)",
-                "Accuracy",
+                "Accuracy (points)",
             )
         ],
         listings=[
@@ -137,12 +139,21 @@ def describe(curve: list[LambdaPoint], parameters: Parameters) -> ReportPage:
 
 def lost_words(base: np.ndarray, novel: np.ndarray) -> str:
     """BaseGen minus NovelGen in points; the tasks are different ones, so the errors add up."""
-    return f"{points(base.mean() - novel.mean())} ± {points(lost_half_width(base, novel))}"
+    half = lost_half_width(base, novel)
+    return f"{points(base.mean() - novel.mean())} ± {'not known' if half is None else points(half)}"
 
 
-def lost_half_width(base: np.ndarray, novel: np.ndarray) -> float:
-    """Half the 95 % interval of the difference of two independent means."""
-    return float(1.96 * np.sqrt(base.var(ddof=1) / len(base) + novel.var(ddof=1) / len(novel)))
+def lost_half_width(base: np.ndarray, novel: np.ndarray) -> float | None:
+    """Half the 95 % interval of the difference of two independent means (Welch); None where one is of a single task."""
+    if min(len(base), len(novel)) < 2:
+        return None
+    parts = [own.var(ddof=1) / len(own) for own in (base, novel)]
+    if sum(parts) == 0.0:
+        return 0.0
+    freedom = sum(parts) ** 2 / sum(
+        p**2 / (len(own) - 1) for p, own in zip(parts, (base, novel), strict=True)
+    )
+    return float(special.stdtrit(freedom, 0.975) * np.sqrt(sum(parts)))
 
 
 def estimates_of(name: str, base: np.ndarray, novel: np.ndarray) -> list[Estimate]:
@@ -152,14 +163,20 @@ def estimates_of(name: str, base: np.ndarray, novel: np.ndarray) -> list[Estimat
     return [
         mean(f"BaseGen of {name}", base, "points", over, scale=100),
         mean(f"NovelGen of {name}", novel, "points", over, scale=100),
-        around(f"BaseGen minus NovelGen of {name}", 100 * lost, 100 * half, "points", over),
+        around(
+            f"BaseGen minus NovelGen of {name}",
+            100 * lost,
+            None if half is None else 100 * half,
+            "points",
+            over,
+        ),
     ]
 
 
 def group(point: LambdaPoint, name: str) -> Group:
-    """A point of a curve; the axis counts tenths, so that its ticks are whole."""
-    mean, half = t_interval(point.hits[name])
-    return Group(round(10 * point.share), mean, half, len(point.hits[name]))
+    """A point of a curve, in points; the axis counts tenths, so that its ticks are whole."""
+    hits = 100 * point.hits[name]
+    return Group(round(10 * point.share), *t_interval(hits), len(hits))
 
 
 def is_settled(first: np.ndarray, second: np.ndarray) -> bool:

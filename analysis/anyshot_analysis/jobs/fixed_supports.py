@@ -14,9 +14,9 @@ from anyshot_analysis.fixml import EpisodicSettings, QuerySource, embedded, trai
 from anyshot_analysis.heads import ProtoNet
 from anyshot_analysis.jobs.heads import features_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
-from anyshot_analysis.pages import Cell, PageTable, ReportPage, points
+from anyshot_analysis.pages import Cell, PageTable, ReportPage, bar_of, points
 from anyshot_analysis.shift import LAMBDAS, Sides, accuracies, joined, mixture_episodes, split_sides
-from anyshot_core.charts import Bar, draw_bars, draw_curves
+from anyshot_core.charts import draw_bars, draw_curves
 from anyshot_core.report.estimates import mean
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.summary import Group
@@ -111,12 +111,12 @@ def describe(rows: list[Row], parameters: Parameters) -> ReportPage:
     for name in names:
         for snapshot in ("last", "best validation"):
             series[f"{name}, {snapshot}"] = [
-                Group(round(10 * s), *t_interval(gains(rows, name, snapshot, s)), parameters.seeds)
+                Group(round(10 * s), *t_interval(100 * gains(rows, name, snapshot, s)), parameters.seeds)
                 for s in LAMBDAS
             ]
         base, novel = gains(rows, name, "last", 0.0), gains(rows, name, "last", 1.0)
         loss = gains(rows, name, "last", 1.0, "loss")
-        bars += [Bar(f"{name}, BaseGen", *t_interval(base)), Bar(f"{name}, NovelGen", *t_interval(novel))]
+        bars += [bar_of(f"{name}, BaseGen", base), bar_of(f"{name}, NovelGen", novel)]
         lines.append([name, *with_half_width(base), *with_half_width(novel), float(loss.mean())])
     words = "; ".join(
         f"network {n}: {b} ± {hb} points on base classes, {v} ± {hv} on novel ones"
@@ -140,10 +140,10 @@ def describe(rows: list[Row], parameters: Parameters) -> ReportPage:
             draw_curves(
                 series,
                 "Gain of FIX-ML from BaseGen (0) to NovelGen (10)",
-                "ten times lambda",
-                "Gain in accuracy",
+                "share of novel classes in tenths (lambda)",
+                "Gain in accuracy (points)",
             ),
-            draw_bars(bars, "Gain of FIX-ML, last snapshot", "Gain in accuracy"),
+            draw_bars(bars, "Gain of FIX-ML, last snapshot", "Gain in accuracy (points)"),
         ],
         listings=[
             PageTable(

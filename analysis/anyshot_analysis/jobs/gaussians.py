@@ -16,10 +16,9 @@ from anyshot_analysis.gaussian.maml import MamlSettings, Trained, adapted_hits, 
 from anyshot_analysis.gaussian.usl import UslSettings, regression_hits, train_union
 from anyshot_analysis.gaussian.world import draw_tasks, draw_world, optimal_hits
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
-from anyshot_analysis.pages import PageTable, ReportPage, points
-from anyshot_core.charts import Bar, draw_bars, draw_curves, draw_distributions
+from anyshot_analysis.pages import PageTable, ReportPage, bar_of, points
+from anyshot_core.charts import draw_bars, draw_curves, draw_distributions
 from anyshot_core.report.estimates import around, exact, mean
-from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.summary import Group
 
 TASKS = "other tasks of these test classes, one training seed"
@@ -94,12 +93,20 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             exact("Hellinger diversity", diversity, "squared distance", "the benchmark itself"),
         ],
         charts=[
-            draw_bars([Bar(n, *t_interval(h)) for n, h in hits.items()], "Accuracy", "Accuracy"),
+            draw_bars([bar_of(n, h) for n, h in hits.items()], "Accuracy", "Accuracy (points)"),
             draw_distributions(
-                {"MAML minus USL": hits["MAML"] - hits["USL"]}, "Paired differences", "Difference a task"
+                {"MAML minus USL": 100 * (hits["MAML"] - hits["USL"])},
+                "Paired differences",
+                "Difference a task (points)",
             ),
             *[
-                draw_curves({name: loss_curve(own.losses)}, f"Training loss of {name}", "step", "Loss")
+                draw_curves(
+                    {name: loss_curve(own.losses)},
+                    f"Training loss of {name}",
+                    "step",
+                    "Loss",
+                    intervals=False,
+                )
                 for name, own in trained.items()
             ],
         ],

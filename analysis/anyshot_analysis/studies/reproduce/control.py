@@ -126,7 +126,8 @@ def make(material: Material) -> ReportPage:
     epochs = np.concatenate([np.arange(1, r.epochs + 1) for r in RUNS])
     curves = {
         f"{name}, rate {run.rate:g}": [
-            Group(e + 1, float(columns[name][i * run.epochs + e]), None, TASKS) for e in range(run.epochs)
+            Group(e + 1, float(100 * columns[name][i * run.epochs + e]), None, TASKS)
+            for e in range(run.epochs)
         ]
         for i, run in enumerate(RUNS)
         for name in SIDES[1:]
@@ -148,7 +149,7 @@ def make(material: Material) -> ReportPage:
                 for n in PAIRS
             ],
         ],
-        charts=[draw_curves(curves, "Accuracy by epoch", "epoch", "Accuracy")],
+        charts=[draw_curves(curves, "Accuracy by epoch", "epoch", "Accuracy (points)", intervals=False)],
         listings=[
             PageTable(
                 "Agreement",

@@ -21,9 +21,14 @@ def draw_flips(found: Sequence[ClassDraws], draws: int, unit: str) -> list[Chart
         "exaggeration": [Group(d.size, d.exaggeration, None, draws) for d in found],
     }
     return [
-        draw_curves(curves, f"Flips and exaggerations by number of {unit}", unit, "Probability"),
+        draw_curves(
+            curves, f"Flips and exaggerations by number of {unit}", unit, "Probability", intervals=False
+        ),
         draw_distributions(
-            {f"{d.size} classes": d.differences for d in found}, "Differences over class draws", "Difference"
+            {f"{d.size} classes": 100 * d.differences for d in found},
+            "Differences over class draws",
+            "Difference (points)",
+            unit="draws",
         ),
     ]
 

@@ -120,6 +120,7 @@ def draw_losses(reports: Sequence[Mapping[str, Any]]) -> list[Chart]:
             f"Training loss of {name} by benchmark",
             "step",
             "Loss",
+            intervals=False,
         )
         for name in reports[0]["losses"]
     ]
@@ -175,7 +176,7 @@ def make(material: Material, size: Size = SMALL) -> ReportPage:
         )
     ]
     learners = {
-        name: [Group(i + 1, r["accuracy"][name], None, TASKS) for i, r in enumerate(reports)]
+        name: [Group(i + 1, 100 * r["accuracy"][name], None, TASKS) for i, r in enumerate(reports)]
         for name in reports[0]["accuracy"]
     }
     pearson = float(np.corrcoef(exact, embedded)[0, 1])
@@ -210,7 +211,13 @@ def make(material: Material, size: Size = SMALL) -> ReportPage:
             correlation_of(exact, measured),
         ],
         charts=[
-            draw_curves(learners, "Accuracy by benchmark, least diverse first", "benchmark", "Accuracy"),
+            draw_curves(
+                learners,
+                "Accuracy by benchmark, least diverse first",
+                "benchmark",
+                "Accuracy (points)",
+                intervals=False,
+            ),
             *draw_losses(reports),
             *draw_distances(distances),
         ],

@@ -37,6 +37,7 @@ def make(material: Material) -> ReportPage:
                 [Bar(f"{b.sigma_m:g}", v) for b, v in zip(published_benchmarks(), found, strict=True)],
                 "Hellinger diversity by sigma_m",
                 "E[H^2]",
+                intervals=False,
             )
         ],
         listings=[PageTable("Published and found", ("sigma_m", "published", "found", "difference"), rows)],

@@ -106,7 +106,7 @@ def make(material: Material) -> ReportPage:
         for i, c in enumerate(cs)
     ]
     series = {
-        f"{s}, {a}": [Group(w, float(grid[k, i, j]), None, TASKS) for k, w in enumerate(WIDTHS)]
+        f"{s}, {a}": [Group(w, float(100 * grid[k, i, j]), None, TASKS) for k, w in enumerate(WIDTHS)]
         for i, s in enumerate(STARTS)
         for j, a in enumerate(ADAPTATIONS)
     }
@@ -131,7 +131,7 @@ def make(material: Material) -> ReportPage:
                 "accuracy of start and adaptation",
                 columns=ADAPTATIONS,
             ),
-            draw_curves(series, "Accuracy by width", "width", "Accuracy"),
+            draw_curves(series, "Accuracy by width", "width", "Accuracy (points)", intervals=False),
         ],
         listings=[PageTable("Layers", ("pair", "layer", "CKA", "Procrustes", "SVCCA", "PWCCA", "N/D"), rows)],
         notes=[

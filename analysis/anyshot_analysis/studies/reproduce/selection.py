@@ -64,7 +64,7 @@ def make(material: Material) -> ReportPage:
         for rule, v in lost.items()
     ]
     curves = {
-        name: [Group(place + 1, float(v), None, SPLITS) for place, v in enumerate(values)]
+        name: [Group(place + 1, float(100 * v), None, SPLITS) for place, v in enumerate(values)]
         for name, values in means.items()
     }
     return ReportPage(
@@ -91,13 +91,18 @@ def make(material: Material) -> ReportPage:
         ],
         charts=[
             draw_curves(
-                curves, "Accuracy by configuration", "configuration, weakest shrinkage first", "Accuracy"
+                curves,
+                "Accuracy by configuration",
+                "configuration, weakest shrinkage first",
+                "Accuracy (points)",
+                intervals=False,
             ),
             draw_curves(
-                {"novel lost": [Group(k, float(v.mean()), None, SPLITS) for k, v in calls.items()]},
+                {"novel lost": [Group(k, float(100 * v.mean()), None, SPLITS) for k, v in calls.items()]},
                 "Expected loss by number of oracle calls",
                 "oracle calls",
-                "Novel lost",
+                "Novel lost (points)",
+                intervals=False,
             ),
         ],
         listings=[

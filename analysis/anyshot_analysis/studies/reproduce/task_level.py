@@ -22,6 +22,7 @@ from anyshot_core.report.estimates import Estimate, mean
 from anyshot_scoring.summary import Group
 
 TASKS, QUERY = 40, 15
+ERROR = "Error (points)"
 MAML_ITERATIONS = 300
 WEAK = 100.0  # the C at which leave-one-out comes near the published errors on features of unit length
 OVER = "other 5-way 5-shot tasks of these datasets"
@@ -46,18 +47,18 @@ def error_of(
 def curve(
     head: Head, features: Features, shapes: list[tuple[int, int, int]], evaluator: str = "k-fold"
 ) -> list[Group]:
-    """Errors of one evaluator for `(key, ways, shots)`."""
+    """Errors of one evaluator for `(key, ways, shots)`, in points."""
     groups = []
     for key, ways, shots in shapes:
         problem, truth = draw(features, ways, shots)
-        groups.append(Group(key, error_of(head, problem, truth, evaluator), None, TASKS))
+        groups.append(Group(key, 100 * error_of(head, problem, truth, evaluator), None, TASKS))
     return groups
 
 
 def by_folds(head: Head, features: Features) -> list[Group]:
-    """Errors of k-fold for k of 2 to 10, on 10-shot tasks."""
+    """Errors of k-fold for k of 2 to 10, on 10-shot tasks, in points."""
     problem, truth = draw(features, 5, 10)
-    return [Group(k, error_of(head, problem, truth, "k-fold", k), None, TASKS) for k in (2, 3, 5, 10)]
+    return [Group(k, 100 * error_of(head, problem, truth, "k-fold", k), None, TASKS) for k in (2, 3, 5, 10)]
 
 
 @dataclass(frozen=True)
@@ -137,24 +138,32 @@ def make(material: Material) -> ReportPage:
         population="other 5-way 5-shot tasks of these datasets; mean of three rotations of the sets; unit: the task.",
         estimates=estimates_of(folds, names),
         charts=[
-            draw_bars([Bar(e, v) for e, v in means.items()], "Mean absolute error over six models", "Error"),
+            draw_bars(
+                [Bar(e, 100 * v) for e, v in means.items()],
+                "Mean absolute error over six models",
+                ERROR,
+                intervals=False,
+            ),
             draw_curves(
                 {h.name: curve(h, features, shots) for h in quick},
                 "Error of 5-fold by shots",
                 "shots",
-                "Error",
+                ERROR,
+                intervals=False,
             ),
             draw_curves(
                 {h.name: by_folds(h, features) for h in quick},
                 "Error by number of folds (10-shot)",
                 "folds",
-                "Error",
+                ERROR,
+                intervals=False,
             ),
             draw_curves(
                 {h.name: curve(h, features, ways) for h in quick},
                 "Error by ways at a support of 24",
                 "ways",
-                "Error",
+                ERROR,
+                intervals=False,
             ),
         ],
         listings=[

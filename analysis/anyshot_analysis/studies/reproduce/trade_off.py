@@ -65,7 +65,7 @@ def make(material: Material) -> ReportPage:
         return float(table[key][(table["ways"] == ways) & (table["rate"] == rate)].mean())
 
     series = {
-        f"{key}, rate {rate:g}": [Group(w, mean(key, w, rate), None, SEEDS) for w in WAYS]
+        f"{key}, rate {rate:g}": [Group(w, 100 * mean(key, w, rate), None, SEEDS) for w in WAYS]
         for key in ("base", "novel")
         for rate in RATES
     }
@@ -85,7 +85,11 @@ def make(material: Material) -> ReportPage:
         ),
         population=f"other tasks of these classes; {SEEDS} seeds: an indication only.",
         estimates=estimates_of(table),
-        charts=[draw_curves(series, "Accuracy by training ways", "training ways", "Accuracy")],
+        charts=[
+            draw_curves(
+                series, "Accuracy by training ways", "training ways", "Accuracy (points)", intervals=False
+            )
+        ],
         listings=[
             PageTable(
                 "Novel lost by snapshot rule (points)",
