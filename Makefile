@@ -38,8 +38,11 @@ test: $(READY)  ## Run the test suite on all cores, of its long lists the slice 
 	@echo "Of what takes long: slice $(SLICE) (make test-all runs all of it)"
 	@ANYSHOT_ROTATE=$(SLICE) $(ON_ALL_CORES) $(ARGS)
 
-test-fast: $(READY)  ## Of `make test`, what needs no sandbox, no browser and no training
-	@ANYSHOT_ROTATE=$(SLICE) $(ON_ALL_CORES) -m "not docker and not browser and not training and not slow" $(ARGS)
+# What starts a site, builds packages or runs commands stays out, and is not even imported.
+QUICK := tests/scoring tests/core tests/starting_kit/runner tests/analysis tests/worker tests/architecture tests/baselines
+test-fast: $(READY)  ## Of `make test`, what needs no site, no sandbox, no browser, no training and no second or two
+	@ANYSHOT_ROTATE=$(SLICE) $(ON_ALL_CORES) -m "not docker and not browser and not training and not slow and not seconds" \
+		$(QUICK) $(ARGS)
 
 test-all: $(READY)  ## Run the test suite with the whole of the lists of which `make test` runs a slice
 	@ANYSHOT_ROTATE=all $(ON_ALL_CORES) $(ARGS)

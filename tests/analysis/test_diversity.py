@@ -49,6 +49,7 @@ def test_the_published_hellinger_column() -> None:
         assert hellinger_diversity(benchmark) == pytest.approx(published, rel=0.005)
 
 
+@pytest.mark.seconds("nested quadrature")
 @pytest.mark.parametrize(
     "benchmark",
     [GaussianBenchmark(0, 2, 1, 0.01), GaussianBenchmark(5, 1, 0.5, 1), GaussianBenchmark(0, 0.5, 0, 2)],

@@ -91,6 +91,7 @@ def test_within_domain_runs(demo_packs: dict[str, Path], tmp_path: Path) -> None
     assert refused.exit_code == 2 and "--train says nothing with --within" in refused.output
 
 
+@pytest.mark.seconds("trains and tests small networks")
 def test_datasets_that_cannot_be_split_are_named(
     demo_folder: Path, demo_packs: dict[str, Path], tmp_path: Path
 ) -> None:

@@ -54,6 +54,7 @@ def make_plan(demo_packs: dict[str, Path], tmp_path: Path) -> Callable[..., Expe
     return make
 
 
+@pytest.mark.seconds("trains and tests small networks")
 def test_overlays_that_are_not_there(make_plan: Callable[..., Experiment], tmp_path: Path) -> None:
     """A name that no bundle has is an error that lists those that exist; bundles without it are named."""
     with pytest.raises(

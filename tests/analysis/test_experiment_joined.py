@@ -121,6 +121,7 @@ def write(folder: Path, **methods: np.ndarray) -> str:
     return str(folder)
 
 
+@pytest.mark.seconds("trains and tests small networks")
 def test_experiments_are_joined_in_the_papers_three_figures(tmp_path: Path) -> None:
     one = write(tmp_path / "one", fine_tuning=0.7 + own_noise(), random=own_noise())
     two = write(tmp_path / "two", fine_tuning=0.5 + own_noise(), random=own_noise())
@@ -205,6 +206,7 @@ def test_a_join_says_of_all_eight_findings_whether_they_hold_and_what_was_publis
     assert "| not reproduced |" in (tmp_path / "out" / "findings.md").read_text()
 
 
+@pytest.mark.seconds("trains and tests small networks")
 def test_an_experiment_at_the_papers_settings_says_so_and_another_what_differs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,8 @@ from tests.core.conftest import HONEST
 from tests.core.tinydata import write_dataset
 from tests.scoring.drawn import draw_table
 
+pytestmark = pytest.mark.seconds("four dry runs as commands")
+
 COMMANDS = (("flips", "--replicates", "1000"), ("difficulty",), ("plan",))
 OTHERS = ("third", "fourth", "fifth")
 

@@ -135,6 +135,7 @@ def test_adapting_the_head_only_leaves_the_body() -> None:
     assert loss(moved, sx[0], sy[0]) < loss(start, sx[0], sy[0])
 
 
+@pytest.mark.seconds("trains and tests small networks")
 def test_maml_and_usl_learn_and_stay_below_the_bayes_rule() -> None:
     world = draw_world(WIDE, seed=0, classes=30, points=200)
     tasks = draw_tasks(world.split("test"), np.random.default_rng(5), 100)
@@ -179,6 +180,7 @@ def test_maml_as_a_head_adapts_to_the_images_that_count() -> None:
         )
 
 
+@pytest.mark.seconds("trains and tests small networks")
 def test_the_meta_batch_is_a_setting_and_steps_are_said(tmp_path: Path) -> None:
     small: dict[str, Any] = {"width": 4, "iterations": 4, "union_iterations": 7, "tasks": 6}
     found = [run("gaussian", {}, small | {"meta_batch": size}, tmp_path / str(size)) for size in (2, 9)]
@@ -190,6 +192,7 @@ def test_the_meta_batch_is_a_setting_and_steps_are_said(tmp_path: Path) -> None:
     assert pages[0] != pages[1], "MAML learned from other batches"
 
 
+@pytest.mark.seconds("trains and tests small networks")
 def test_maml_is_tested_with_five_and_with_ten_steps(tmp_path: Path) -> None:
     """From one start: ten steps are five and five more, and the losses end where training did."""
     small: dict[str, Any] = {"width": 4, "iterations": 90, "union_iterations": 7, "tasks": 6}
@@ -213,6 +216,7 @@ def test_a_loss_curve_is_the_mean_of_its_parts() -> None:
     assert [(one.key, one.mean) for one in curve[:2]] == [(2, 0.5), (4, 2.5)] and len(curve) == 40
 
 
+@pytest.mark.seconds("trains and tests small networks")
 def test_the_study_draws_losses_and_distances_of_each_benchmark() -> None:
     """Curves of all seven by learner; fifteen tasks each with each on one scale, and all pairs as a histogram."""
     reports = [{"losses": {"MAML": [[1, 2.0], [2, 1.0]], "USL": [[5, 3.0]]}}] * 7

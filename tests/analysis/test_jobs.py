@@ -177,6 +177,7 @@ def given(name: str, inputs: dict[str, list[Path]]) -> dict[str, list[Path]]:
     return ({"plan": {}, "gaussian": {}, "mixtures": {}} | special).get(name, inputs | own)
 
 
+@pytest.mark.seconds("whole reports, twice")
 @pytest.mark.rotating
 @pytest.mark.parametrize("name", JOBS)
 def test_every_analysis_writes_the_same_bytes_twice(

@@ -55,6 +55,7 @@ def test_an_audit_takes_the_ways_of_the_phases_protocol(packs: list[Path], tmp_p
     assert np.mean([task.ways for task in drawn]) == pytest.approx(5, abs=0.1)
 
 
+@pytest.mark.seconds("trains and tests small networks")
 def test_classes_that_a_protocol_never_draws_are_not_expected(packs: list[Path], tmp_path: Path) -> None:
     protocol = {"name": "class_side", "side": "base", "ways": 2, "shots": 1, "query": 1}
     found = run("audit", {"meta_test": packs}, {"tasks": 4000, "protocol": protocol}, tmp_path)["result"]

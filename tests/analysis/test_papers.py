@@ -93,6 +93,7 @@ def test_studies_are_there() -> None:
             assert importlib.util.find_spec(module) is not None
 
 
+@pytest.mark.seconds("a study of each paper")
 def test_an_item_is_reproduced_by_one_command(tmp_path: Path) -> None:
     done = CliRunner().invoke(reproduce, ["low-diversity", "Table 3", "-o", str(tmp_path)])
     assert done.exit_code == 0, done.output

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from anyshot_scoring.rules import RULES
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +42,7 @@ def _asked(module: ast.Module) -> Iterator[tuple[int, str]]:
                 yield part.lineno, str(part.value)
 
 
+@pytest.mark.seconds("reads or imports the whole product")
 def test_nobody_asks_for_a_rule_by_its_name() -> None:
     found = [f"{name}:{line}: {rule}" for name, module in _modules() for line, rule in _asked(module)]
     assert not found, "ask the rule (anyshot_scoring.rules):\n" + "\n".join(found)

@@ -38,7 +38,14 @@ FEWEST = {
     "validate_every": 4,
     "validation_tasks": 3,
 }
-FEW = {"iterations": 4, "backbone": f"timm:{TINY}", "backbones": [f"timm:{TINY}"], "test_steps": 5}
+FEW = {
+    "iterations": 4,
+    "backbone": f"timm:{TINY}",
+    "backbones": [f"timm:{TINY}"],
+    "image_size": 32,
+    "test_steps": 5,
+    "test_inner_steps": 5,
+}
 
 
 @pytest.mark.rotating
@@ -112,7 +119,6 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {path.suffix: path for path in folder.iterdir()}
 
 
-@pytest.mark.slow("a run with a ResNet-18 on two cores")
 @pytest.mark.rotating
 @pytest.mark.parametrize("name", SETTINGS)
 def test_pretrained_weights_are_used(

@@ -215,6 +215,7 @@ def test_svm_dual_is_optimal(task: SmallTask) -> None:
     assert (heads.svm_scores(support, labels, queries, 3).argmax(dim=1) == truth).double().mean() > 0.9
 
 
+@pytest.mark.seconds("large systems of equations")
 @pytest.mark.parametrize("size", [0.1, 1.0, 30.0])
 def test_svm_is_solved_for_large_tasks(size: float) -> None:
     """20 ways of 20 shots whose features share a large mean, as a ReLU's do: the gap to the primal is small."""

@@ -55,6 +55,7 @@ def test_an_image_is_of_its_class_and_of_its_numbers(draw: Callable[..., Image.I
     assert not np.array_equal(pixels(0, 1), image) and not np.array_equal(pixels(7, 0), image)
 
 
+@pytest.mark.seconds("draws many images")
 @pytest.mark.parametrize("variant", range(3))
 def test_every_letter_can_be_seen(variant: int) -> None:
     assert len(set(ALPHABETS[variant])) == 20

@@ -26,6 +26,7 @@ def tasks(draw: st.DrawFn) -> Task:
     return np.array(predictions), labels, ways
 
 
+@pytest.mark.seconds("thousands of tasks against a plain loop")
 @given(tasks())
 def test_each_metric_equals_scikit_learn_over_the_classes_of_the_task(task: Task):
     predictions, labels, ways = task
@@ -80,6 +81,7 @@ def test_permuting_the_tasks_permutes_the_scores(seed: int, n: int):
         np.testing.assert_allclose(shuffled[name], straight[name][order], atol=1e-12)
 
 
+@pytest.mark.seconds("thousands of tasks against a plain loop")
 def test_many_tasks_equal_the_loop_of_the_2022_scorer_where_it_follows_the_formula():
     drawn = draw_predictions(1, 300)
     ours = score_tasks(drawn.predictions, drawn.labels, drawn.ways, drawn.offsets)

@@ -101,13 +101,19 @@ def test_make_test_takes_a_slice_and_make_test_all_all_of_it() -> None:
     assert "ANYSHOT_ROTATE=all " in told("test-all")
 
 
-def test_the_quick_run_leaves_out_what_takes_a_browser_or_a_sandbox() -> None:
+def test_the_quick_run_leaves_out_sites_browsers_sandboxes_and_what_takes_seconds() -> None:
     told = subprocess.run(
         ["make", "-n", "test-fast"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     chosen = re.findall(r'-m "(.+?)"', told)[-1]
+    folders = set(re.findall(r"(?<= )tests/\S+", told))
+    assert "tests/core" in folders and not any(name.startswith("tests/platform") for name in folders)
     command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", "-m", chosen]
-    found = subprocess.run([*command, __file__], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    letters = str(ROOT / "tests/core/test_demo_data.py")
+    found = subprocess.run(
+        [*command, __file__, letters], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert "::test_every_letter_can_be_seen" not in found and "test_demo_data.py::" in found
     assert "::test_postgresql_gives_every_test_an_empty_database" in found
     assert "::test_docker_answers" not in found and "::test_chromium_shows_a_page" not in found
 

@@ -55,6 +55,7 @@ def labels_of(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.seconds("many draws and images")
 def test_folder_of_digits_becomes_a_dataset_that_packs(digits: Path, tmp_path: Path) -> None:
     said = run(
         *("folder", digits, "--name", "OCR_DIG", "--out", tmp_path, "--domain", "OCR"),
@@ -94,6 +95,7 @@ def test_neither_names_nor_order_tell_the_class(digits: Path, tmp_path: Path) ->
     assert changes > 240  # 269 expected of a shuffled list, 9 of a sorted one
 
 
+@pytest.mark.seconds("many draws and images")
 def test_same_seed_gives_same_draw_and_another_seed_another(digits: Path, tmp_path: Path) -> None:
     def drawn(out: str, seed: int) -> set[bytes]:
         run(
@@ -115,6 +117,7 @@ def test_same_seed_gives_same_draw_and_another_seed_another(digits: Path, tmp_pa
     assert len(drawn("c", 2) & first) < 100
 
 
+@pytest.mark.seconds("many draws and images")
 def test_every_image_has_the_same_chance_to_be_drawn(digits: Path, tmp_path: Path) -> None:
     """Not the first ones of a sorted listing: of 60 images, those of the first half are about half of the draws."""
     first_half = 0

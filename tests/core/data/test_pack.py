@@ -173,6 +173,7 @@ def test_packing_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert [p.name for p in (tmp_path / "packs").iterdir()] == [path.name]
 
 
+@pytest.mark.seconds("many draws and images")
 def test_a_killed_packing_leaves_no_pack_and_can_be_continued(tmp_path: Path) -> None:
     folder = write_dataset(tmp_path / "D", classes=4, images=BLOCK_IMAGES)
     code = (

@@ -48,6 +48,7 @@ def test_every_kind_is_tried_here() -> None:
     assert [text.split()[0] for text in FITTING] == list(EVALUATIONS)
 
 
+@pytest.mark.seconds("draws thousands of tasks")
 @pytest.mark.parametrize("text", FITTING)
 def test_its_tasks_can_be_drawn_and_hold_no_image_that_was_trained_on(
     text: str,

@@ -121,6 +121,7 @@ def same(task: TaskSpec, told: tuple[Any, ...]) -> bool:
     )
 
 
+@pytest.mark.seconds("draws thousands of tasks")
 def test_six_thousand_tasks_are_those_of_the_text() -> None:
     pool = uneven_pool()
     protocol = Legacy(tasks_per_dataset=600)

@@ -100,6 +100,7 @@ def drawn(pool: Pool, protocol: Protocol, tasks: int = 12) -> set[bytes]:
     return pictures(pool, [(spec.dataset, int(row)) for spec in specs for row in spec.rows])
 
 
+@pytest.mark.seconds("draws thousands of tasks")
 @pytest.mark.parametrize("name", DIVIDED)
 def test_what_is_shown_can_be_trained_on_and_is_never_tested(
     name: str, packs: tuple[Path, ...], tmp_path: Path

@@ -164,6 +164,7 @@ def test_what_a_leader_owes_to_many_submissions_is_said(matrix: ScoreMatrix):
     assert "nobody said how many submissions" in reliability_html(assess(matrix, replicates=1_000))
 
 
+@pytest.mark.seconds("simulates many boards")
 def test_the_fall_from_feedback_to_final_shows_repetition():
     """Equal teams whose feedback scores rose with the number of their submissions, and only there."""
     matrix = draw_matrix(3, [0.5] * 6)

@@ -61,6 +61,7 @@ def same(one: TaskResult, other: TaskResult) -> bool:
     return one.index == other.index and np.array_equal(one.predictions, other.predictions)
 
 
+@pytest.mark.seconds("runs each part twice")
 def test_each_part_is_answered_as_in_a_job_of_its_own(
     runs: Runs, parts: list[PoolTasks], tmp_path: Path
 ) -> None:
@@ -94,6 +95,7 @@ def test_a_part_that_fails_fails_alone(runs: Runs, parts: list[PoolTasks], tmp_p
         assert found.failure is None and all(map(same, found.results, alone.results))
 
 
+@pytest.mark.seconds("waits for time limits of the runner")
 def test_what_is_no_fault_of_the_code_ends_all_that_are_left(runs: Runs, parts: list[PoolTasks]) -> None:
     """Without a runner, no part can be tested: it is tried once, not once a part."""
     tried = list[TaskServerJob]()

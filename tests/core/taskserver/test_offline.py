@@ -20,6 +20,7 @@ DOWNLOADS = {
 }
 
 
+@pytest.mark.seconds("waits for time limits of the runner")
 @pytest.mark.parametrize("library", DOWNLOADS)
 def test_what_tries_to_download_is_told_what_to_do(library: str, runs: Runs) -> None:
     pytest.importorskip(library)
@@ -31,6 +32,7 @@ def test_what_tries_to_download_is_told_what_to_do(library: str, runs: Runs) -> 
     assert NO_NETWORK in told, told
 
 
+@pytest.mark.seconds("a process of its own for each library")
 def test_another_failure_is_not_told_of_the_network(runs: Runs) -> None:
     outcome = runs.run(HONEST.replace("return MyLearner()", "raise OSError('full')", 1))
     assert outcome.failure is not None

@@ -28,12 +28,14 @@ def judged() -> Judged:
     return {name: [judge(simulate(name, 5, 6, seed)) for seed in range(1000, 1060)] for name in FAMILIES}
 
 
+@pytest.mark.seconds("simulates many boards")
 @pytest.mark.parametrize("question", ["first", "ahead"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_is_stated_is_as_often_true(judged: Judged, family: str, question: str) -> None:
     assert is_flat(diagram([each[question] for each in judged[family]], column=0))
 
 
+@pytest.mark.seconds("simulates many boards")
 @pytest.mark.parametrize("question", ["first", "ahead"])
 def test_the_model_is_calibrated_and_the_share_of_draws_is_not(judged: Judged, question: str) -> None:
     boards = np.array([each[question].mean(axis=0) for family in judged.values() for each in family])
@@ -110,6 +112,7 @@ def test_six_datasets_are_enumerated() -> None:
     np.testing.assert_allclose(one.var(axis=0), means.var(axis=0) / 6, rtol=1e-9)
 
 
+@pytest.mark.seconds("simulates many boards")
 def test_a_page_says_that_one_far_submission_sets_the_spread() -> None:
     """Four close submissions and one that guesses: its distance stood there as the spread of all."""
     board = simulate("even", 5, 8, 1, level=0.01).matrix

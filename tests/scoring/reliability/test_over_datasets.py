@@ -96,6 +96,7 @@ def test_equal_submissions_are_rarely_told_apart() -> None:
     assert 0.01 < wrong / 400 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
 
 
+@pytest.mark.seconds("simulates many boards")
 def test_intervals_over_datasets_hold_the_truth_and_those_of_tasks_do_not() -> None:
     held = 0
     for seed in range(100):

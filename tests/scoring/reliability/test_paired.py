@@ -26,6 +26,7 @@ def test_swapping_the_two_turns_the_sign():
         assert (one.low, one.high) == pytest.approx((-other.high, -other.low))
 
 
+@pytest.mark.seconds("simulates many boards")
 @pytest.mark.parametrize(
     ("dataset_sd", "covered"),
     [
@@ -49,6 +50,7 @@ def test_intervals_cover_the_true_difference_as_often_as_they_say(
         assert low <= hits[kind] / 300 <= high, (kind, hits[kind] / 300)
 
 
+@pytest.mark.seconds("simulates many boards")
 def test_intervals_over_classes_cover_the_mean_over_all_classes_of_a_large_population():
     hits = plain = 0
     for seed in range(150):

@@ -61,6 +61,7 @@ def test_rank_intervals_hold_the_true_rank_as_often_as_they_say():
     assert (hits / 200 >= 0.93).all()
 
 
+@pytest.mark.seconds("simulates many boards")
 def test_equal_pairs_are_rarely_separated():
     wrong = sum(
         judge(draw_matrix(seed, [0.5] * 5), seed, replicates=300).separated.any() for seed in range(400)

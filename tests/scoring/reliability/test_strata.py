@@ -42,6 +42,7 @@ def test_a_planted_crossing_is_found_where_it_is_and_is_certain():
     assert order_by(matrix, "ways").strata[-1].leader == "s1"
 
 
+@pytest.mark.seconds("simulates many boards")
 def test_equal_submissions_cross_without_certainty_at_the_stated_rate():
     """Under no difference, some value is called certain in at most 5 % of boards (one side: 2.5 %)."""
     certain = 0

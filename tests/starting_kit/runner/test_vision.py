@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 CODE = """
 import torch
 from anyshot_starting_kit.runner.vision import define_missing_operators
@@ -19,6 +21,7 @@ def fake(dets, scores, iou_threshold):
 """
 
 
+@pytest.mark.seconds("imports torch in a process of its own")
 def test_operators_are_declared_where_the_library_does_not_load(tmp_path: Path) -> None:
     package = tmp_path / "torchvision"
     package.mkdir()
