@@ -289,7 +289,7 @@ class _Conversion:
     def _leagues(self) -> list[dict[str, Any]]:
         boards = convert_boards(self.data, v2=self.flavour is Flavour.CODABENCH_2)
         for path, message in boards.notices:
-            self.report.notice(path, message, "/leagues" if "remove them from the league" in message else "")
+            self.report.notice(path, message)
         return boards.leagues
 
 

@@ -54,10 +54,6 @@ def convert_boards(data: dict[Any, Any], *, v2: bool) -> Boards:
         key = unique(key_from(title, "results"), {league["key"] for league in boards.leagues})
         taken = _columns(columns, boards)
         boards.leagues.append({"key": key, "title": title[:200], "columns": taken})
-        if any(column.get("hidden") for _, column in columns):
-            boards.notices.append(
-                (path, "hidden columns were taken over as shown ones; remove them from the league")
-            )
     if not boards.leagues:
         boards.leagues.append({"key": "results", "title": "Results", "columns": []})
     return boards
@@ -68,12 +64,16 @@ def _columns(columns: list[tuple[Path, dict[str, Any]]], boards: Boards) -> list
     for path, column in columns:
         title = str(column.get("title") or column.get("label") or column.get("key") or "")
         metric = metric_of(str(column.get("key") or ""), title)
-        if metric is None:
+        if is_true(column.get("hidden", False)):
+            boards.notices.append(
+                (path, f"the column {title!r} is hidden there; left out, for all would see it")
+            )
+        elif metric is None:
             boards.notices.append((path, f"the column {title!r} has no metric of ours; left out"))
         elif metric in {other["metric"] for other in taken}:
             boards.notices.append((path, f"the column {title!r} would show {metric} once more; left out"))
         else:
-            decimals = column.get("precision", column.get("numeric_format", 3))
+            decimals = column.get("precision", column.get("numeric_format"))
             taken.append({"metric": metric, "title": title[:200], "decimals": _decimals(decimals)})
         if column.get("computation") or column.get("computed"):
             boards.notices.append(
@@ -83,10 +83,11 @@ def _columns(columns: list[tuple[Path, dict[str, Any]]], boards: Boards) -> list
 
 
 def _decimals(value: Any) -> int:
+    """Digits after the point; both platforms show two where a column does not say."""
     try:
         return min(max(int(value), 0), 6)
     except (TypeError, ValueError):
-        return 3
+        return 2
 
 
 def _boards_v2(data: dict[Any, Any]) -> list[_Board]:

@@ -25,6 +25,7 @@ PLACES = {
     "upload them as pools": "/phases",
     "participants use Anyshot's own starting kit; link yours from a page": "/settings#files",
     "write it into a page": "/settings#pages",
+    "it hides the files of scoring alone; choose in the phase who sees scores and boards": "/phases",
 }
 
 WITHOUT_EQUIVALENT = {
@@ -61,6 +62,7 @@ PHASE_WITHOUT_EQUIVALENT = {
     "reference_data": PROGRAM,
     "datasets": "upload them as pools",
     "hide_prediction_output": "predictions are never shown",
+    "hide_score_output": "it hides the files of scoring alone; choose in the phase who sees scores and boards",
     "is_scoring_only": CODE_ONLY,
     "accept_only_result_submissions": CODE_ONLY,
     "parent_phasenumber": "phases here may overlap; there is no parent",
@@ -78,7 +80,8 @@ READ_15 = _words(
 DEFAULTS_2 = {"max_submissions_per_day": 5, "max_submissions": 100, "execution_time_limit": 600}
 # The same of CodaLab's reader.
 DEFAULTS_15 = {"max_submissions_per_day": 999, "max_submissions": 100, "execution_time_limit": 300}
-# Codabench's rules of a leaderboard, and whose submission stands here.
+# Codabench's rules of a leaderboard, and whose submission stands here; where a board names none, it is the first.
+RULE_2 = "Add"
 RULES_2 = {
     "add": {"team_chooses": True},
     "add_and_delete": {"team_chooses": True},
@@ -87,10 +90,12 @@ RULES_2 = {
     "force_latest_multiple": {"board_shows": "last"},
     "force_best": {"board_shows": "best"},
 }
+# Rules under which several submissions of one participant stand on a board.
+SEVERAL_2 = frozenset({"add_and_delete_multiple", "force_latest_multiple"})
 PHASE_READ = _words(
     "index name label phasenumber description start start_date end end_date max_submissions_per_day "
     "max_submissions max_submissions_per_person execution_time_limit execution_time_limit_ms color "
-    "auto_migrate_to_this_phase auto_migration hide_output hide_score_output id status "
+    "auto_migrate_to_this_phase auto_migration hide_output id status "
     "force_best_submission_to_leaderboard leaderboard_management_mode phase_never_ends "
     "is_parallel_parent has_max_submissions"
 )

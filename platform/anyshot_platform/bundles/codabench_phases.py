@@ -13,7 +13,9 @@ from anyshot_platform.bundles.codabench_keys import (
     DEFAULTS_15,
     PHASE_READ,
     PHASE_WITHOUT_EQUIVALENT,
+    RULE_2,
     RULES_2,
+    SEVERAL_2,
 )
 from anyshot_platform.bundles.codabench_report import (
     Flavour,
@@ -182,8 +184,9 @@ class PhasesConversion:
         return None if any(name in phase for name in keys) else known.get(key)
 
     def _seconds(self, path: Path, phase: dict[Any, Any]) -> float | None:
+        """How long a run may last; empty or 0, it is what the other platform takes where nothing is said."""
         for key, factor in zip(_LIMITS, (1.0, 0.001), strict=True):
-            value = phase.get(key, self._default(key, phase, _LIMITS))
+            value = phase.get(key)
             if value in (None, "", 0):
                 continue
             number = number_of(value, default=-1.0)
@@ -191,24 +194,30 @@ class PhasesConversion:
                 self.report.problem((*path, key), f"a time limit is wanted, found {value!r}")
                 return None
             return number * factor
-        return None
+        return self._default("execution_time_limit", {}, _LIMITS)
 
     def _rule(self, path: Path, phase: dict[Any, Any]) -> dict[str, Any]:
-        """Whose submission stands on the board: by the rule of the leaderboards, or the flag of CodaLab's phase."""
+        """Whose submission stands on the board: by the rule of the leaderboards, or the flags of CodaLab."""
         if is_true(phase.get("force_best_submission_to_leaderboard", False)):
             return {"board_shows": "best"}
         if self.report.flavour is Flavour.CODALAB_15:
             forced = is_true(self.report.data.get("force_submission_to_leaderboard", False))
-            return {"board_shows": "last"} if forced else {"team_chooses": True}
-        rules = {str(board["submission_rule"]) for _, board in self._boards() if board.get("submission_rule")}
-        known = [rule for name in sorted(rules) if (rule := RULES_2.get(name.lower()))]
-        if len(known) < len(rules) or len(rules) > 1:
-            self.report.notice(
-                path,
-                f"boards follow the rules {', '.join(sorted(rules))}; look at what counts here",
-                "/phases",
+            return {"board_shows": "last"} if forced or _is_blind(phase) else {"team_chooses": True}
+        rules = [str(board.get("submission_rule") or RULE_2).lower() for _, board in self._boards()]
+        self._say_rules(path, rules)
+        return dict(RULES_2.get(rules[0], {})) if rules else {}
+
+    def _say_rules(self, path: Path, rules: list[str]) -> None:
+        """Where the rules of the boards do not all become the one rule of a phase here."""
+        if len(set(rules)) > 1 or not set(rules) <= set(RULES_2):
+            named = ", ".join(sorted(rule.title() for rule in set(rules)))
+            words = f"boards follow the rules {named}; look at what counts here"
+            self.report.notice(path, words, "/phases")
+        if SEVERAL_2 & set(rules):
+            words = (
+                "several submissions of a participant stand on the board there; here it is one of each team"
             )
-        return dict(known[0]) if known else {}
+            self.report.notice(path, words, "/phases")
 
     def _boards(self) -> list[tuple[int, dict[Any, Any]]]:
         return entries(self.report.data.get("leaderboards"))
@@ -219,8 +228,12 @@ class PhasesConversion:
         return bool(boards) and all(is_true(board.get("hidden", False)) for board in boards)
 
     def _shown(self, phase: dict[Any, Any]) -> dict[str, Any]:
-        hidden = is_true(phase.get("hide_score_output", False))
-        board = phase.get("leaderboard_management_mode") != "hide_results" and not self._hides_boards()
+        blind = _is_blind(phase)
         logs = "nothing" if is_true(phase.get("hide_output", False)) else "meta_train"
-        audience = "everyone" if board and not hidden else "organizers"
-        return {"logs": logs, "scores": not hidden, "board": audience}
+        audience = "organizers" if blind or self._hides_boards() else "everyone"
+        return {"logs": logs, "scores": not blind, "board": audience}
+
+
+def _is_blind(phase: dict[Any, Any]) -> bool:
+    """Whether participants see neither the board nor their own scores, as CodaLab has it."""
+    return phase.get("leaderboard_management_mode") == "hide_results"

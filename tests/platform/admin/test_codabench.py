@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -10,9 +11,11 @@ import pytest
 from anyshot_platform.bundles.codabench_columns import metric_of
 from anyshot_platform.bundles.codabench_dates import UnclearDate, read_date
 from anyshot_platform.bundles.reading import BundleInvalid, CompetitionBundle, read_bundle
+from anyshot_platform.competitions.states import CompetitionState
+from anyshot_platform.phases.models import Phase
 from anyshot_platform.web.markdown import markdown
 from tests.platform.admin.zips import zipped
-from tests.platform.site import Site
+from tests.platform.site import PaperWorker, Person, Site, make_zip, summary
 from tests.platform.web.crawling import walk_below
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
@@ -150,7 +153,7 @@ def test_version_2_takes_over_what_has_an_equivalent() -> None:
     assert final.entries is not None
     assert final.entries.phase == development.key
     columns = [(column.metric, column.decimals) for column in spec.leagues[0].columns]
-    assert columns == [("accuracy", 4), ("duration", 3)]
+    assert columns == [("accuracy", 4), ("duration", 2)]
 
 
 def test_version_2_lists_what_has_no_equivalent() -> None:
@@ -269,7 +272,7 @@ def test_in_codalab_a_team_puts_its_submission_on_the_board_unless_it_is_forced(
 ) -> None:
     text = VERSION_15.replace("leaderboard: true", f"leaderboard: {forced}")
     phases = read_bundle(zipped({"competition.yaml": text, **FILES_15})).spec.phases
-    assert [phase.scoring.team_chooses for phase in phases] == [chooses, chooses]
+    assert [phase.scoring.team_chooses for phase in phases] == [chooses, False]  # the second is blind
     best = text.replace(
         "    color: grey\n", "    color: grey\n    force_best_submission_to_leaderboard: true\n"
     )
@@ -332,6 +335,148 @@ def test_the_rule_of_a_board_is_kept(rule: str, board: str, chooses: bool) -> No
         (board, chooses)
     }
     assert ("boards follow the rules Odd" in notices(bundle)) == (rule == "Odd")
+
+
+OPEN = (  # both phases, the first of them open now
+    ("end: 1-30-2026", "end: 1-30-2999"),
+    ("start: 2-1-2026", "start: 2-1-2999"),
+)
+RULE = '  submission_rule: "Force_Last"\n'
+
+
+def imported(site: Site, *pairs: tuple[str, str]) -> str:
+    """Import version 2 with other words, give its first phase data, publish it; the address of that phase."""
+    text = VERSION_2
+    for old, new in (*OPEN, *pairs):
+        assert old in text, old
+        text = text.replace(old, new)
+    content = zipped({"competition.yaml": text, **FILES_2})
+    sent = site.owner().call("POST", "/organize/import", files={"bundle": ("x.zip", content)})
+    assert sent.url.path.endswith("/manage/import"), sent.text
+    with site.services.database.writing() as session:
+        known = session.get_one(Phase, site.phase_id).versions[0]
+        phase = session.query(Phase).filter_by(slug="development").one()
+        version = phase.versions[0]
+        for name in ("meta_train_pool_version_id", "meta_test_pool_version_id", "protocol", "tasks"):
+            setattr(version, name, getattr(known, name))
+        version.train_seeds, version.test_seeds = [93], [94]
+        phase.competition.state = CompetitionState.PUBLISHED
+    return "/competitions/mini-learning-ete/phases/development"
+
+
+def play_twice(site: Site, phase: str) -> tuple[Person, list[str]]:
+    """A participant uploads twice and scores 0.8, then 0.6; the ids of both submissions."""
+    ada = site.person("ada")
+    competition = phase.partition("/phases")[0]
+    joined = ada.call("POST", f"/api/v1{competition}/join", json={"accepts_terms": True})
+    assert joined.status_code == 200, joined.text
+    worker = site.worker()
+    return ada, [play(worker, ada, phase, mean) for mean in (0.8, 0.6)]
+
+
+def play(worker: PaperWorker, ada: Person, phase: str, mean: float) -> str:
+    """Submit to a phase and have it scored; the submission's id."""
+    upload = ada.upload(make_zip(salt=str(mean)))
+    sent = ada.call("POST", f"/api/v1{phase}/submissions", json={"upload_id": upload})
+    assert sent.status_code == 201, sent.text
+    job = worker.claim()
+    assert job is not None and job["budget"]["run_seconds"] == 600.0
+    metrics = [{"key": "accuracy", "mean": 0.87654, "half_width": 0.01, "tasks": 10}]
+    done = worker.complete(job, mean, summary={**summary(mean, job["tasks"]), "metrics": metrics})
+    assert done.status_code < 300, done.text
+    return str(sent.json()["id"])
+
+
+def row(site: Site, phase: str) -> str:
+    """What a visitor without an account reads in the rows of a phase's board."""
+    return seen(site, phase, re.compile(r"<tbody>(.*?)</tbody>", re.DOTALL))
+
+
+def seen(site: Site, phase: str, part: re.Pattern[str] = re.compile(r"(.*)", re.DOTALL)) -> str:
+    """What a visitor without an account reads on the page of a phase's board, or in a part of it."""
+    competition, _, key = phase.partition("/phases/")
+    answer = site.client.get(
+        f"{competition}/leaderboard", params={"phase": key}, headers={"accept": "text/html"}
+    )
+    assert answer.status_code == 200, answer.text
+    found = part.search(answer.text)
+    assert found is not None, answer.text
+    return " ".join(re.sub(r"<[^>]+>", " ", found[1]).split())
+
+
+@pytest.mark.parametrize(
+    ("rule", "shown"), [("Force_Best", "0.800"), ("Force_Last", "0.600"), ("Add", "0.600")]
+)
+def test_the_board_of_an_imported_competition_follows_its_rule(site: Site, rule: str, shown: str) -> None:
+    """A board that names no rule follows Codabench's `Add`: a participant puts a submission on it."""
+    words = "" if rule == "Add" else RULE.replace("Force_Last", rule)
+    phase = imported(site, (RULE, words))
+    ada, (first, _) = play_twice(site, phase)
+    assert f"ada {shown}" in row(site, phase)
+    chosen = ada.call("PUT", f"/api/v1{phase}/entries/results", json={"submission": first})
+    assert chosen.status_code == (200 if rule == "Add" else 403)
+    assert ("ada 0.800" in row(site, phase)) == (rule != "Force_Last")
+
+
+def test_what_is_hidden_there_is_hidden_from_a_visitor_here(site: Site) -> None:
+    """The review: `hidden: True` became a board shown to everyone, without a remark."""
+    phase = imported(site, ("  key: main\n", "  key: main\n  hidden: True\n"))
+    ada, _ = play_twice(site, phase)
+    assert "0.6000" not in seen(site, phase) and "only the organizers see the leaderboard" in seen(
+        site, phase
+    )
+    for person in (site.person("visitor"), ada):
+        assert person.call("GET", f"/api/v1{phase}/leaderboard").status_code == 403
+    assert site.owner().call("GET", f"/api/v1{phase}/leaderboard").status_code == 200
+
+
+@pytest.mark.parametrize("hidden", ["true", "false", "'False'", ""])
+def test_a_hidden_column_is_no_column_of_the_board(site: Site, hidden: str) -> None:
+    """It was shown to all, with the advice to remove it."""
+    flag = f", hidden: {hidden}" if hidden else ""
+    shown = "key: acc, index: 1, sorting: desc"
+    phase = imported(site, (f"{shown}, precision: 4", shown + flag))
+    play_twice(site, phase)
+    board, secret = row(site, phase), hidden == "true"
+    assert ("0.88" in board, "Accuracy" in seen(site, phase)) == (not secret, not secret)
+    assert "0.877" not in board  # two digits where a column does not say, as there
+    report = site.owner().call("GET", "/api/v1/competitions/mini-learning-ete/manage/import").text
+    assert ("the column 'Accuracy' is hidden there" in report) == secret
+
+
+def test_hidden_files_of_scoring_hide_no_board(site: Site) -> None:
+    """Codabench's `hide_score_output` keeps back the download of one file; scores and boards stay."""
+    phase = imported(site, ("  hide_output: true\n", "  hide_score_output: true\n"))
+    ada, (first, _) = play_twice(site, phase)
+    assert "ada 0.600" in row(site, phase)
+    assert ada.call("GET", f"/api/v1/submissions/{first}").json()["score"] == 0.8
+    report = site.owner().call("GET", "/api/v1/competitions/mini-learning-ete/manage/import").text
+    assert "it hides the files of scoring alone" in report
+
+
+def test_in_a_blind_phase_of_codalab_a_team_sees_no_score() -> None:
+    """There `hide_results` hides the board and the scores of one's own submissions, and the last one counts."""
+    text = VERSION_15.replace("leaderboard: true", "leaderboard: false")
+    first, blind = read_bundle(zipped({"competition.yaml": text, **FILES_15})).spec.phases
+    assert (blind.shown.scores, blind.shown.board, blind.scoring.team_chooses) == (False, "organizers", False)
+    assert (first.shown.scores, first.shown.board, first.scoring.team_chooses) == (True, "everyone", True)
+
+
+def test_quotas_of_codabench_hold_for_who_uploads(site: Site) -> None:
+    """The sixth upload of a day is refused where the phase says nothing."""
+    phase = imported(site, ("  max_submissions_per_day: 5\n  max_submissions:\n", ""))
+    ada, _ = play_twice(site, phase)
+    worker = site.worker("second")
+    for mean in (0.1, 0.2, 0.3):
+        play(worker, ada, phase, mean)
+    sent = ada.call("POST", f"/api/v1{phase}/submissions", json={"upload_id": ada.upload(make_zip(salt="6"))})
+    assert (sent.status_code, sent.json()["limit"]) == (429, 5), sent.text
+
+
+def test_several_submissions_on_a_board_there_are_one_here() -> None:
+    for rule in ("Force_Latest_Multiple", "Add_And_Delete_Multiple"):
+        assert "several submissions of a participant" in notices(changed(("Force_Last", rule)))
+    assert "several submissions of a participant" not in notices(changed())
 
 
 def test_fact_sheet_contact_and_reward_are_taken_over() -> None:
