@@ -97,6 +97,21 @@ def test_a_curve_goes_from_base_to_novel_classes(packs: tuple[Path, ...]) -> Non
     ]
 
 
+def test_a_curve_over_shots_has_tasks_with_so_many(packs: tuple[Path, ...]) -> None:  # noqa: F811
+    pool = Pool.open(packs)
+    points = read_evaluation("shots numbers=1,3").points(SIDES, domains_of(pool))
+    found = [{spec.shots for spec in point.protocol.tasks(pool, 1, 6)} for point in points]
+    assert found == [{1}, {3}] and [point.at for point in points] == [1.0, 3.0]
+
+
+def test_of_another_pool_all_classes_are_tested(packs: tuple[Path, ...]) -> None:  # noqa: F811
+    """All of them are new to a learner, whatever the split of the phase's own pool."""
+    pool = Pool.open(packs)
+    (point,) = read_evaluation("pool pool=elsewhere").points(SIDES, domains_of(pool))
+    seen = {(spec.dataset, int(c)) for spec in point.protocol.tasks(pool, 1, 200) for c in spec.classes}
+    assert seen == {(d, c) for d in range(len(pool)) for c in range(len(pool[d].classes))}
+
+
 @pytest.mark.parametrize(
     ("roles", "text", "words"),
     [

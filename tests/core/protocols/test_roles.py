@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from anyshot_core.bundle.config import EpisodeConfig
 from anyshot_core.data.pack import Pack, pack_dataset
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import (
@@ -30,6 +31,7 @@ from anyshot_core.protocols import (
 )
 from anyshot_core.protocols.cutting import Shown, cut_packs, write_cut
 from anyshot_core.report.protocol_lines import write_protocol
+from anyshot_starting_kit.runner.generators import apply_wishes
 from tests.core.tinydata import write_dataset
 
 TWO, ONE = Range(2, 2), Range(1, 1)
@@ -204,3 +206,18 @@ def test_protocols_are_written_in_a_line() -> None:
     ):
         with pytest.raises(ProtocolError, match=words):
             read_protocol(text)
+
+
+def test_wishes_count_within_what_the_phase_offers() -> None:
+    """A wish for ways and shots narrows the phase's ranges and never leaves them."""
+    offered = AnyWayAnyShot(Range(2, 6), Range(1, 4), 8)
+
+    def wished(**wishes: int) -> tuple[Range, Range, int]:
+        made = apply_wishes(offered, EpisodeConfig(**wishes))
+        assert isinstance(made, AnyWayAnyShot)
+        return made.ways, made.shots, made.query
+
+    inside = wished(ways=4, min_shots=2, max_shots=20, query_images_per_class=5)
+    assert inside == (Range(4, 4), Range(2, 4), 5)
+    outside = wished(ways=9, min_shots=7, max_shots=9, query_images_per_class=20)
+    assert outside == (Range(2, 6), Range(1, 4), 8)
