@@ -11,6 +11,7 @@ import pytest
 
 from anyshot_core.bundle import check_bundle
 from anyshot_core.bundle.pack import pack_folder
+from anyshot_core.protocols import AnyWayAnyShot, Range
 from anyshot_core.taskserver.scores import collect
 from anyshot_core.taskserver.server import serve
 from anyshot_core.taskserver.tasks import PoolTasks
@@ -82,6 +83,46 @@ def test_task_format(runs: Runs) -> None:
                  "valid_config": {"N": 3, "k": 1, "query_images_per_class": 2}, "own": 5}"""
     outcome = runs.run(checking(TASKS), files={"config.json": config})
     assert outcome.failure is None, outcome.failure
+
+
+PROTOCOLS = """
+assert self.train_classes is None and self.total_classes == 10, (self.train_classes, self.total_classes)
+seen = list(meta_train_generator(30))
+assert {t.dataset for t in seen} == {"Dataset 1", "Dataset 2"}, "validation_datasets took a dataset away"
+assert {t.num_ways for t in seen} == {2, 3}, {t.num_ways for t in seen}
+assert {(t.num_shots, len(t.query_set[0]) // t.num_ways) for t in seen} == {(2, 3)}
+valid = list(meta_valid_generator(20))
+assert {t.num_ways for t in valid} == {3, 4} and {t.num_shots for t in valid} == {1}, valid
+assert {len(t.query_set[0]) // t.num_ways for t in valid} == {2}
+known = {images.numpy().tobytes() for t in seen for images in t.query_set[0]}
+assert not known & {images.numpy().tobytes() for t in valid for images in t.query_set[0]}
+"""
+
+
+def test_protocols_of_a_phase_and_the_wishes_within_them(runs: Runs, packs: tuple[Path, ...]) -> None:
+    """Each generator has the phase's ranges, narrowed to what config.json asks for; no dataset is taken away."""
+    config = """{"validation_datasets": 1,
+                 "train_config": {"N": null, "min_N": 1, "max_N": 3, "k": 2, "query_images_per_class": 3},
+                 "valid_config": {"min_N": 3, "max_N": 20, "k": 9, "query_images_per_class": 2}}"""
+    outcome = runs.run(
+        checking(PROTOCOLS),
+        files={"config.json": config},
+        train_protocol=AnyWayAnyShot(Range(2, 5), Range(1, 3), 4),
+        validation_protocol=AnyWayAnyShot(Range(2, 4), Range(1, 1), 5),
+        validation_packs=packs[3:],
+    )
+    assert outcome.failure is None, outcome.failure
+
+
+def test_more_datasets_held_out_than_there_are_fail_only_where_config_json_decides(
+    runs: Runs, packs: tuple[Path, ...]
+) -> None:
+    """A wish that would leave nothing to train on is no fault where the phase says what is validated on."""
+    config, few = {"config.json": '{"validation_datasets": 2}'}, AnyWayAnyShot(Range(2, 2), Range(1, 1), 2)
+    outcome = runs.run(files=config, validation_protocol=few, validation_packs=packs[3:])
+    assert outcome.failure is None, outcome.failure
+    refused = runs.run(files=config)
+    assert refused.failure is not None and "validation_datasets is 2" in refused.failure.message
 
 
 BATCHES = """
