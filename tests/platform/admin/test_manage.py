@@ -541,3 +541,19 @@ def test_competitions_are_deleted_by_name_and_restored(site: Site) -> None:
     assert "This competition is deleted" in page(owner, BASE).text
     post(owner, f"{BASE}/restore")
     assert site.client.get(f"/competitions/{SLUG}").status_code == 200
+
+
+def test_who_cannot_be_rejected_is_left_out_of_the_row_with_the_reason(site: Site) -> None:
+    owner = site.owner()
+    site.member("pia").submit()
+    waiting_people(site, "spam")
+    asked = post(owner, f"{BASE}/people/acts", act="reject", everything="1").text
+    assert "Reject 1 person?" in asked and "1 person will get a message about it." in asked
+    role = "Only participants are rejected. Give this person the role participant first."
+    entries = "This person takes part, with 1 submission. Ban them instead."
+    assert f"1 person: {role}" in asked and f"1 person: {entries} It asks for the name" in asked
+    done = post(owner, f"{BASE}/people/acts", act="reject", everything="1", confirmed="1").text
+    assert "Reject: 1 person." in done and role in done and entries in done
+    with site.services.database.reading() as session:
+        states = dict(session.execute(select(User.username, Membership.status).join(Membership.user)).all())
+    assert (states["pia"], states["spam"]) == (MemberStatus.APPROVED, MemberStatus.REJECTED)
