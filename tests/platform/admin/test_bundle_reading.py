@@ -89,6 +89,22 @@ def test_all_problems_come_at_once_with_their_lines() -> None:
         ("key: feedback", "key: Feed back", "phases[0].key"),
         ("timezone: Europe/Paris", "timezone: Europe/Pari", "there is no time zone 'Europe/Pari'"),
         ("start: 2022-07-01", "start: 2022-03-27 02:30", "Clocks in Europe/Paris skip 02:30 on 2022-03-27"),
+        (
+            "end: 2022-08-31 12:00",
+            "end: 2023-03-26 02:15",
+            "phases[0].end: Clocks in Europe/Paris skip 02:15",
+        ),
+        (
+            "start: 2022-07-01",
+            "timezone: America/New_York\n    start: 2022-03-13 02:30",
+            "phases[0].start: Clocks in America/New_York skip 02:30 on 2022-03-13; the next one is 03:30.",
+        ),
+        ("title: Demo", "title: Demo\nopens: 2022-03-27 02:30", "opens: Clocks in Europe/Paris skip 02:30"),
+        (
+            "title: Demo",
+            "title: Demo\nfact_sheet_by: 2022-03-27 02:30",
+            "fact_sheet_by: Clocks in Europe/Paris skip 02:30",
+        ),
         ("start: 2022-07-01", "start: yesterday", "write a moment like"),
         ("{name: any_way_any_shot}", "{name: any_way}", "not a task protocol"),
         ("{name: any_way_any_shot}", "{name: gaussians}", "makes numbers and draws no images"),
