@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from anyshot_platform.bundles.codabench_report import is_true
+from anyshot_platform.bundles.codabench_report import is_true, number_of
 from anyshot_platform.bundles.marked import Path
 from anyshot_platform.bundles.naming import key_from, unique
 
@@ -21,9 +21,15 @@ _METRICS = (
 )
 
 
-_Board = tuple[
-    Path, str, list[tuple[Path, dict[str, Any]]], bool
-]  # place, title, columns, whether it is hidden
+@dataclass(frozen=True)
+class Board:
+    """A leaderboard there: its columns in the order of their table, each with its place in the file."""
+
+    path: Path
+    title: str
+    columns: list[tuple[Path, dict[str, Any]]]
+    hidden: bool = False
+    primary: Any = None  # the index of the column that the board is ordered by, as it was written
 
 
 @dataclass
@@ -41,19 +47,29 @@ def metric_of(key: str, title: str) -> str | None:
     return None
 
 
+def boards_of(data: dict[Any, Any], *, v2: bool) -> list[Board]:
+    """The leaderboards of a bundle, hidden ones too."""
+    return _boards_v2(data) if v2 else _boards_v15(data)
+
+
+def shown_boards(data: dict[Any, Any], *, v2: bool) -> list[Board]:
+    """The leaderboards that become leagues: those that are not hidden, or all where all are hidden."""
+    found = boards_of(data, v2=v2)
+    return [board for board in found if not board.hidden] or found
+
+
 def convert_boards(data: dict[Any, Any], *, v2: bool) -> Boards:
     """One league a leaderboard; a board without a title becomes "Results"."""
     boards = Boards()
-    found = _boards_v2(data) if v2 else _boards_v15(data)
-    for path, title, columns, hidden in found:
-        if hidden and not all(other[3] for other in found):
-            boards.notices.append(
-                (path, f"the board {title!r} is hidden there; it became no league, which all would see")
-            )
+    shown = shown_boards(data, v2=v2)
+    for board in boards_of(data, v2=v2):
+        if board not in shown:
+            words = f"the board {board.title!r} is hidden there; it became no league, which all would see"
+            boards.notices.append((board.path, words))
             continue
-        key = unique(key_from(title, "results"), {league["key"] for league in boards.leagues})
-        taken = _columns(columns, boards)
-        boards.leagues.append({"key": key, "title": title[:200], "columns": taken})
+        key = unique(key_from(board.title, "results"), {league["key"] for league in boards.leagues})
+        taken = _columns(board.columns, boards)
+        boards.leagues.append({"key": key, "title": board.title[:200], "columns": taken})
     if not boards.leagues:
         boards.leagues.append({"key": "results", "title": "Results", "columns": []})
     return boards
@@ -90,10 +106,10 @@ def _decimals(value: Any) -> int:
         return 2
 
 
-def _boards_v2(data: dict[Any, Any]) -> list[_Board]:
+def _boards_v2(data: dict[Any, Any]) -> list[Board]:
     raw = data.get("leaderboards") or data.get("leaderboard")
     found: list[Any] = raw if isinstance(raw, list) else [raw]
-    boards: list[_Board] = []
+    boards: list[Board] = []
     for index, board in enumerate(found):
         if not isinstance(board, dict):
             continue
@@ -103,18 +119,20 @@ def _boards_v2(data: dict[Any, Any]) -> list[_Board]:
             for i, column in enumerate(board.get("columns") or [])
             if isinstance(column, dict)
         ]
+        columns.sort(key=lambda item: number_of(item[1].get("index"), default=item[0][-1]))
         title = str(board.get("title") or board.get("key") or "Results")
-        boards.append((path, title, columns, is_true(board.get("hidden", False))))
+        hidden = is_true(board.get("hidden", False))
+        boards.append(Board(path, title, columns, hidden, board.get("primary_index")))
     return boards
 
 
-def _boards_v15(data: dict[Any, Any]) -> list[_Board]:
+def _boards_v15(data: dict[Any, Any]) -> list[Board]:
     raw = data.get("leaderboard")
     board = raw if isinstance(raw, dict) else {}
     groups = _mapping(board.get("leaderboards"))
     labels = {str(key): str((value or {}).get("label") or key) for key, value in groups.items()}
     columns = _mapping(board.get("columns"))
-    result: list[_Board] = []
+    result: list[Board] = []
     for key, label in labels.items():
         mine = [
             (("leaderboard", "columns", name), {"key": name, "title": column.get("label") or name, **column})
@@ -122,7 +140,7 @@ def _boards_v15(data: dict[Any, Any]) -> list[_Board]:
             if isinstance(column, dict) and _label(column).lower() == label.lower()
         ]
         mine.sort(key=lambda item: _decimal_rank(item[1].get("rank")))
-        result.append((("leaderboard", "leaderboards", key), label, mine, False))
+        result.append(Board(("leaderboard", "leaderboards", key), label, mine))
     return result
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from anyshot_platform.bundles.codabench_columns import shown_boards
 from anyshot_platform.bundles.codabench_dates import UnclearDate, read_date
 from anyshot_platform.bundles.codabench_keys import (
     DEFAULTS_2,
@@ -17,6 +18,7 @@ from anyshot_platform.bundles.codabench_keys import (
     RULES_2,
     SEVERAL_2,
 )
+from anyshot_platform.bundles.codabench_order import orders_of, ranking_of
 from anyshot_platform.bundles.codabench_report import (
     Flavour,
     Reporter,
@@ -29,6 +31,7 @@ from anyshot_platform.bundles.foreign_data import input_data_of
 from anyshot_platform.bundles.marked import Path
 from anyshot_platform.bundles.naming import key_from, unique
 
+_MIGRATES = ("auto_migrate_to_this_phase", "auto_migration")
 _LIMITS = ("execution_time_limit", "execution_time_limit_ms")
 
 
@@ -38,12 +41,14 @@ class PhasesConversion:
 
     report: Reporter
     input_data: dict[str, str] = field(default_factory=dict)  # by the key of a phase
+    ranking: str | None = None  # of all phases, where the order of a board has one of ours
 
     def convert(self) -> list[dict[str, Any]]:
         """The phases as a bundle of ours describes them, in their order."""
         found = self._sorted_phases()
         if not found:
             self.report.problem(("phases",), "the competition has no phases")
+        self._take_order()
         dates = [self._dates(path, phase) for path, phase in found]
         phases: list[dict[str, Any]] = []
         for index, (path, phase) in enumerate(found):
@@ -53,6 +58,15 @@ class PhasesConversion:
             phases.append(self._phase(path, phase, start, end, phases))
         self._say_whether_over(phases)
         return phases
+
+    def _take_order(self) -> None:
+        """The ranking that keeps the order of the boards; says where it is another one here."""
+        v2 = self.report.flavour is Flavour.CODABENCH_2
+        orders = list(orders_of(shown_boards(self.report.data, v2=v2), v2=v2))
+        self.ranking = ranking_of(orders)
+        for order in orders:
+            if order.words:
+                self.report.notice(order.path, order.words, "/phases")
 
     def _say_whether_over(self, phases: list[dict[str, Any]]) -> None:
         ends = [phase["end"] for phase in phases]
@@ -135,7 +149,7 @@ class PhasesConversion:
             "total": self._count(path, phase, "max_submissions_per_person", "max_submissions"),
         }
         seconds = self._seconds(path, phase)
-        migrates = phase.get("auto_migrate_to_this_phase", phase.get("auto_migration", False))
+        migrates = next((phase[key] for key in _MIGRATES if key in phase), False)
         carried = is_true(migrates) and bool(before)
         raw: dict[str, Any] = {
             "key": unique(key_from(title, f"phase-{len(before) + 1}"), {p["key"] for p in before}),
@@ -150,18 +164,28 @@ class PhasesConversion:
         }
         if data := input_data_of(self.report.data, phase):
             self.input_data[raw["key"]] = data
-        if rule := self._rule(path, phase):
+        rule = self._rule(path, phase) | ({"ranking": self.ranking} if self.ranking else {})
+        if rule:
             raw["scoring"] = rule
         if seconds:
             raw["budget"] = {"run": seconds}
         if carried:
             raw["entries"] = {"phase": before[-1]["key"]}
+            self._say_carried(path, phase, before[-1]["title"])
         self.report.notice(
             path,
             "choose pools, protocol and number of tasks before a phase can take submissions",
             "/phases",
         )
         return raw
+
+    def _say_carried(self, path: Path, phase: dict[Any, Any], source: str) -> None:
+        key = next(key for key in _MIGRATES if key in phase)
+        words = (
+            f"takes no uploads here: what counts in {source!r} comes over as you launch the phase; "
+            "it took uploads too there, which its editor can turn on"
+        )
+        self.report.notice((*path, key), words, "/phases")
 
     def _count(self, path: Path, phase: dict[Any, Any], *keys: str) -> int | None:
         for key in keys:
@@ -203,7 +227,7 @@ class PhasesConversion:
         if self.report.flavour is Flavour.CODALAB_15:
             forced = is_true(self.report.data.get("force_submission_to_leaderboard", False))
             return {"board_shows": "last"} if forced or _is_blind(phase) else {"team_chooses": True}
-        rules = [str(board.get("submission_rule") or RULE_2).lower() for _, board in self._boards()]
+        rules = self._rules()
         self._say_rules(path, rules)
         return dict(RULES_2.get(rules[0], {})) if rules else {}
 
@@ -221,6 +245,12 @@ class PhasesConversion:
 
     def _boards(self) -> list[tuple[int, dict[Any, Any]]]:
         return entries(self.report.data.get("leaderboards"))
+
+    def _rules(self) -> list[str]:
+        """The rules of the boards that become leagues here, in their order."""
+        boards = [board for _, board in self._boards()]
+        shown = [board for board in boards if not is_true(board.get("hidden", False))] or boards
+        return [str(board.get("submission_rule") or RULE_2).lower() for board in shown]
 
     def _hides_boards(self) -> bool:
         """Whether every leaderboard is hidden there: then organizers alone see the boards here."""

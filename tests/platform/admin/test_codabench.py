@@ -404,18 +404,125 @@ def seen(site: Site, phase: str, part: re.Pattern[str] = re.compile(r"(.*)", re.
     return " ".join(re.sub(r"<[^>]+>", " ", found[1]).split())
 
 
+SECOND = "leaderboards:\n- {index: 1, title: Other, key: other, submission_rule: Force_Best, columns: []%s}\n"
+
+
 @pytest.mark.parametrize(
-    ("rule", "shown"), [("Force_Best", "0.800"), ("Force_Last", "0.600"), ("Add", "0.600")]
+    ("rule", "shown"),
+    [
+        ("Force_Best", "0.800"),
+        ("Force_Last", "0.600"),
+        ("Add", "0.600"),
+        ("Add_And_Delete_Multiple", "0.600"),
+        ("Force_Latest_Multiple", "0.600"),
+        ("Best, then Force_Last", "0.800"),
+        ("hidden Best, then Force_Last", "0.600"),
+    ],
 )
 def test_the_board_of_an_imported_competition_follows_its_rule(site: Site, rule: str, shown: str) -> None:
-    """A board that names no rule follows Codabench's `Add`: a participant puts a submission on it."""
-    words = "" if rule == "Add" else RULE.replace("Force_Last", rule)
-    phase = imported(site, (RULE, words))
+    """A board that names no rule follows Codabench's `Add`: a participant puts a submission on it.
+
+    Of boards with different rules the first counts, a hidden one beside others for nothing.
+    """
+    words = "" if rule == "Add" else RULE if "then" in rule else RULE.replace("Force_Last", rule)
+    second = SECOND % (", hidden: true" if "hidden" in rule else "") if "then" in rule else "leaderboards:\n"
+    phase = imported(site, (RULE, words), ("leaderboards:\n", second))
     ada, (first, _) = play_twice(site, phase)
     assert f"ada {shown}" in row(site, phase)
+    assert row(site, phase).count("ada") == 1  # also where several of a participant stand on the board there
     chosen = ada.call("PUT", f"/api/v1{phase}/entries/results", json={"submission": first})
-    assert chosen.status_code == (200 if rule == "Add" else 403)
-    assert ("ada 0.800" in row(site, phase)) == (rule != "Force_Last")
+    assert chosen.status_code == (200 if rule.startswith("Add") else 403)
+    assert ("ada 0.800" in row(site, phase)) == (shown == "0.800" or rule.startswith("Add"))
+    report = site.owner().call("GET", "/api/v1/competitions/mini-learning-ete/manage/import").json()
+    said = " ".join(one["words"] for one in report["todo"])
+    assert ("boards follow the rules Force_Best, Force_Last" in said) == (rule == "Best, then Force_Last")
+    assert ("here it is one of each team" in said) == rule.endswith("_Multiple")
+
+
+def test_a_board_that_is_ordered_by_average_rank_ranks_by_dataset_here(site: Site) -> None:
+    """The leading column was dropped without a remark, and the board was ordered by the mean."""
+    phase = imported(site)
+    play_twice(site, phase)
+    assert "The average of these ranks counts, lower is better" in seen(site, phase)
+    report = site.owner().call("GET", "/api/v1/competitions/mini-learning-ete/manage/import").json()
+    places = [
+        one["place"] for one in report["todo"] if "ordered by the column 'Average rank'" in one["words"]
+    ]
+    assert places == ["/phases"]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "ranking", "words"),
+    [
+        (
+            [],
+            "dataset_ranks_worst",
+            "ordered by the column 'Average rank' there: here submissions are ranked",
+        ),
+        (
+            [("sorting: asc, computation", "sorting: desc, computation")],
+            "worst_run",
+            "'Average rank' there, then",
+        ),
+        (
+            [("  key: main", "  key: main\n  primary_index: 1")],
+            "worst_run",
+            "'Accuracy' there, then by the others",
+        ),
+        (
+            [("  key: main", "  key: main\n  primary_index: 2")],
+            "worst_run",
+            "'Duration' there, lowest first, then",
+        ),
+    ],
+)
+def test_the_order_of_a_board_is_kept_or_said(pairs: list[tuple[str, str]], ranking: str, words: str) -> None:
+    bundle = changed(*pairs)
+    assert {phase.scoring.ranking for phase in bundle.spec.phases} == {ranking}
+    said = [one for one in bundle.without_equivalent if "is ordered by the column" in one.message]
+    assert len(said) == 1 and words in said[0].message and said[0].place == "/phases", said
+
+
+def test_a_board_of_normalized_accuracy_alone_has_the_same_order_here() -> None:
+    start = VERSION_2.index("    - {title: Average rank")
+    text = VERSION_2[:start] + "    - {title: Normalized accuracy, key: nacc, index: 0, sorting: %s}\n"
+    for sorting, said in (("desc", False), ("asc", True)):
+        bundle = read_bundle(zipped({"competition.yaml": text % sorting, **FILES_2}))
+        assert ("is ordered by the column" in notices(bundle)) == said
+
+
+def test_columns_stand_in_the_order_of_their_index() -> None:
+    bundle = changed(("key: acc, index: 1", "key: acc, index: 7"))
+    assert [column.metric for column in bundle.spec.leagues[0].columns] == ["duration", "accuracy"]
+
+
+def test_in_codalab_the_first_column_orders_and_an_average_is_of_ranks() -> None:
+    bundle = read_bundle(zipped({"competition.yaml": VERSION_15, **FILES_15}))
+    assert "the board 'Results' is ordered by the column 'Acc' there, then by the others" in notices(bundle)
+    assert bundle.spec.phases[0].scoring.ranking == "worst_run"
+    text = VERSION_15.replace("label: Acc,", "label: Acc, computed: {operation: Avg, fields: task_fscore},")
+    bundle = read_bundle(zipped({"competition.yaml": text, **FILES_15}))
+    assert {phase.scoring.ranking for phase in bundle.spec.phases} == {"dataset_ranks_worst"}
+
+
+def test_a_phase_that_entries_migrate_to_takes_no_uploads_and_says_so(site: Site) -> None:
+    imported(site, ("start: 2-1-2999", "start: 2-1-2025"))
+    ada = site.person("ada")
+    ada.call("POST", "/api/v1/competitions/mini-learning-ete/join", json={"accepts_terms": True})
+    sent = ada.call(
+        "POST",
+        "/api/v1/competitions/mini-learning-ete/phases/final/submissions",
+        json={"upload_id": ada.upload(make_zip())},
+    )
+    assert sent.status_code == 409 and "“Final” takes no uploads." in sent.json()["message"], sent.text
+    report = site.owner().call("GET", "/api/v1/competitions/mini-learning-ete/manage/import").json()
+    (said,) = [one for one in report["todo"] if "takes no uploads here" in one["words"]]
+    assert "what counts in 'Development' comes over as you launch the phase" in said["words"]
+    assert said["place"] == "/phases"
+    text = VERSION_15.replace("auto_migration: true", "auto_migration: false")
+    for words, carried in ((VERSION_15, True), (text, False)):
+        bundle = read_bundle(zipped({"competition.yaml": words, **FILES_15}))
+        assert ("auto_migration: takes no uploads here" in notices(bundle)) == carried
 
 
 def test_what_is_hidden_there_is_hidden_from_a_visitor_here(site: Site) -> None:
