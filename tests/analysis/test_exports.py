@@ -18,7 +18,10 @@ from tests.baselines.trial import FOLDER
 from tests.core.conftest import HONEST
 from tests.core.tinydata import write_dataset
 
-pytestmark = pytest.mark.rotating(together=True)  # on runs of real runners, which the file shares
+pytestmark = [
+    pytest.mark.rotating(together=True),  # on runs of real runners, which the file shares
+    pytest.mark.seconds("real runners export what is read"),
+]
 
 LEARNED = ("train_from_scratch", "fine_tuning")  # whose model is the backbone itself
 SPLIT = "ways=2 shots=4 query=2 held_back=0.3"

@@ -41,15 +41,7 @@ class Wire(httpx.BaseTransport):
     def __init__(self, app: TestClient, recorder: Recorder | None = None) -> None:
         self._app, self._recorder = app, recorder
         self.exchanges: list[tuple[httpx.Request, httpx.Response]] = []
-
-    @property
-    def jobs(self) -> list[Any]:
-        """The jobs that were handed out, in their order."""
-        return [
-            read_assignment(answer.content)
-            for request, answer in self.exchanges
-            if request.url.path.endswith("/claim") and answer.status_code == 200
-        ]
+        self.jobs: list[Any] = []  # that were handed out, in their order
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         content = request.read()
@@ -59,6 +51,8 @@ class Wire(httpx.BaseTransport):
         headers = [(name, text) for name, text in answer.headers.items() if name != "content-encoding"]
         response = httpx.Response(answer.status_code, headers=headers, content=answer.content)
         self.exchanges.append((request, response))
+        if request.url.path.endswith("/claim") and answer.status_code == 200:
+            self.jobs.append(read_assignment(answer.content))
         if self._recorder is not None:
             path = request.url.path
             self._recorder.hear(request.method, path, content, answer.status_code, answer.content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import Field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +42,7 @@ PROTOCOLS: dict[str, type[Protocol]] = {
     )
 }
 NUMBER_MAKERS: dict[str, type[NumberMaker]] = {Gaussians.name: Gaussians}
-_TUPLES: dict[type, TypeAdapter[Any]] = {
-    str: TypeAdapter(tuple[str, ...]),
-    int: TypeAdapter(tuple[int, ...]),
-    float: TypeAdapter(tuple[float, ...]),
-}
+_TUPLES: dict[type, Any] = {str: tuple[str, ...], int: tuple[int, ...], float: tuple[float, ...]}
 SEEDS = ("split_seed", "fix_seed")  # settings that are secret where the data is hidden
 
 
@@ -93,11 +90,17 @@ def _value(field: Field[Any], value: Any) -> Any:
         return _seed(field.name, value)
     if isinstance(default, Range):
         ends = [value, value] if isinstance(value, int) else value
-        low, high = TypeAdapter(tuple[int, int]).validate_python(ends)
+        low, high = _reader(tuple[int, int]).validate_python(ends)
         return Range(low, high)
     if isinstance(default, tuple):
-        return _TUPLES[type(default[0]) if default else str].validate_python(value)
-    return TypeAdapter(type(default)).validate_python(value)
+        return _reader(_TUPLES[type(default[0]) if default else str]).validate_python(value)
+    return _reader(type(default)).validate_python(value)
+
+
+@cache
+def _reader(kind: Any) -> TypeAdapter[Any]:
+    """Making one takes half a millisecond, and protocols are read again and again."""
+    return TypeAdapter(kind)
 
 
 def _seed(name: str, value: Any) -> Seed:
