@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import Counter
+from collections import defaultdict
 
 import pytest
 
@@ -37,21 +37,21 @@ def _together(item: pytest.Item) -> bool:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the rotating tests of the other slices, and those marked `full` where not all was asked for.
 
-    The slices of a file take turns from test to test, so that none of them has all its long ones.
+    Slices take turns from test to test, so that those which follow each other, and cost alike, lie in different ones.
     """
     wanted = os.environ.get("ANYSHOT_ROTATE")
     if wanted == "all":
         return
     number, _, slices = (wanted or "0/0").partition("/")
     kept, left = [], []
-    turns: Counter[tuple[str, int]] = Counter()
+    turns: dict[int, dict[str, int]] = defaultdict(dict)  # what is rotated as one, in its order
     for item in items:
         count = int(slices) * finer_by(item)
         mine = item.get_closest_marker("full") is None
         if count:
-            path = item.nodeid.partition("::")[0]
-            mine = (slice_of(path, count) + turns[path, count]) % count == int(number) % count
-            turns[path, count] += not _together(item)
+            one = item.nodeid.partition("::")[0] if _together(item) else item.nodeid
+            turn = turns[count].setdefault(one, len(turns[count]))
+            mine = turn % count == int(number) % count
         (kept if mine else left).append(item)
     if left:
         config.hook.pytest_deselected(items=left)

@@ -69,6 +69,27 @@ def test_eight_landings_run_every_long_test_once_and_none_runs_them_all(
     assert set().union(*landings) == run("all") == {*marks, "test_short"}
 
 
+def test_long_tests_that_follow_each_other_lie_in_different_landings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of whichever files they are: two competitions that are played whole cost as much as all else of a landing."""
+    mark = pytest.mark.slow("whole").mark
+
+    def run(rotate: str) -> int:
+        monkeypatch.setenv("ANYSHOT_ROTATE", rotate)
+        items = [
+            SimpleNamespace(
+                nodeid=f"test_{number}.py::test_whole",
+                get_closest_marker={"slow": mark}.get,
+                iter_markers=lambda name: [],
+            )
+            for number in range(8)
+        ]
+        config = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=lambda items: None))
+        pytest_collection_modifyitems(config, items)  # type: ignore[arg-type]
+        return len(items)
+
+    assert [run(f"{number}/8") for number in range(8)] == [1] * 8
+
+
 def test_what_a_file_shares_is_made_in_one_landing_only(monkeypatch: pytest.MonkeyPatch) -> None:
     mark = pytest.mark.rotating(together=True).mark
 
