@@ -14,11 +14,13 @@ from click.testing import CliRunner
 from sqlalchemy import update
 
 from anyshot_core.command import main
+from anyshot_core.protocols.keys import draw_mark
 from anyshot_platform.database import now
 from anyshot_platform.pools.models import Pool
 from tests.analysis.test_exports import TRAINED
 from tests.contract.stage import Stage
 from tests.contract.test_evaluations import change
+from tests.contract.test_experiments import SEED
 from tests.contract.test_jobs import submit
 from tests.contract.test_kinds import ask
 from tests.platform.site import Person
@@ -80,6 +82,27 @@ def test_exports_of_a_phase(stage: Stage, tmp_path: Path) -> None:
     best = int(np.load(file)["validation"][:, ::2].mean(axis=1).argmax()) + 1
     assert f"Take snapshot {best} of 2" in advice.output, advice.output
     assert found["rules"]["lowest training loss"] == 2, "of three that were taken the last two are kept"
+
+
+@pytest.mark.slow("six sandboxes, each of which imports torch")
+def test_a_small_test_seed_is_not_found_by_trying_it_on_exported_files(stage: Stage) -> None:
+    """Who has two files knows that their tasks are the same, and not which of all small numbers draws them."""
+    export_from(stage, estimates=True)
+    stage.site.set_version(test_seeds=[SEED], train_seeds=[SEED])
+    stage.site.set_phase(exports_visible=True)
+    marks, entries = set[int](), []
+    for name in ("alice", "bob"):
+        person, entry = submit(stage, name, TRAINED.replace("MATRIX", "TURN"))
+        entries.append((person, entry))
+    stage.worker().work()
+    for person, entry in entries:
+        (run,) = stage.shown(person, entry)["runs"]
+        path = f"/api/v1/submissions/{entry}/runs/{run['id']}/artifacts/estimates.npz"
+        with np.load(io.BytesIO(person.call("GET", path).content)) as stored:
+            marks |= set(stored["draw"].tolist())
+    assert len(marks) == 1
+    tried = {draw_mark(seed) for seed in range(10 * SEED)}
+    assert draw_mark(SEED) in tried and not marks & tried
 
 
 def test_an_export_that_fails_changes_no_score(stage: Stage) -> None:

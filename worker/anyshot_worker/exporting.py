@@ -9,6 +9,7 @@ import numpy as np
 
 from anyshot_core.exports import Asked, Exporting, make_exports
 from anyshot_core.protocols import Roles
+from anyshot_core.protocols.keys import read_seed
 from anyshot_core.taskserver.channel import Channel
 from anyshot_core.taskserver.job import Hooks, JobOutcome, LogLine, TaskServerJob
 from anyshot_core.taskserver.server import serve, serve_features, serve_isolated
@@ -39,6 +40,7 @@ def export(
     assignment, asked = attempt.assignment, exports_of(attempt.assignment)
     if not asked or job.keep_learner is None:
         return
+    mark = assignment.tasks_mark
     hooks = Hooks(cancelled=lambda: attempt.lease.stop_reason is not None)
 
     def again(job: TaskServerJob) -> JobOutcome:
@@ -65,6 +67,7 @@ def export(
                 serve=again,
                 serve_features=features,
                 folder=attempt.folder,
+                tasks_mark=None if mark is None else read_seed(mark),
             )
         )
     for note in notes:

@@ -18,7 +18,7 @@ from anyshot_core.exports.asked import Asked, snapshot_points
 from anyshot_core.exports.files import ESTIMATES, LAYERS, SNAPSHOTS, write_arrays
 from anyshot_core.exports.support import FoldTasks, hits_by_task
 from anyshot_core.protocols import Roles
-from anyshot_core.protocols.keys import draw_mark, exports_seed
+from anyshot_core.protocols.keys import Seed, draw_mark, exports_seed
 from anyshot_core.taskserver.job import JobOutcome, Snapshot, TaskResult, TaskServerJob, TaskSource
 from anyshot_core.taskserver.tasks import JoinedTasks, PoolTasks
 
@@ -40,6 +40,7 @@ class Exporting:
         snapshots: of its training, in order.
         serve, serve_features: carry a job out that starts from a learner.
         folder: where the files go.
+        tasks_mark: a site's, by which its runs on the same tasks are known; None: the seed of the tasks is no secret.
     """
 
     asked: Asked
@@ -52,6 +53,7 @@ class Exporting:
     serve: Callable[[TaskServerJob], JobOutcome]
     serve_features: Callable[[TaskServerJob, np.ndarray], JobOutcome]
     folder: Path
+    tasks_mark: Seed | None = None
     _from: TaskServerJob = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -165,6 +167,7 @@ def _estimates(run: Exporting) -> dict[str, np.ndarray]:
 
     `draw` is the same number for runs that are tested on the same tasks.
     """
+    seed = run.tasks.seed if run.tasks_mark is None else run.tasks_mark
     indices = list(run.tasks.indices)[:MOST_TASKS]
     known = {result.index: result for result in run.results}
     folds = FoldTasks(replace(run.tasks, start=run.tasks.start, stop=indices[-1] + 1))
@@ -176,7 +179,7 @@ def _estimates(run: Exporting) -> dict[str, np.ndarray]:
     first = np.array([hits[index][0] if index in hits else (0, 0) for index in indices])
     return {
         "task": np.array(indices),
-        "draw": np.full(len(indices), draw_mark(run.tasks.seed)),
+        "draw": np.full(len(indices), draw_mark(seed)),
         "dataset": np.array([answer.dataset for answer in answers]),
         "ways": np.array([answer.ways for answer in answers]),
         "shots": np.array([answer.shots for answer in answers]),

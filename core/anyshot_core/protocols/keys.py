@@ -106,6 +106,10 @@ class PhaseSecrets:
         root = derive(self.root, KeyPurpose.EVALUATION, name)
         return PhaseSecrets(root, same_tasks=self.same_tasks)
 
+    def mark(self, tasks: Seed) -> str:
+        """What a run's tasks are known by in the files that it exports, 64 hex digits: no seed can be tried on it."""
+        return self.fingerprint(["tasks of a run", write_seed(tasks)])
+
     def fingerprint(self, data: Any) -> str:
         """What plain JSON data is known by outside: equal data, equal fingerprint, and nothing to try guesses on."""
         text = json.dumps(data, sort_keys=True, separators=(",", ":")).encode()
@@ -129,7 +133,10 @@ def exports_seed(seed: Seed) -> bytes:
 
 
 def draw_mark(seed: Seed) -> int:
-    """A number that runs on the same tasks have in common, 0 to 2^63 - 1; it does not tell what they are drawn from."""
+    """A number that runs on the same tasks have in common, 0 to 2^63 - 1, from their seed or from a phase's mark of it.
+
+    A key is not told by it. A small number is found by trying: where it is secret, give `PhaseSecrets.mark` of it.
+    """
     return int.from_bytes(derive(exports_seed(seed), KeyPurpose.FINGERPRINT)[:8], "big") >> 1
 
 

@@ -22,9 +22,16 @@ class RunSecrets:
     tasks: Seed
     query_order: bytes
     class_split: Seed
+    mark: str
 
     def __repr__(self) -> str:
         return "RunSecrets(...)"
+
+
+def run_secrets(known: PhaseSecrets, run: int, train_seed: int) -> RunSecrets:
+    """What a run, counted from 0, is drawn from, of all that is secret."""
+    tasks = known.tasks(run)
+    return RunSecrets(train_seed, tasks, known.query_order(run), known.class_split(), known.mark(tasks))
 
 
 def secrets_of(version: PhaseVersion) -> PhaseSecrets:

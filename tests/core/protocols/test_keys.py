@@ -20,6 +20,7 @@ from anyshot_core.protocols.keys import (
     KeyPurpose,
     PhaseSecrets,
     derive,
+    draw_mark,
     draw_root,
     exports_seed,
     legacy_number,
@@ -65,6 +66,15 @@ def test_the_tasks_of_exports_follow_from_those_of_the_run_and_do_not_tell_them(
     assert exports_seed(tasks) == hmac.digest(tasks, b'anyshot phase key 1["exports"]', "sha256")
     number = hashlib.sha256(b"anyshot number 1 93").digest()
     assert exports_seed(93) == hmac.digest(number, b'anyshot phase key 1["exports"]', "sha256")
+
+
+def test_a_mark_is_of_the_tasks_and_of_the_phase_and_no_seed_can_be_tried_on_it() -> None:
+    """Equal for equal tasks of a phase; who knows all but the root knows only marks that it is not."""
+    chosen = PhaseSecrets(ROOT, test_seeds=(93, 94, 93))
+    marks = [chosen.mark(chosen.tasks(run)) for run in range(3)]
+    assert marks[0] == marks[2] != marks[1] and len(bytes.fromhex(marks[0])) == 32
+    other = PhaseSecrets(draw_root(), test_seeds=(93,))
+    assert other.mark(93) != marks[0] and draw_mark(93) != draw_mark(bytes.fromhex(marks[0]))
 
 
 def test_runs_that_share_their_tasks_share_the_order_of_the_query() -> None:

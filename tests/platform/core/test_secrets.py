@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from sqlalchemy import text
 
 from anyshot_core.protocols import AnyWayAnyShot, Legacy, Protocol, WithinDomain
-from anyshot_core.protocols.keys import KeyPurpose, PhaseSecrets, Seed, derive, read_seed
+from anyshot_core.protocols.keys import KeyPurpose, PhaseSecrets, Seed, derive, draw_mark, read_seed
 from anyshot_core.taskserver.tasks import query_order
 from anyshot_platform.database import Database, now
 from anyshot_platform.migration import migrate
@@ -196,6 +196,18 @@ def test_two_runs_on_the_same_tasks_have_the_same_fingerprint(site: Site) -> Non
     assert first["fingerprint"] == second["fingerprint"] != ""
     site.set_version(root="ab" * 32)
     assert run_once(site, alice, "c")[1]["fingerprint"] != first["fingerprint"]
+
+
+def test_the_mark_of_exported_tasks_gives_no_seed(site: Site) -> None:
+    """A worker marks exported tasks by what the job says: the same for the same tasks, by nothing that can be tried."""
+    alice = site.member("alice")
+    site.set_version(test_seeds=[93])
+    first, second = run_once(site, alice, "a")[1], run_once(site, alice, "b")[1]
+    assert first["test_seed"] == 93 and first["tasks_mark"] == second["tasks_mark"]
+    tried = {draw_mark(seed) for seed in range(1000)}
+    assert draw_mark(93) in tried and draw_mark(bytes.fromhex(first["tasks_mark"])) not in tried
+    site.set_version(root="ab" * 32)
+    assert run_once(site, alice, "c")[1]["tasks_mark"] != first["tasks_mark"], "no other phase tells it"
 
 
 def test_digests_of_hidden_data_are_not_shown(site: Site) -> None:

@@ -100,6 +100,7 @@ class FurtherRun(ScoredKind):
         return {
             "protocol": _protocol(tests[0], known),
             "test_seed": write_seed(own.tasks(place)),
+            "tasks_mark": own.mark(own.tasks(place)),
             "query_key": own.query_order(place).hex(),
             "train_seed": case.version.train_seeds[place],
             "same_test_tasks": case.version.same_test_tasks,

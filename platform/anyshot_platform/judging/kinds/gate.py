@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from typing import Any
 
 from anyshot_core.wire.jobs import Evaluate
@@ -12,7 +13,7 @@ from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import count_parts, count_tasks
 from anyshot_platform.runs.records import OwnSeeds
-from anyshot_platform.runs.secrets import RunSecrets, secrets_of
+from anyshot_platform.runs.secrets import RunSecrets, run_secrets, secrets_of
 from anyshot_platform.runs.states import RunKind
 from anyshot_platform.submissions.models import Submission
 
@@ -54,8 +55,9 @@ class GateRun(ScoredKind):
         known, own = secrets_of(version), run.own_seeds
         assert own is not None  # written when the run was planned
         gate = known.gate(run.submission_id or "")
-        tasks = gate.tasks(run.seed_index) if own.test_seed is None else own.test_seed
-        return RunSecrets(own.train_seed, tasks, gate.query_order(run.seed_index), known.class_split())
+        found = replace(run_secrets(gate, run.seed_index, own.train_seed), class_split=known.class_split())
+        chosen = own.test_seed
+        return found if chosen is None else replace(found, tasks=chosen, mark=gate.mark(chosen))
 
     def drawn_fields(self, case: Case) -> dict[str, Any]:
         """Tasks of its own for each seed, whatever the phase's runs share."""

@@ -22,7 +22,13 @@ from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.phases.rows import sent_settings
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import count_tasks, shard_bounds
-from anyshot_platform.runs.secrets import RunSecrets, complete_protocol, secrets_of, task_fingerprint
+from anyshot_platform.runs.secrets import (
+    RunSecrets,
+    complete_protocol,
+    run_secrets,
+    secrets_of,
+    task_fingerprint,
+)
 from anyshot_platform.scores.verification import RESULTS, WrongResult, verify
 from anyshot_platform.sight.logs import shown_logs
 from anyshot_platform.sight.names import hides_training_names
@@ -58,10 +64,8 @@ class ScoredKind(Kind):
 
     def secrets(self, version: PhaseVersion, run: Run) -> RunSecrets:
         """What the run is drawn from: what the phase has for its place among the seeded runs."""
-        known, place = secrets_of(version), run.seed_index
-        return RunSecrets(
-            version.train_seeds[place], known.tasks(place), known.query_order(place), known.class_split()
-        )
+        place = run.seed_index
+        return run_secrets(secrets_of(version), place, version.train_seeds[place])
 
     def pools(self, case: Case) -> tuple[str | None, str]:
         """The pool versions to train and to test on; raises `NotAssignable`."""
@@ -106,6 +110,7 @@ class ScoredKind(Kind):
             "protocol": read_protocol(complete_protocol(version.protocol, found.class_split)),
             "test_seed": write_seed(found.tasks),
             "query_key": found.query_order.hex(),
+            "tasks_mark": found.mark,
             "train_seed": found.train_seed,
             "same_test_tasks": version.same_test_tasks,
             "fingerprint": task_fingerprint(version),

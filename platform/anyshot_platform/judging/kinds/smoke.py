@@ -10,7 +10,7 @@ from anyshot_platform.judging.kinds.kind import Case, NotAssignable, Planning
 from anyshot_platform.judging.kinds.scored import ScoredKind
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.secrets import RunSecrets, secrets_of
+from anyshot_platform.runs.secrets import RunSecrets, run_secrets, secrets_of
 from anyshot_platform.runs.states import RunKind
 from anyshot_platform.sight.logs import smoke_logs
 from anyshot_platform.sight.smoke import smoke_pool
@@ -57,10 +57,7 @@ class SmokeTest(ScoredKind):
 
     def secrets(self, version: PhaseVersion, run: Run) -> RunSecrets:
         """Unrelated ones: nothing of the phase's tasks can be learned here."""
-        smoke = secrets_of(version).smoke()
-        return RunSecrets(
-            version.train_seeds[run.seed_index], smoke.tasks(0), smoke.query_order(0), smoke.class_split()
-        )
+        return run_secrets(secrets_of(version).smoke(), 0, version.train_seeds[run.seed_index])
 
     def pools(self, case: Case) -> tuple[str | None, str]:
         """The phase's public pool, to train and to test on; raises `NotAssignable`."""
