@@ -1,4 +1,4 @@
-"""Curves with bands over ways and shots."""
+"""Curves with intervals over ways and shots: bands of one or two curves, bars side by side of more."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FixedLocator, Locator, MaxNLocator
 
 from anyshot_core.charts.bars import SCORE
 from anyshot_core.charts.canvas import Chart, clean, draw, empty, interval_words, style, subject
 from anyshot_core.charts.recorded import recorded
 from anyshot_scoring.summary import Group
 
+_MOST_BANDS = 2  # more that overlap cannot be told apart
+_MOST_APART = 0.012  # of the range of x, between bars at one place
+_MOST_TICKS = 20  # in a row
+_ROOM = 0.75  # of the way to the next place, for all bars at one
 _BAND_ROOM = 0.25  # how far above and below all means bands are shown
 
 
@@ -26,9 +30,10 @@ def draw_curves(
     whole: bool = True,
     intervals: bool = True,
 ) -> Chart:
-    """One curve with its band of 95 % intervals for each series; the groups' keys are numbers, `whole` or not.
+    """One curve with its 95 % intervals for each series; the groups' keys are numbers, `whole` or not.
 
-    Without `intervals` the values are exact or drawn as points alone, and no band is missed.
+    Of more than two series the intervals are bars, and the curves stand side by side, a little apart, so
+    that each bar can be seen. Without `intervals` the values are exact or drawn as points alone, and none is missed.
     """
     series = {name: groups for name, groups in series.items() if groups}
     words = " ".join(
@@ -42,9 +47,10 @@ def draw_curves(
     def paint(axes: Axes) -> None:
         if not series:
             return empty(axes)
+        bars, moved = _has_bars(list(series.values())), _side_by_side(list(series.values()))
         for i, (name, groups) in enumerate(series.items()):
-            _paint_curve(axes, i, name, groups)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=whole))
+            _paint_curve(axes, i, name, groups, moved[i], bars)
+        axes.xaxis.set_major_locator(_ticks(list(series.values()), whole))
         axes.set_xlabel(x.capitalize())
         axes.set_ylabel(axis)
         axes.grid(axis="y")
@@ -70,15 +76,48 @@ def _set_score_limits(axes: Axes, groups: Sequence[Group]) -> None:
     axes.set_ylim(low - 0.03, max(high, low + 0.05) + 0.03)
 
 
-def _paint_curve(axes: Axes, i: int, name: str, groups: Sequence[Group]) -> None:
+def _side_by_side(series: Sequence[Sequence[Group]]) -> list[float]:
+    """By how much of x each curve is moved, so that no bar hides another; nothing where there are no bars."""
+    count = len(series)
+    if not _has_bars(series):
+        return [0.0] * count
+    _, gap, span = _keys(series)
+    apart = min(_MOST_APART * span, _ROOM * gap / count)
+    return [apart * (i - (count - 1) / 2) for i in range(count)]
+
+
+def _ticks(series: Sequence[Sequence[Group]], whole: bool) -> Locator:
+    """At the places that moved curves have values at, where there is room for their numbers."""
+    keys, gap, span = _keys(series)
+    if _has_bars(series) and span <= _MOST_TICKS * gap:
+        return FixedLocator(keys)
+    return MaxNLocator(integer=whole)
+
+
+def _keys(series: Sequence[Sequence[Group]]) -> tuple[list[float], float, float]:
+    """All places in order, the least way from one to the next, and the way from the first to the last; 1 for one."""
+    keys = np.unique([float(g.key) for groups in series for g in groups])
+    if len(keys) < 2:
+        return keys.tolist(), 1.0, 1.0
+    return keys.tolist(), float(np.diff(keys).min()), float(np.ptp(keys))
+
+
+def _has_bars(series: Sequence[Sequence[Group]]) -> bool:
+    return len(series) > _MOST_BANDS and any(g.half_width is not None for groups in series for g in groups)
+
+
+def _paint_curve(axes: Axes, i: int, name: str, groups: Sequence[Group], moved: float, bars: bool) -> None:
     ordered = sorted(groups, key=lambda g: float(g.key))
-    x, y = [float(g.key) for g in ordered], [g.mean for g in ordered]
+    x, y = [float(g.key) + moved for g in ordered], [g.mean for g in ordered]
     half = [np.nan if g.half_width is None else g.half_width for g in ordered]  # undefined: no band there
     colour, marker, dashes = style(i)
     axes.plot(x, y, color=colour, marker=marker, markersize=4, linestyle=dashes, label=_legend(name))
     low = [m - h for m, h in zip(y, half, strict=True)]
     high = [m + h for m, h in zip(y, half, strict=True)]
-    axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+    if bars:
+        axes.vlines(x, low, high, color=colour, linewidth=1)
+    else:
+        axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
 
 
 def _legend(name: str) -> str:

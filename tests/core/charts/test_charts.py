@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -167,6 +168,32 @@ def test_bands_do_not_flatten_the_curves():
         if element.tag.endswith("text") and element.text and "." in element.text
     ]
     assert min(ticks) >= 0.0 and max(ticks) <= 0.9
+
+
+def places_of_bars(svg: str) -> list[float]:
+    """Where a line in a colour of the palette goes straight up."""
+    lines = [
+        e.attrib["d"].split()
+        for e in ET.fromstring(svg).iter()
+        if e.attrib.get("stroke") in PALETTE and "clip-path" in e.attrib
+    ]
+    return sorted(float(line[1]) for line in lines if len(line) == 6 and line[1] == line[4])
+
+
+@pytest.mark.parametrize("entries", [1, 2, 3, 8])
+def test_intervals_of_many_curves_can_be_told_apart(entries: int):
+    """Three bands and more overlapped to mud: their intervals are bars, none of which lies on another."""
+    several = {
+        f"entry {i}": [Group(shots, 0.5 + 0.01 * i, 0.1, 9) for shots in (1, 2, 5, 20)]
+        for i in range(entries)
+    }
+    svg = draw_curves(several, "Shots", "shots").svg
+    bands = [e for e in ET.fromstring(svg).iter() if e.attrib.get("fill-opacity") == "0.18"]
+    bars = places_of_bars(svg)
+    assert (len(bands), len(bars)) == ((entries, 0) if entries < 3 else (0, 4 * entries))
+    assert all(after - before > 1 for before, after in pairwise(bars))
+    ticks = [e.text for e in ET.fromstring(svg).iter() if e.tag.endswith("text") and (e.text or "").isdigit()]
+    assert entries < 3 or ticks == ["1", "2", "5", "20"]
 
 
 def test_an_undefined_interval_has_no_band():
