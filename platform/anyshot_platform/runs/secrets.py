@@ -23,6 +23,7 @@ class RunSecrets:
     query_order: bytes
     class_split: Seed
     mark: str
+    same_tasks: bool  # whether the other runs beside it are tested on its tasks
 
     def __repr__(self) -> str:
         return "RunSecrets(...)"
@@ -31,7 +32,14 @@ class RunSecrets:
 def run_secrets(known: PhaseSecrets, run: int, train_seed: int) -> RunSecrets:
     """What a run, counted from 0, is drawn from, of all that is secret."""
     tasks = known.tasks(run)
-    return RunSecrets(train_seed, tasks, known.query_order(run), known.class_split(), known.mark(tasks))
+    return RunSecrets(
+        train_seed=train_seed,
+        tasks=tasks,
+        query_order=known.query_order(run),
+        class_split=known.class_split(),
+        mark=known.mark(tasks),
+        same_tasks=known.same_tasks,
+    )
 
 
 def secrets_of(version: PhaseVersion) -> PhaseSecrets:

@@ -90,6 +90,28 @@ def test_runs_for_a_gate_say_so_and_make_no_score(site: Site, monkeypatch: pytes
     assert site.board("free")["rows"] == []
 
 
+def test_jobs_say_whether_runs_share_their_tasks(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the phase where it says so; each run for a gate has tasks of its own, whatever the phase says."""
+    worker = site.worker()
+    site.set_version(train_seeds=[1, 2], test_seeds=[], same_test_tasks=True)
+    site.member("alice").submit(make_zip())
+
+    def two_jobs() -> list[dict[str, Any]]:
+        found = []
+        for score in (0.3, 0.5):
+            job = worker.claim()
+            assert job is not None and worker.complete(job, score).status_code == 204
+            found.append(job)
+        return found
+
+    seeded = two_jobs()
+    measure(site, monkeypatch, seeds=2)
+    for (one, two), told in ((seeded, True), (two_jobs(), False)):
+        assert one["same_test_tasks"] is two["same_test_tasks"] is told
+        for drawn in ("test_seed", "query_key", "tasks_mark"):
+            assert (one[drawn] == two[drawn]) is told, drawn
+
+
 @pytest.mark.parametrize("what", ["smoke", "gate"])
 def test_what_makes_no_score_is_not_scored_again(
     site: Site, monkeypatch: pytest.MonkeyPatch, what: str

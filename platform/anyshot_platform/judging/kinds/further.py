@@ -103,7 +103,7 @@ class FurtherRun(ScoredKind):
             "tasks_mark": own.mark(own.tasks(place)),
             "query_key": own.query_order(place).hex(),
             "train_seed": case.version.train_seeds[place],
-            "same_test_tasks": case.version.same_test_tasks,
+            "same_test_tasks": own.same_tasks,
             "fingerprint": known.fingerprint(["further", *(test.digest for test in tests)]),
         }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
-from typing import Any
 
 from anyshot_core.wire.jobs import Evaluate
 from anyshot_platform.judging.kinds.kind import Case, Planning
@@ -58,10 +57,6 @@ class GateRun(ScoredKind):
         found = replace(run_secrets(gate, run.seed_index, own.train_seed), class_split=known.class_split())
         chosen = own.test_seed
         return found if chosen is None else replace(found, tasks=chosen, mark=gate.mark(chosen))
-
-    def drawn_fields(self, case: Case) -> dict[str, Any]:
-        """Tasks of its own for each seed, whatever the phase's runs share."""
-        return super().drawn_fields(case) | {"same_test_tasks": False}
 
     def job(self, case: Case) -> Evaluate:
         """To a worker it is an evaluation like any other."""

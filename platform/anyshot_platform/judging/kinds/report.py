@@ -17,6 +17,7 @@ from anyshot_platform.queue import priorities
 from anyshot_platform.reports.models import Report
 from anyshot_platform.reports.records import Earlier
 from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.secrets import secrets_of
 from anyshot_platform.runs.states import RunKind
 from anyshot_platform.scores.verification import WrongResult
 from anyshot_platform.workers.models import Worker
@@ -64,7 +65,7 @@ class ReportRun(Kind):
         train, test = (case.packs(pool) if isinstance(report.parameters, OnPools) else [] for pool in pools)
         return Analyse(
             **common_fields(case, version.tasks),
-            same_test_tasks=version.same_test_tasks,
+            same_test_tasks=secrets_of(version).same_tasks,
             meta_train=train,
             meta_test=test,
             results=_results(case, report),

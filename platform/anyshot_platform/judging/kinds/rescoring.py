@@ -35,7 +35,7 @@ class Rescoring(Again):
             "protocol": read_protocol(version.protocol),
             "test_seed": write_seed(found.tasks) if self.by_dataset(case.run) else 0,
             "train_seed": found.train_seed,
-            "same_test_tasks": version.same_test_tasks,
+            "same_test_tasks": found.same_tasks,
             "fingerprint": task_fingerprint(version),
         }
 

@@ -112,7 +112,7 @@ class ScoredKind(Kind):
             "query_key": found.query_order.hex(),
             "tasks_mark": found.mark,
             "train_seed": found.train_seed,
-            "same_test_tasks": version.same_test_tasks,
+            "same_test_tasks": found.same_tasks,
             "fingerprint": task_fingerprint(version),
         }
 
