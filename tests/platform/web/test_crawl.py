@@ -12,21 +12,27 @@ from urllib.parse import urlsplit
 import pytest
 from httpx2 import Response
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from anyshot_platform.accounts.service import create_user
+from anyshot_platform.artifacts.models import Blob
 from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
 from anyshot_platform.kernel.storage import FolderStorage
-from anyshot_platform.pools.models import Pack
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.pools.models import Pack, PoolPack
+from anyshot_platform.runs.models import Run
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.users.models import User
 from tests.core.tinydata import write_pack
+from tests.platform.admin.zips import zipped
 from tests.platform.core.test_access import ROUTES
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.crawling import Addresses, walk
-from tests.platform.web.scene import PASSWORD, Scene
+from tests.platform.web.scene import PASSWORD, Scene, add_artifact
 
+LOGGED = zipped({"meta_train.csv": "iteration,loss\n1,2.5\n2,2.0\n"})
 LOGO = b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
 
 
@@ -50,7 +56,7 @@ def crawl(
 
 @pytest.fixture
 def dressed(visitor: Visitor, scene: Scene, tmp_path: Path) -> Visitor:
-    """The scene with a logo, a reviewer and a pending member."""
+    """The scene with a logo, a reviewer, a pending member, a public dataset, and all that a phase may show of a run."""
     with visitor.services.database.writing() as session:
         competition = session.get_one(Competition, scene.competition.id)
         competition.logo_digest = store_bytes(session, visitor.services.storage, LOGO)
@@ -61,6 +67,12 @@ def dressed(visitor: Visitor, scene: Scene, tmp_path: Path) -> Visitor:
         ):
             user = create_user(session, username=name, email=f"{name}@example.org", password=PASSWORD)
             session.add(Membership(competition_id=competition.id, user_id=user.id, role=role, status=status))
+        session.get_one(Phase, scene.phase.id).show_confusion = True
+        run = session.scalars(select(Run).where(Run.submission_id == scene.submissions["finished"].id)).one()
+        add_artifact(
+            session, run, "logger.zip", store_bytes(session, visitor.services.storage, LOGGED), len(LOGGED)
+        )
+        _publish_dataset(session, scene)
         assert isinstance(visitor.services.storage, FolderStorage)
         # The scene's rows stand for files.
         pack = write_pack(tmp_path / "pack", "tiny").read_bytes()
@@ -70,6 +82,17 @@ def dressed(visitor: Visitor, scene: Scene, tmp_path: Path) -> Visitor:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
     return visitor
+
+
+def _publish_dataset(session: Session, scene: Scene) -> None:
+    """The pool of the smoke test is public: give it a dataset of its own."""
+    session.add(Blob(digest="fe" * 32, size=1000))
+    session.flush()
+    pack = Pack(name="Open", digest="fe" * 32, size=1000, images=60, classes=5, domain="Plants")
+    session.add(pack)
+    session.flush()
+    public = session.get_one(Phase, scene.phase.id).smoke_pool_version_id
+    session.add(PoolPack(pool_version_id=public, position=0, pack_id=pack.id))
 
 
 class Scales:
@@ -113,6 +136,9 @@ def test_95_of_100_pages_weigh_less_than_100_kb_cold(dressed: Visitor, scene: Sc
     assert scales.pages["/"] > 30_000, "styles, script and font are weighed too"
 
 
+WITH_RUNS = ("ada", "rita", "olga", "root-admin")  # who may see Ada's submission
+
+
 @pytest.mark.rotating
 @pytest.mark.parametrize("name", ["", "penny", "ada", "rita", "olga", "root-admin"])
 def test_every_address_on_every_page_answers(dressed: Visitor, scene: Scene, name: str) -> None:
@@ -121,6 +147,8 @@ def test_every_address_on_every_page_answers(dressed: Visitor, scene: Scene, nam
             dressed.sign_in(session.query(User).filter_by(username=name).one())
     slug = scene.competition.slug
     starts = ("/", "/competitions", f"/competitions/{slug}", "/favicon.ico")
+    if name in WITH_RUNS:
+        starts += (f"/submissions/{scene.submissions['finished'].id}",)
     broken = crawl(dressed, *starts, skipping="/docs" if name else "//")
     assert not broken, "\n".join(f"{address}: {why}" for address, why in broken.items())
 
@@ -144,16 +172,12 @@ NOT_LINKED = {
     "/kit/simple/{project}/": "asked for by pip: core/test_kit.py",
     "/kit/files/{digest}/{filename}": "asked for by pip: core/test_kit.py",
     "/submissions/{submission_id}/stream": "asked for by a script: web/test_running.py",
-    "/submissions/{submission_id}/withdraw": "of what has ended in an open phase: entries/test_withdrawing.py",
-    "/submissions/{submission_id}/confusion": "where the phase allows it: web/test_pages.py",
-    "/submissions/{submission_id}/logger.zip": "where code wrote one: web/test_sight.py",
     "/competitions/{slug}/code": "once winners' code is public, walked in: entries/test_results.py",
     "/competitions/{slug}/code/{submission_id}.zip": "once it is public, walked in: entries/test_results.py",
     "/competitions/{slug}/results": "once results are public, walked in: entries/test_results.py",
     "/competitions/{slug}/results/{phase_slug}/{league_slug}.csv": "as above",
     "/competitions/{slug}/results/{phase_slug}/{league_slug}.tex": "as above",
     "/competitions/{slug}/results/{phase_slug}/{league_slug}/certificates/{team_id}.pdf": "as above",
-    "/competitions/{slug}/data/{digest}/sheet.png": "no pool is public here: starting_kit/cli/test_data_get.py",
     "/competitions/{slug}/files/{name}": "no page holds a file here, walked in: admin/test_page_files.py",
     "/competitions/{slug}/manage/import": "of an imported one, walked in: admin/test_codabench.py",
     "/competitions/{slug}/manage/phases/{phase_slug}/example.png": "asked for by a script: admin/test_phase_editor.py",
@@ -172,7 +196,13 @@ def test_the_walks_reach_every_page(dressed: Visitor, scene: Scene) -> None:
     for name in ("ada", "olga", "root-admin"):
         with dressed.services.database.reading() as session:
             dressed.sign_in(session.query(User).filter_by(username=name).one())
-        crawl(dressed, *starts, skipping="/docs/", opened=opened)
+        crawl(
+            dressed,
+            *starts,
+            f"/submissions/{scene.submissions['finished'].id}",
+            skipping="/docs/",
+            opened=opened,
+        )
     pages = [r for r in ROUTES if "GET" in (r.methods or ()) and not r.include_in_schema]
     missed = {r.path for r in pages if not any(r.path_regex.match(path) for path in opened)}
     assert missed - NOT_LINKED.keys() == set(), "no walk reaches these"
