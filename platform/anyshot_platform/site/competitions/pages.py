@@ -98,9 +98,8 @@ def show_overview(request: Request, access: Visible, session: SessionDep) -> Res
     """The first page of a competition, with phases, leagues and the latest announcements."""
     pages = access.competition.pages
     first = pages[0] if pages else None
-    return _show_text(
-        request, access, session, first, announcements=list_announcements(session, access.competition, most=2)
-    )
+    latest = list_announcements(session, access.competition, most=2)
+    return _show_text(request, access, session, first, announcements=latest)
 
 
 @router.get("/competitions/{slug}/pages/{page_slug}")
@@ -143,7 +142,7 @@ def _show_text(
         pages=competition.pages,
         page_slug=page.slug if page else "",
         body=filled(session, competition, page.body) if page else "",
-        leagues=_leagues(session, competition.id),
+        leagues=_leagues(session, competition.id) if page in (None, *competition.pages[:1]) else (),
         phases=phases,
         facts=_facts(access),
         first_steps=read_first_steps(session, access, every),

@@ -16,7 +16,7 @@ from anyshot_platform.kernel.language import say, together
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.ranking import rule_words
 from anyshot_platform.phases.service import find_phase, live_version, status_of
-from anyshot_platform.phases.states import BOARD_WORDS, BoardShows, PhaseStatus
+from anyshot_platform.phases.states import BOARD_WORDS, BoardShows, PhaseKind, PhaseStatus
 from anyshot_platform.runs.secrets import committed, weaknesses
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.logs import shown_logs
@@ -72,13 +72,18 @@ def show_phase(
             else None,
             "can_submit": member and phase.accepts_uploads and status == PhaseStatus.OPEN,
         },
-        scoring=_scoring(phase, version),
-        committed=_committed(phase, version, status),
-        limits=[*_limits(phase, version), *_weights(services.settings.weights_folder)],
+        scoring=[] if _runs_nothing(phase) else _scoring(phase, version),
+        committed=[] if _runs_nothing(phase) else _committed(phase, version, status),
+        limits=_limits(phase, version, services.settings.weights_folder),
         quota=quota_view(session, phase, access.membership.team_id)
         if member and access.membership and phase.accepts_uploads and status != PhaseStatus.CLOSED
         else None,
     )
+
+
+def _runs_nothing(phase: Phase) -> bool:
+    """Whether the phase only shows kit and data: then it promises neither tasks nor machines."""
+    return phase.kind == PhaseKind.PUBLIC and not phase.accepts_uploads
 
 
 def _scoring(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]]:
@@ -164,7 +169,7 @@ def image_words(version: PhaseVersion) -> str:
     return say("%(image)s; the page of a run says which it was", image=version.image or say("the usual one"))
 
 
-def _limits(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]]:
+def _limits(phase: Phase, version: PhaseVersion | None, weights: Path | None) -> list[tuple[str, Any]]:
     rows: list[tuple[str, Any]] = []
     if phase.accepts_uploads:
         parts = [
@@ -179,6 +184,8 @@ def _limits(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]]
         rows.append((say("Submissions"), together(parts, by=", ") or say("no limit")))
     else:
         rows.append((say("Submissions"), say("none are taken in this phase")))
+    if _runs_nothing(phase):
+        return rows
     if version is not None:
         each = version.each_dataset and version.budget_each_dataset
         shared = say("in equal parts for its datasets") if version.each_dataset and not each else ""
@@ -195,4 +202,4 @@ def _limits(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]]
         rows.append((say("Scratch space"), size(version.scratch_bytes)))
         rows.append((say("Image"), image_words(version)))
     rows.append((say("You see"), _LOG_WORDS[shown_logs(phase)]))
-    return rows
+    return [*rows, *_weights(weights)]
