@@ -45,7 +45,7 @@ def test_whoever_runs_on_sqlite_says_why() -> None:
 
 @pytest.mark.skipif("ANYSHOT_TEST_DATABASE" in os.environ, reason="one kind of database was asked for")
 def test_sites_are_on_postgresql_and_a_slice_on_sqlite(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a hundred tests on SQLite each landing runs some, sixteen landings all, and `make test-all` all at once."""
+    """Of a hundred tests on SQLite each landing runs some, twice as many as slices all, `make test-all` all at once."""
     postgres, sqlite = conftest._databases()
     assert (postgres.values, postgres.marks, sqlite.values) == (("postgres",), (), ("sqlite",))
     marks = {mark.name: mark for mark in sqlite.marks}

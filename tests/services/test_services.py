@@ -118,7 +118,7 @@ def test_make_test_takes_a_slice_and_make_test_all_all_of_it() -> None:
         unset = {name: value for name, value in os.environ.items() if name != "ANYSHOT_ROTATE"}
         return subprocess.run(command, cwd=ROOT, env=unset, capture_output=True, text=True, check=True).stdout
 
-    assert re.search(r"ANYSHOT_ROTATE=\d+/8 ", told("test"))
+    assert re.search(r"ANYSHOT_ROTATE=\d+/12 ", told("test"))
     assert "ANYSHOT_ROTATE=all " in told("test-all")
 
 
