@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 
 from anyshot_core.data.pack import Pack
 from anyshot_core.data.pool import Pool
-from anyshot_core.protocols import Protocol, Roles
+from anyshot_core.protocols import Protocol, ProtocolError, Roles
 from anyshot_core.protocols.cutting import Shown, cut_packs, write_cut
 from anyshot_core.taskserver.job import Hooks, JobOutcome, ServerProgress, TaskResult, TimeUse
 from anyshot_starting_kit.dryrun.publicdata import PublicData
@@ -18,7 +18,7 @@ def shown_packs(data: PublicData, roles: Roles, folder: Path) -> Shown:
     """What there is to train and validate on, parts written to `folder`; raises ProtocolError where the test leaks.
 
     A protocol that divides datasets divides those tested; one that holds out domains chooses among all there are;
-    another one takes those of the data to train on.
+    another one takes those of the data to train on, as does one that divides tasks where there are any.
     """
     train, validation = training_packs(data, roles)
     roles.require_no_leak(
@@ -29,8 +29,17 @@ def shown_packs(data: PublicData, roles: Roles, folder: Path) -> Shown:
 
 
 def training_packs(data: PublicData, roles: Roles) -> tuple[tuple[Path, ...], tuple[Path, ...] | None]:
-    """The packs that training and validation choose from; None where the validation is no protocol's."""
+    """The packs that training and validation choose from; None where the validation is no protocol's.
+
+    Raises:
+        ProtocolError: there is no dataset to train on.
+    """
     train = _source(data, roles.train, divides=roles.test.splits_datasets, all_of_it=roles.test.holds_out)
+    if not train:
+        raise ProtocolError(
+            "There is no dataset to train on: name some, or a protocol for training that divides those to test on,"
+            " such as class_side."
+        )
     return train, None if roles.validation is None else _source(data, roles.validation)
 
 
@@ -38,7 +47,9 @@ def _source(
     data: PublicData, protocol: Protocol | None, *, divides: bool = False, all_of_it: bool = False
 ) -> tuple[Path, ...]:
     if protocol is not None:
-        divides, all_of_it = protocol.divides and not protocol.splits_tasks, protocol.holds_out
+        # Other tasks on the same images need no other datasets.
+        own = protocol.splits_tasks and bool(data.train)
+        divides, all_of_it = protocol.divides and not own, protocol.holds_out
     if all_of_it:
         return tuple(dict.fromkeys((*data.train, *data.test)))
     return data.test if divides else data.train
