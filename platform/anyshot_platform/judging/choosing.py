@@ -21,7 +21,7 @@ from anyshot_platform.judging.kinds import fitting_runs
 from anyshot_platform.queue import priorities
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RUNNING, RunState
-from anyshot_platform.workers.images import Images, count_workers, images_of
+from anyshot_platform.workers.images import carried_by, count_workers
 
 UNREADABLE = "unreadable"  # outcome of an attempt whose worker could not read the job
 UNREADABLE_PAUSE = timedelta(
@@ -29,7 +29,6 @@ UNREADABLE_PAUSE = timedelta(
 )  # before the same worker, by then of a new release, is given the run again
 TOO_OLD = "worker_too_old"
 _RUNNING = sorted(RUNNING)
-_ANY_MEMORY = 1 << 62  # of a worker that does not say how much it has
 
 
 def choose_run(
@@ -48,7 +47,7 @@ def choose_run(
     """
     moment = now()
     fits = and_(
-        _is_queued(info.hardware_class, moment), _is_carried_by(info), fitting_runs(info), Run.id.not_in(skip)
+        _is_queued(info.hardware_class, moment), carried_by(info), fitting_runs(info), Run.id.not_in(skip)
     )
     fits = and_(fits, ~_was_unreadable(worker_id, moment))
     if keep_slot_from_bulk and not _bulk_may_start(session, info):
@@ -127,22 +126,6 @@ def _is_queued(hardware_class: str, moment: datetime) -> ColumnElement[bool]:
         Run.state == RunState.QUEUED,
         Run.available_at <= moment,
     )
-
-
-def _is_carried_by(info: WorkerInfo) -> ColumnElement[bool]:
-    """This worker has the image, by its digest where the phase is pinned to one, the GPUs and the memory.
-
-    With GPUs it is an image that can use them: else the run would fail where another worker could do it.
-    """
-    without = and_(Run.gpus == 0, _is_in(images_of(info, gpus=False)))
-    using = and_(Run.gpus > 0, Run.gpus <= len(info.gpus), _is_in(images_of(info, gpus=True)))
-    return and_(or_(without, using), Run.memory_bytes <= (info.memory_bytes or _ANY_MEMORY))
-
-
-def _is_in(images: Images) -> ColumnElement[bool]:
-    """What `Images.serve` says, of each run."""
-    named = func.coalesce(Run.image, "").in_(sorted(images.names))
-    return or_(and_(Run.image_digest.is_(None), named), Run.image_digest.in_(sorted(images.digests)))
 
 
 def _was_unreadable(worker_id: str, moment: datetime) -> ColumnElement[bool]:

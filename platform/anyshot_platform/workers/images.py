@@ -11,8 +11,10 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.database import now
+from anyshot_platform.runs.models import Run
 from anyshot_platform.workers.models import Worker, WorkerToken
 
+_ANY_MEMORY = 1 << 62  # of a worker that does not say how much it has
 GONE_KEY = "anyshot.worker_gone_seconds"  # in `session.info`, put there by the database's own sessions
 
 
@@ -82,12 +84,28 @@ class Needs:
 
 
 def can_carry(worker: Worker, needs: Needs) -> bool:
-    """Whether a worker that takes work has the image, the GPUs and the memory: the rule by which runs are claimed."""
+    """Whether a worker that takes work has the image, the GPUs and the memory; of runs in the queue: `carried_by`."""
     info = worker.info
     if info is None:
         return needs.digest is None and not needs.gpus
     return (
         images_of(info, gpus=needs.gpus > 0).serve(needs.image, needs.digest)
         and needs.gpus <= len(info.gpus)
-        and needs.memory_bytes <= (info.memory_bytes or needs.memory_bytes)
+        and needs.memory_bytes <= (info.memory_bytes or _ANY_MEMORY)
     )
+
+
+def carried_by(info: WorkerInfo) -> ColumnElement[bool]:
+    """Runs that a worker can carry out, as `can_carry` says of each: one rule, in words of the database.
+
+    With GPUs it needs an image that can use them: else the run would fail where another worker could do it.
+    """
+    without = and_(Run.gpus == 0, _is_in(images_of(info, gpus=False)))
+    using = and_(Run.gpus > 0, Run.gpus <= len(info.gpus), _is_in(images_of(info, gpus=True)))
+    return and_(or_(without, using), Run.memory_bytes <= (info.memory_bytes or _ANY_MEMORY))
+
+
+def _is_in(images: Images) -> ColumnElement[bool]:
+    """What `Images.serve` says, of each run."""
+    named = func.coalesce(Run.image, "").in_(sorted(images.names))
+    return or_(and_(Run.image_digest.is_(None), named), Run.image_digest.in_(sorted(images.digests)))

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
+from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.database import now
 from anyshot_platform.judging.leases import back_off_seconds
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.runs.transitions import StaleEpoch, write_state
 from anyshot_platform.sweeper import take_back_lost
+from anyshot_platform.workers.images import Needs, can_carry, carried_by
 from anyshot_platform.workers.models import Worker
+from tests.contract.recording import worker_info
 from tests.platform.site import PaperWorker, Site
 
 
@@ -130,6 +135,54 @@ def test_a_run_with_gpus_waits_for_an_image_that_can_use_them(
     if not claimed:
         change_runs(site, gpus=0)
         assert worker.claim() is not None
+
+
+def machines() -> Iterator[WorkerInfo]:
+    """Every combination of the usual image and two named ones, each for CPUs alone or not; devices; memory."""
+    known = {"": CPU, "a": CPU, "b": GPU}
+    states = itertools.product(("cpu", "gpu"), ("none", "cpu", "gpu"), ("none", "cpu", "gpu"))
+    for images, tells, gpus, memory in itertools.product(states, (True, False), (0, 1, 2), (0, 8)):
+        kinds = {name: kind for name, kind in zip(known, images, strict=True) if kind != "none"}
+        yield worker_info(
+            images=[name for name in kinds if name],
+            image_digests={name: known[name] for name in kinds} if tells else {},
+            cpu_images=[name for name, kind in kinds.items() if kind == "cpu"],
+            gpus=["H100"] * gpus,
+            memory_bytes=memory,
+        )
+
+
+def test_the_queue_and_the_checks_of_a_phase_have_one_rule_of_who_can_carry_a_run(
+    site: Site, worker: PaperWorker
+) -> None:
+    """`carried_by` (SQL, for a claim) and `can_carry` (for places and checks) agree on every worker and every run."""
+    images, digests = (None, "a", "b", "c"), (None, CPU, GPU, "sha256:" + "2" * 64)
+    wanted = [Needs(*needs) for needs in itertools.product(images, digests, (0, 1, 2), (4, 16))]
+    carried = []
+    with site.services.database.writing() as session:
+        first = session.scalars(select(Run)).one()
+        own = {
+            "kind",
+            "competition_id",
+            "phase_id",
+            "phase_version_id",
+            "submission_id",
+            "team_id",
+            "own_seeds",
+        }
+        same = {name: getattr(first, name) for name in (*own, "stage_times")}
+        runs = [
+            Run(**same, image=n.image, image_digest=n.digest, gpus=n.gpus, memory_bytes=n.memory_bytes)
+            for n in wanted
+        ]
+        session.add_all(runs)
+        session.flush()
+        for info in machines():
+            found = set(session.scalars(select(Run.id).where(carried_by(info), Run.id != first.id)))
+            told = [can_carry(Worker(name="w", info=info), needs) for needs in wanted]
+            assert [run.id in found for run in runs] == told, info
+            carried.append(sum(told))
+    assert min(carried) == 1 and max(carried) > 40  # the least: the usual image without a GPU
 
 
 def test_a_run_waits_for_a_worker_with_its_memory(site: Site, worker: PaperWorker) -> None:
