@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch.nn.functional import one_hot
+from torch.nn.functional import one_hot, relu
 
 from anyshot_starting_kit.networks import heads
 from anyshot_starting_kit.networks.backbones import make_backbone, use_batch_statistics
@@ -52,6 +52,21 @@ def test_the_wide_network_is_that_of_its_paper() -> None:
     )  # the first stage has the image's size, the others half of the one before
 
 
+def test_a_wide_block_adds_its_convolutions_to_a_shortcut_of_what_they_see() -> None:
+    """Of other sizes that is a convolution of normed, rectified maps; of equal sizes the maps as they came (Fig. 1)."""
+    maps, network = torch.randn(2, 8, 6, 6), make_backbone("wrn16", width=8).network
+    for name, stride in (("stages.0.1", 1), ("stages.1.0", 2)):
+        block = network.get_submodule(name).eval()
+        norms = [block.get_submodule(f"norm{number}") for number in (1, 2)]
+        convolutions = [block.get_submodule(f"conv{number}") for number in (1, 2)]
+        shown = relu(norms[0](maps))
+        passed = maps if stride == 1 else block.get_submodule("shortcut")(shown)
+        expected = passed + convolutions[1](relu(norms[1](convolutions[0](shown))))
+        torch.testing.assert_close(block(maps), expected)
+        assert expected.shape[2:] == (6 // stride, 6 // stride) and convolutions[0].stride == (stride, stride)
+    assert (network(torch.rand(2, 3, 32, 32)) >= 0).all()  # rectified before they are averaged
+
+
 def test_drop_block_zeroes_squares_and_keeps_the_mean() -> None:
     """Of side five, about as many places as its rate says; nothing outside of training."""
     torch.manual_seed(0)
@@ -77,6 +92,8 @@ def test_drop_block_is_in_the_last_two_blocks_of_a_resnet12() -> None:
         *[False] * 2,
         *[True] * 2,
     ]
+    for block in blocks[2:]:  # behind the pooling, so that whole squares reach the next block
+        assert isinstance(list(block.get_submodule("end").children())[-1], DropBlock)
     torch.testing.assert_close(dropping.eval()(images), plain.eval()(images))
     assert not torch.allclose(dropping.train()(images), dropping(images))
     with pytest.raises(ValueError, match=r"method\.drop_block is for the backbone resnet12"):
