@@ -12,7 +12,7 @@ from anyshot_analysis.pages import ReportPage
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.report import reliability_section
 from anyshot_core.report.estimates import Estimate, undefined
-from anyshot_scoring.reliability import POPULATIONS, Assessment, align, assess
+from anyshot_scoring.reliability import POPULATIONS, Assessment, Interval, align, assess
 from anyshot_scoring.reliability.assessment import PopulationReport
 from anyshot_scoring.reliability.over_datasets import MARGIN
 
@@ -93,21 +93,39 @@ def estimates_of(assessment: Assessment, names: Mapping[str, str]) -> list[Estim
             continue
         for pair in report.neighbours:
             lead = f"{names.get(pair.first, pair.first)} before {names.get(pair.second, pair.second)}, {population}"
-            known = pair.interval
-            interval = known if isinstance(known, Undefined) else (known.low, known.high)
-            found.append(Estimate(lead, pair.lead, interval, assessment.unit, report.words, picked))
+            found.append(
+                Estimate(lead, pair.lead, ends(pair.interval), assessment.unit, report.words, picked)
+            )
         best, model = names.get(assessment.keys[0], assessment.keys[0]), report.model
         first = model if isinstance(model, Undefined) else float(model.first[0])
         why = Undefined("a probability of the board's model, calibrated on simulated boards")
         found.append(
             Estimate(f"{best} is truly best, {population}", first, why, "probability", report.words, picked)
         )
-    if not isinstance(assessment.feedback, Undefined):
-        tau, known = assessment.feedback.tau, assessment.feedback.interval
-        interval = known if isinstance(known, Undefined) else (known.low, known.high)
-        found.append(
-            Estimate(
-                "agreement with the feedback phase", tau, interval, "Kendall's tau-b", "other submissions"
-            )
-        )
-    return found
+    return found + agreement_of(assessment)
+
+
+def agreement_of(assessment: Assessment) -> list[Estimate]:
+    """How far runs agree with one another, and the board with that of the feedback phase; what trusting that costs."""
+    tau, others = "Kendall's tau-b", "other submissions"
+    runs, known = assessment.seeds_tau, assessment.seeds_interval
+    found = [Estimate("agreement of seeded runs", runs, ends(known), tau, others)]
+    feedback = assessment.feedback
+    if isinstance(feedback, Undefined):
+        return found
+    return [
+        *found,
+        Estimate("agreement with the feedback phase", feedback.tau, ends(feedback.interval), tau, others),
+        Estimate(
+            "cost of trusting the feedback phase",
+            feedback.cost,
+            ends(feedback.cost_interval),
+            assessment.unit,
+            POPULATIONS[feedback.cost_over],
+        ),
+    ]
+
+
+def ends(interval: Interval | Undefined) -> tuple[float, float] | Undefined:
+    """Both ends of an interval."""
+    return interval if isinstance(interval, Undefined) else (interval.low, interval.high)

@@ -19,7 +19,7 @@ from anyshot_core.charts import (
 from anyshot_core.report.pages import figure, templates, wrap_page
 from anyshot_scoring.reliability.assessment import Assessment, PopulationReport
 from anyshot_scoring.reliability.over_datasets import OverDatasets
-from anyshot_scoring.reliability.resampling import Population
+from anyshot_scoring.reliability.resampling import POPULATIONS, Population
 from anyshot_scoring.reliability.strata import Strata
 from anyshot_scoring.summary import Group
 from anyshot_scoring.undefined import Undefined
@@ -66,6 +66,7 @@ def reliability_section(assessment: Assessment, names: Mapping[str, str] | None 
             critical=_critical(assessment.over_datasets, labels),
             figure=figure,
             words=figure_words,
+            populations=POPULATIONS,
         )
     )
 

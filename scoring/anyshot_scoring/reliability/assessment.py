@@ -19,6 +19,7 @@ from anyshot_scoring.adaptive import (
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.joins import Join
 from anyshot_scoring.reliability.agreement import tau_between, tau_between_runs
+from anyshot_scoring.reliability.behind_best import FEWEST_UNITS, behind_best
 from anyshot_scoring.reliability.board_model import BoardModel, model_board
 from anyshot_scoring.reliability.components import Components, estimate_components
 from anyshot_scoring.reliability.flips import Flips, subset_flips
@@ -102,13 +103,16 @@ class FeedbackAgreement:
     """The board of the feedback phase against this one.
 
     `cost` is what trusting the feedback phase would have cost: the winner's score less that of the submission that
-    led the feedback phase (of those that stand in both). `interval` is that of tau over other submissions.
+    led the feedback phase (of those that stand in both), in the unit of `points`. `interval` is that of tau over other
+    submissions, `cost_interval` that of the true cost over draws of `cost_over`.
     """
 
     tau: float | Undefined
     interval: Interval | Undefined
     cost: float | Undefined
     submissions: int
+    cost_interval: Interval | Undefined
+    cost_over: Population
 
 
 @dataclass(frozen=True)
@@ -147,6 +151,7 @@ class Assessment:
     flips: tuple[NeighbourFlips, ...]
     plan: SampleSizePlan | Undefined
     seeds_tau: float | Undefined
+    seeds_interval: Interval | Undefined
     feedback: FeedbackAgreement | Undefined
     repetition: Repetition | Undefined
     rules: tuple[SeedRuleEffect, ...] | Undefined
@@ -189,6 +194,7 @@ def assess(
     board = matrix.submissions(order)
     own = None if classes is None else classes.submissions(order)
     points = values[order]
+    seeds_tau = tau_between_runs(board)
     by_task, by_class, mean, own_mean = board, own, board, own
     if shared_tasks:
         by_task, mean = counted_once(board, chosen), mean_of_runs(board)
@@ -230,8 +236,9 @@ def assess(
         ),
         flips=_neighbour_flips(board, own, chosen.join, top, replicates, seed),
         plan=_plan(mean, own_mean, top),
-        seeds_tau=tau_between_runs(board),
-        feedback=_compare_feedback(board.keys, points, feedback),
+        seeds_tau=seeds_tau,
+        seeds_interval=tau_interval(seeds_tau, len(board.keys)),
+        feedback=_compare_feedback(by_task, points, feedback, chosen, replicates, seed),
         repetition=_weigh_repetition(by_task, points, feedback, submissions),
         rules=_judge_rules(board, replicates, seed),
         ways=order_by(mean, "ways"),
@@ -351,18 +358,27 @@ def _plan(board: ScoreMatrix, classes: ClassMatrix | None, top: int) -> SampleSi
 
 
 def _compare_feedback(
-    keys: tuple[str, ...], points: NDArray[Any], feedback: Mapping[str, float] | None
+    board: ScoreMatrix,
+    points: NDArray[Any],
+    feedback: Mapping[str, float] | None,
+    rule: Rule,
+    replicates: int,
+    seed: int,
 ) -> FeedbackAgreement | Undefined:
     if feedback is None:
         return Undefined("there is no feedback phase to compare with")
-    own = dict(zip(keys, points.tolist(), strict=True))
-    common = [key for key in keys if key in feedback]
+    own = dict(zip(board.keys, points.tolist(), strict=True))
+    common = [key for key in board.keys if key in feedback]
     if not common:
         return Undefined("no submission stands on both boards")
     leader = max(common, key=lambda key: feedback[key])
     tau = tau_between(own, feedback)
     cost = max(own[key] for key in common) - own[leader]
-    return FeedbackAgreement(tau, tau_interval(tau, len(common)), cost, len(common))
+    over = Population.DATASETS if len(board.datasets) >= FEWEST_UNITS else Population.TASKS
+    drawn = resample(board, over, replicates=replicates, seed=seed, rule=rule)
+    both = [board.keys.index(key) for key in common]
+    interval = behind_best(points[both], drawn[:, both], common.index(leader), count_units(board, over))
+    return FeedbackAgreement(tau, tau_interval(tau, len(common)), cost, len(common), interval, over)
 
 
 def _weigh_repetition(

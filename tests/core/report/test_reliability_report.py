@@ -40,6 +40,27 @@ def test_the_board_is_in_order_and_every_population_is_there(matrix: ScoreMatrix
     assert report.feedback.cost == pytest.approx(max(worst["s2"], worst["s3"]) - worst["s0"])
 
 
+def test_what_trusting_feedback_costs_and_how_runs_agree_have_intervals():
+    """Ten datasets tell of other datasets, three only of other tasks; of few submissions nothing is said on others."""
+    levels = [0.5 + 0.01 * i for i in range(9)]
+    led = {"s4": 0.9, "s8": 0.4, "s1": 0.5}
+    for datasets in (10, 3):
+        board = draw_matrix(0, levels, datasets=datasets, runs=3, dataset_sd=0.01)
+        report = assess(board, replicates=1_000, feedback=led)
+        found, runs = report.feedback, report.seeds_interval
+        assert not isinstance(found, Undefined) and not isinstance(runs, Undefined)
+        assert not isinstance(report.seeds_tau, Undefined) and runs.low < report.seeds_tau < runs.high
+        cost = found.cost_interval
+        assert not isinstance(found.cost, Undefined) and not isinstance(cost, Undefined)
+        assert cost.low < 0.04 < cost.high and cost.low < found.cost < cost.high
+        page = " ".join(reliability_html(report).split())
+        over = "other datasets" if datasets == 10 else "other tasks of these datasets"
+        assert f"{found.cost:.4f} (95 % interval over {over}: {cost.low:.4f} to {cost.high:.4f})" in page
+        assert f"{report.seeds_tau:.3f} (95 % interval over other submissions: {runs.low:.2f} to" in page
+    few = assess(draw_matrix(0, levels[:3], runs=3), replicates=1_000)
+    assert isinstance(few.seeds_interval, Undefined) and "8" in few.seeds_interval.reason
+
+
 def test_json_is_plain_and_the_same_each_time(matrix: ScoreMatrix):
     texts = [json.dumps(assess(matrix, replicates=1_000).to_dict(), allow_nan=False) for _ in range(2)]
     assert texts[0] == texts[1]

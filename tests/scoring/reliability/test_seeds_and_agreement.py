@@ -4,15 +4,19 @@ from scipy import stats
 
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.reliability import (
+    Population,
     SeedModel,
     fit_seed_model,
+    resample,
     simulate_rules,
     tau_b,
     tau_between,
     tau_between_runs,
 )
+from anyshot_scoring.reliability.behind_best import behind_best
 from anyshot_scoring.reliability.paired import Interval
 from anyshot_scoring.reliability.tau_intervals import tau_interval
+from anyshot_scoring.rules import find_rule
 from anyshot_scoring.undefined import Undefined, as_json
 from tests.scoring.simulated import draw_matrix
 
@@ -99,6 +103,60 @@ def test_an_interval_of_tau_holds_the_true_one_over_other_submissions(rho: float
         assert isinstance(interval, Interval)
         held += interval.holds(true)
     assert 0.91 < held / 300 < 0.99
+
+
+@pytest.mark.parametrize("submissions", [8, 20])
+def test_an_interval_of_the_tau_between_runs_holds_that_of_all_submissions(submissions: int):
+    """The agreement of three runs over a few submissions, against that over a thousand like these."""
+
+    def agreement(seed: int, count: int) -> float:
+        levels = 0.6 + 0.03 * np.random.default_rng(seed).standard_normal(count)
+        board = draw_matrix(seed, levels, datasets=10, tasks=2, runs=3, task_sd=0.05, run_sd=0.02)
+        found = tau_between_runs(board)
+        assert not isinstance(found, Undefined)
+        return found
+
+    truth = agreement(9000, 1000)
+    held = 0
+    for seed in range(100):
+        interval = tau_interval(agreement(seed, submissions), submissions)
+        assert isinstance(interval, Interval)
+        held += interval.low <= truth <= interval.high
+    assert held >= 93
+
+
+@pytest.mark.parametrize(("submissions", "datasets", "spread"), [(3, 6, 0.02), (10, 10, 0.0), (20, 6, 0.05)])
+def test_what_a_leader_of_the_feedback_phase_is_truly_behind_lies_in_its_interval(
+    submissions: int, datasets: int, spread: float
+):
+    """Also where the best was picked by the same scores: the interval of that one pair held in 89 of 100 boards."""
+    held = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        levels = 0.6 + spread * rng.standard_normal(submissions)
+        led = int((levels + 0.03 * rng.standard_normal(submissions)).argmax())
+        board = draw_matrix(seed, levels, datasets=datasets, tasks=10, dataset_sd=0.03)
+        drawn = resample(board, Population.DATASETS, replicates=300, seed=seed, rule=find_rule("mean_run"))
+        interval = behind_best(board.scores.mean(axis=0), drawn, led, datasets)
+        assert isinstance(interval, Interval) and interval.low >= 0
+        held += interval.low <= levels.max() - levels[led] <= interval.high
+    assert held >= 93
+
+
+def test_how_far_behind_the_best_by_known_answers():
+    """Differences with one spread of 0.1: 1.96 of them, grown for ten units, about the lead of 0.5; 0 for the best."""
+    rng = np.random.default_rng(0)
+    scores = np.array([0.2, 0.7])
+    drawn = scores + np.column_stack([np.zeros(20_000), 0.1 * rng.standard_normal(20_000)])
+    reach = 0.1 * stats.t.ppf(0.975, 9) * np.sqrt(10 / 9)
+    behind, best = (behind_best(scores, drawn, place, 10) for place in (0, 1))
+    assert isinstance(behind, Interval) and isinstance(best, Interval)
+    assert (behind.low, behind.high) == pytest.approx((0.5 - reach, 0.5 + reach), abs=0.01)
+    assert (best.low, best.high) == (0.0, 0.0)
+    assert isinstance(behind_best(scores, drawn, 0, 5), Undefined)
+    assert isinstance(behind_best(scores[:1], drawn[:, :1], 0, 10), Undefined)
+    with pytest.raises(ScoringError, match="wanted is"):
+        behind_best(scores, drawn[:, :1], 0, 10)
 
 
 def test_full_agreement_of_a_few_is_not_certain():
