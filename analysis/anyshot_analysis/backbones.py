@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from anyshot_analysis.features import Backbone
+from anyshot_analysis.features import FrozenBackbone
 from anyshot_starting_kit.networks.conv4 import Conv4
 
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
@@ -34,7 +34,7 @@ class Pixels(nn.Module):
 
 def make_backbone(
     name: str = "conv4", pixels: int | None = None, weights: Path | None = None, seed: int = 0
-) -> Backbone:
+) -> FrozenBackbone:
     """`pixels`, `conv4`, `conv4-WIDTH`, or a model of timm such as `resnet18`.
 
     Weights come from a state dictionary in the file `weights`, else are random by `seed`: this never downloads.
@@ -49,7 +49,7 @@ def make_backbone(
             raise UnknownBackbone(f"{weights} does not hold weights of {name}: {error}") from error
     own = name == "pixels" or name.startswith("conv4")
     mean, std = PLAIN if own else IMAGENET
-    return Backbone(network.eval(), pixels or size, mean, std)
+    return FrozenBackbone(network.eval(), pixels or size, mean, std)
 
 
 def build(name: str) -> tuple[nn.Module, int]:

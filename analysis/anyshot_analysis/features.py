@@ -32,7 +32,7 @@ class BadFeatures(ValueError):
 
 
 @dataclass(frozen=True)
-class Backbone:
+class FrozenBackbone:
     """A frozen feature extractor: `network` maps float images `[b, 3, pixels, pixels]` to `[b, features]`.
 
     `mean` and `std` (per channel) normalise images in [0, 1] before it.
@@ -108,14 +108,14 @@ class Features:
         return Features(np.asarray(self.values[rows]), labels, tuple(self.datasets[c] for c in chosen))
 
 
-def cache_path(folder: Path, pack: Pack, backbone: Backbone) -> Path:
+def cache_path(folder: Path, pack: Pack, backbone: FrozenBackbone) -> Path:
     """Where the features of a pack lie."""
     return folder / f"{pack.content_digest[:24]}-{backbone.digest[:24]}.npy"
 
 
 def extract_pack(
     pack: Pack,
-    backbone: Backbone,
+    backbone: FrozenBackbone,
     folder: Path,
     progress: Callable[[int], None] = lambda done: None,
     batch: int = BATCH,
@@ -151,7 +151,7 @@ def extract_pack(
 
 
 def extract_pool(
-    pool: Pool, backbone: Backbone, folder: Path, progress: Callable[[int], None] = lambda done: None
+    pool: Pool, backbone: FrozenBackbone, folder: Path, progress: Callable[[int], None] = lambda done: None
 ) -> Features:
     """The features of a pool; classes are numbered dataset after dataset."""
     values = [extract_pack(pack, backbone, folder, progress) for pack in pool]

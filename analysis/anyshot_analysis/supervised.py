@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from anyshot_analysis.features import Backbone
+from anyshot_analysis.features import FrozenBackbone
 from anyshot_core.data.pool import Pool
 from anyshot_starting_kit.networks.conv4 import Conv4
 
@@ -29,7 +29,7 @@ class SupervisedSettings:
     seed: int = 0
 
 
-def load_images(pool: Pool, backbone: Backbone) -> tuple[Tensor, NDArray[np.int64]]:
+def load_images(pool: Pool, backbone: FrozenBackbone) -> tuple[Tensor, NDArray[np.int64]]:
     """All images of a pool at the backbone's size `[n, 3, p, p]`, and class numbers over all datasets."""
     parts = [backbone.prepare(pack.images[i : i + 200]) for pack in pool for i in range(0, len(pack), 200)]
     starts = np.cumsum([0] + [len(pack.classes) for pack in pool])
@@ -41,16 +41,16 @@ def train_supervised(
     pool: Pool,
     settings: SupervisedSettings = SupervisedSettings(),
     progress: Callable[[int], None] = lambda done: None,
-) -> tuple[Backbone, list[float]]:
+) -> tuple[FrozenBackbone, list[float]]:
     """A Conv-4 trained on every class of `pool`; the mean training loss of each epoch beside it."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         network = Conv4(settings.width)
-        backbone = Backbone(network, settings.pixels)
+        backbone = FrozenBackbone(network, settings.pixels)
         images, labels = load_images(pool, backbone)
         head = nn.Linear(settings.width, int(labels.max()) + 1)
         losses = fit(network, head, images, torch.from_numpy(labels), settings, progress)
-    return Backbone(network.eval(), settings.pixels), losses
+    return FrozenBackbone(network.eval(), settings.pixels), losses
 
 
 def fit(

@@ -17,7 +17,7 @@ from anyshot_analysis.diversity.coefficient import diversity
 from anyshot_analysis.diversity.distance import task2vec_distances
 from anyshot_analysis.diversity.task2vec import embed_task
 from anyshot_analysis.episodes import draw_episodes, prototype_hits
-from anyshot_analysis.features import Backbone, Features, extract_pack
+from anyshot_analysis.features import Features, FrozenBackbone, extract_pack
 from anyshot_analysis.flips import flip_over_class_draws, nearest_mean_methods
 from anyshot_analysis.jobs import run
 from anyshot_analysis.representations import compare
@@ -123,7 +123,7 @@ def measure_cache(folder: Path) -> Figure:
     make_demo_data(folder / "demo")
     source = next(p.parent for p in sorted((folder / "demo").glob("*/labels.csv")))
     pack: Pack = pack_dataset(source, folder)
-    backbone = Backbone(timm.create_model("resnet18", pretrained=False, num_classes=0).eval(), 84)
+    backbone = FrozenBackbone(timm.create_model("resnet18", pretrained=False, num_classes=0).eval(), 84)
     batch = backbone.prepare(pack.images[:32])
 
     def forward() -> None:

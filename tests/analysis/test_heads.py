@@ -19,7 +19,7 @@ from anyshot_analysis.episodes import (
 from anyshot_analysis.heads import (
     HEADS,
     R2D2,
-    Baseline,
+    BaselineHead,
     BaselinePP,
     MetaOptNetSVM,
     ProtoNet,
@@ -51,7 +51,7 @@ def centre(scores: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("strength", [0.1, 1.0, 30.0])
 def test_logistic_regression_equals_scikit_learn(strength: float) -> None:
     problem, weights = make_problem()
-    scores = Baseline(strength, tolerance=1e-9).fit(problem, weights).scores(problem.queries)
+    scores = BaselineHead(strength, tolerance=1e-9).fit(problem, weights).scores(problem.queries)
     for t in range(TASKS):
         for s in range(SPLITS):
             model = LogisticRegression(C=strength, tol=1e-11, max_iter=10_000)
@@ -145,7 +145,7 @@ def test_bad_problems_and_impatience_are_refused() -> None:
         FittingProblem(problem.support, problem.labels + 1, problem.queries, 4)
     with pytest.raises(BadProblem, match="do not fit"):
         FittingProblem(problem.support, problem.labels[:, :3], problem.queries, 4)
-    for head in (Baseline(steps=2), MetaOptNetSVM(steps=2, strength=10)):
+    for head in (BaselineHead(steps=2), MetaOptNetSVM(steps=2, strength=10)):
         with pytest.raises(NotConverged):
             head.fit(problem, weights)
 

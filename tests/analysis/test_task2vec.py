@@ -14,7 +14,7 @@ from torch.func import functional_call, jacrev
 
 from anyshot_analysis.diversity import task2vec
 from anyshot_analysis.diversity.fisher import UnsupportedModule
-from anyshot_analysis.diversity.task2vec import BadTask, embed_task, fit_head, frozen_features
+from anyshot_analysis.diversity.task2vec import NotEmbeddable, embed_task, fit_head, frozen_features
 
 
 class Small(nn.Module):
@@ -104,9 +104,9 @@ def test_the_network_is_left_as_it_was() -> None:
 
 def test_what_cannot_be_embedded_is_refused() -> None:
     network, images, labels = make_task(3)
-    with pytest.raises(BadTask, match="two classes"):
+    with pytest.raises(NotEmbeddable, match="two classes"):
         embed_task(network, images, np.zeros(9, dtype=int))
-    with pytest.raises(BadTask, match="9 images and 8 labels"):
+    with pytest.raises(NotEmbeddable, match="9 images and 8 labels"):
         embed_task(network, images, labels[:8])
     with pytest.raises(UnsupportedModule, match="Conv1d"):
         embed_task(nn.Sequential(nn.Flatten(1, 2), nn.Conv1d(36, 2, 3), nn.Flatten()), images.float(), labels)

@@ -11,7 +11,7 @@ from sklearn.model_selection import LeaveOneOut, cross_val_score
 from sklearn.neighbors import NearestCentroid
 
 from anyshot_analysis.episodes import draw_episodes
-from anyshot_analysis.heads import Baseline, ProtoNet, compact, problem_of
+from anyshot_analysis.heads import BaselineHead, ProtoNet, compact, problem_of
 from anyshot_analysis.heads.problem import FittingProblem
 from anyshot_analysis.task_level.baseline_cv import baseline_cv, choose_strengths
 from anyshot_analysis.task_level.error import evaluator_error, rank_agreement, select, spearman
@@ -150,7 +150,7 @@ def test_cross_validated_regularisation_takes_the_stronger_penalty_on_ties() -> 
     np.testing.assert_array_equal(strengths, 0.1)  # all are perfect
     assert missing == 0
     found = baseline_cv(problem, truth, (0.1, 1.0))
-    np.testing.assert_array_equal(found.accuracies, oracle(Baseline(0.1), problem, truth))
+    np.testing.assert_array_equal(found.accuracies, oracle(BaselineHead(0.1), problem, truth))
     single, truth = make_problem(shots=1)
     assert choose_strengths(single, (0.1, 1.0))[1] == single.tasks
 

@@ -146,6 +146,17 @@ def climbing_paths() -> list[str]:
     return found
 
 
+# Names that several classes share since they are one notion, and which it is.
+ONE_NOTION = {
+    "BadPrediction": "a prediction that cannot be scored: told by the runner, and by scoring",
+    "Pack": "a packed dataset: its file, and its row on a site",
+    "Parameters": "what a report is asked with, in the module of each report",
+    "Pool": "packs that are drawn from together: the files, and the row on a site",
+    "StaleEpoch": "an attempt that lost its lease: the site's answer, and what its worker makes of it",
+    "Submission": "what was handed in: its code in the runner, and its row on a site",
+}
+
+
 def shared_class_names() -> dict[str, list[str]]:
     """Public classes whose name another module gives to something else, with all their homes."""
     homes: dict[str, list[str]] = defaultdict(list)
@@ -153,7 +164,7 @@ def shared_class_names() -> dict[str, list[str]]:
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].append(str(path.relative_to(ROOT)))
-    return {name: paths for name, paths in sorted(homes.items()) if len(paths) > 1}
+    return {n: paths for n, paths in sorted(homes.items()) if len(paths) > 1 and n not in ONE_NOTION}
 
 
 # Code that the product does not use itself, and why it is there all the same.
@@ -267,7 +278,7 @@ HELD = (
     Figure("paths that climb out of a package", lambda: len(climbing_paths()), 0),
     Figure("functions, classes and methods that the product does not use", lambda: len(unused()), 0),
     Figure("columns of the platform's tables that nothing reads", lambda: len(columns_not_read()), 0),
-    Figure("names of classes that mean two things", lambda: len(shared_class_names())),
+    Figure("names of classes that mean two things", lambda: len(shared_class_names()), 0),
     Figure("lines of Python in the packages", product_lines),
 )
 

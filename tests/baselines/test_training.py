@@ -28,7 +28,7 @@ from anyshot_starting_kit.training import (
 )
 from anyshot_starting_kit.training.clock import Clock
 from anyshot_starting_kit.training.ensembles import make_backbones
-from anyshot_starting_kit.training.fixed_supports import FixedSupports
+from anyshot_starting_kit.training.fixed_supports import FixedSupportGenerator
 from anyshot_starting_kit.training.loop import optimise
 from anyshot_starting_kit.training.settings import (
     GROUPS,
@@ -72,7 +72,7 @@ def supports(task: Task) -> dict[int, torch.Tensor]:
 
 def test_fixed_supports_stay() -> None:
     """Every task has the first task's support of a class, and its query holds none of it."""
-    fixed = list(FixedSupports(lambda n: (draw_task(seed) for seed in range(n)))(5))
+    fixed = list(FixedSupportGenerator(lambda n: (draw_task(seed) for seed in range(n)))(5))
     first = supports(fixed[0])
     torch.testing.assert_close(first, supports(draw_task(0)))
     for task in fixed[1:]:

@@ -17,7 +17,7 @@ class BadDistances(ValueError):
 
 
 @dataclass(frozen=True)
-class Interval:
+class MeanWithInterval:
     """A mean with a 95 % interval; `method` names what was resampled."""
 
     mean: float
@@ -51,7 +51,7 @@ def check_distances(distances: ArrayLike) -> NDArray[np.float64]:
     return matrix
 
 
-def diversity(distances: ArrayLike, confidence: float = 0.95) -> Interval:
+def diversity(distances: ArrayLike, confidence: float = 0.95) -> MeanWithInterval:
     """Mean over unordered pairs of distinct tasks, interval by the delete-one-task jackknife.
 
     Pairs that share a task are dependent; deleting tasks, not pairs, respects that: t with tasks - 1 degrees of
@@ -63,36 +63,36 @@ def diversity(distances: ArrayLike, confidence: float = 0.95) -> Interval:
     rows, total = matrix.sum(axis=1), matrix.sum()
     mean = total / (n * (n - 1))
     if n < 4:
-        return Interval(
+        return MeanWithInterval(
             float(mean), Undefined(f"the jackknife needs 4 tasks, there are {n}"), "jackknife over tasks"
         )
     without = (total - 2 * rows) / ((n - 1) * (n - 2))
     error = np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())
     half = stats.t.ppf(0.5 + confidence / 2, n - 1) * error
-    return Interval(float(mean), float(half), "jackknife over tasks")
+    return MeanWithInterval(float(mean), float(half), "jackknife over tasks")
 
 
-def diversity_pairs_as_independent(distances: ArrayLike, confidence: float = 0.95) -> Interval:
+def diversity_pairs_as_independent(distances: ArrayLike, confidence: float = 0.95) -> MeanWithInterval:
     """The papers' interval, which takes all pairs for independent: much too narrow, kept for comparison only."""
     matrix = check_distances(distances)
     pairs = matrix[np.triu_indices(len(matrix), 1)]
     method = "pairs as independent (as published; too narrow)"
     if len(pairs) < 2:
-        return Interval(float(pairs.mean()), Undefined("a single pair has no spread"), method)
+        return MeanWithInterval(float(pairs.mean()), Undefined("a single pair has no spread"), method)
     half = stats.t.ppf(0.5 + confidence / 2, len(pairs) - 1) * pairs.std(ddof=1) / np.sqrt(len(pairs))
-    return Interval(float(pairs.mean()), float(half), method)
+    return MeanWithInterval(float(pairs.mean()), float(half), method)
 
 
-def noise_floor(distances: ArrayLike, confidence: float = 0.95) -> Interval:
+def noise_floor(distances: ArrayLike, confidence: float = 0.95) -> MeanWithInterval:
     """Mean distance `[repeats]` of independent draws of one task (same classes, other images): zero diversity."""
     values = np.asarray(distances, dtype=np.float64)
     if values.ndim != 1 or len(values) == 0 or not np.isfinite(values).all():
         raise BadDistances("the floor needs a list of finite distances")
     method = "independent draws of one task"
     if len(values) < 2:
-        return Interval(float(values.mean()), Undefined("a single repeat has no spread"), method)
+        return MeanWithInterval(float(values.mean()), Undefined("a single repeat has no spread"), method)
     half = stats.t.ppf(0.5 + confidence / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
-    return Interval(float(values.mean()), float(half), method)
+    return MeanWithInterval(float(values.mean()), float(half), method)
 
 
 def nearest_pair(distances: ArrayLike, across: ArrayLike | None = None) -> Pairing | Undefined:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from anyshot_analysis.diversity.distance import DISTANCES
 from anyshot_analysis.diversity.task2vec import embed_task
-from anyshot_analysis.features import Backbone
+from anyshot_analysis.features import FrozenBackbone
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols.draws import Draws
 from anyshot_core.protocols.task import Protocol, TaskSpec, deal
@@ -28,7 +28,7 @@ class PoolDiversity:
     floor: NDArray[np.float64]
 
 
-def embed_spec(pool: Pool, spec: TaskSpec, probe: Backbone) -> NDArray[np.float64]:
+def embed_spec(pool: Pool, spec: TaskSpec, probe: FrozenBackbone) -> NDArray[np.float64]:
     """Embedding of one task, support and query merged, as the papers have it."""
     images = probe.prepare(pool[spec.dataset].images[spec.rows])
     return embed_task(probe.network, images, np.concatenate([spec.support_labels, spec.query_labels]))
@@ -51,7 +51,7 @@ def halves(pool: Pool, spec: TaskSpec, seed: int) -> tuple[TaskSpec, TaskSpec]:
 def measure_pool(
     pool: Pool,
     protocol: Protocol,
-    probe: Backbone,
+    probe: FrozenBackbone,
     tasks: int,
     floor_tasks: int,
     seed: int,

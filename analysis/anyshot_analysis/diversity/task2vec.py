@@ -25,12 +25,12 @@ HEAD_STRENGTH = 1.0  # of the L2 penalty, scikit-learn's C
 LBFGS_STEPS = 1000
 
 
-class BadTask(ValueError):
+class NotEmbeddable(ValueError):
     """A task that cannot be embedded: images and labels that do not fit, or a single class."""
 
 
 @dataclass(frozen=True)
-class Head:
+class LinearClassifier:
     """A linear classifier on frozen features: `weight` `[classes, features]`, `bias` `[classes]`."""
 
     weight: NDArray[np.float64]
@@ -45,7 +45,9 @@ class Head:
 
 
 @threadpool_limits.wrap(limits=1, user_api="blas")
-def fit_head(features: NDArray[np.float64], labels: ArrayLike, strength: float = HEAD_STRENGTH) -> Head:
+def fit_head(
+    features: NDArray[np.float64], labels: ArrayLike, strength: float = HEAD_STRENGTH
+) -> LinearClassifier:
     """L2 logistic regression on frozen features; BadTask if only one class is there.
 
     Features of very different scales leave L-BFGS short of the optimum: Newton's method then finishes. A task is
@@ -53,7 +55,7 @@ def fit_head(features: NDArray[np.float64], labels: ArrayLike, strength: float =
     """
     y = np.asarray(labels)
     if len(set(y.tolist())) < 2:
-        raise BadTask("a task needs two classes")
+        raise NotEmbeddable("a task needs two classes")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         fitted = LogisticRegression(C=strength, max_iter=LBFGS_STEPS, tol=1e-8).fit(features, y)
@@ -64,10 +66,10 @@ def fit_head(features: NDArray[np.float64], labels: ArrayLike, strength: float =
         len(weight) == 1
     ):  # scikit-learn folds two classes into one row; the softmax of (-z/2, z/2) is its sigmoid
         weight, bias = np.vstack([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
-    return Head(weight, bias)
+    return LinearClassifier(weight, bias)
 
 
-def output_directions(head: Head, features: NDArray[np.float64]) -> NDArray[np.float64]:
+def output_directions(head: LinearClassifier, features: NDArray[np.float64]) -> NDArray[np.float64]:
     """`[classes - 1, B, F]`: directions v_k at the features with sum_k (J'v_k)^2 = E_y of the squared gradient.
 
     diag p - pp' = S (I - qq') S with S = diag(sqrt p), q = sqrt p: any orthonormal basis of the complement of q gives a
@@ -105,10 +107,10 @@ def embed_task(
     """
     y = np.asarray(labels)
     if len(images) != len(y) or len(y) == 0:
-        raise BadTask(f"{len(images)} images and {len(y)} labels")
+        raise NotEmbeddable(f"{len(images)} images and {len(y)} labels")
     features = frozen_features(network, images)
     if features.ndim != 2 or not np.isfinite(features).all():
-        raise BadTask(f"the network must give finite features [n, F], found {features.shape}")
+        raise NotEmbeddable(f"the network must give finite features [n, F], found {features.shape}")
     head = fit_head(features, y, strength)
     with tapped(network) as taps:
         for start in range(0, len(images), chunk):
@@ -117,6 +119,6 @@ def embed_task(
             add_squares(network(images[rows]), taps, directions)
         idle = [name for name, tap in taps.items() if tap.total is None]
         if idle:
-            raise BadTask(f"layers that take no part in the features: {', '.join(idle)}")
+            raise NotEmbeddable(f"layers that take no part in the features: {', '.join(idle)}")
         filters = [tap.total for tap in taps.values() if tap.total is not None]
     return torch.cat(filters).cpu().numpy() / len(images)

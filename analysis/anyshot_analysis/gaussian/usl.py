@@ -13,7 +13,7 @@ from torch import Tensor
 from anyshot_analysis.gaussian.maml import Trained, has_converged, tensors
 from anyshot_analysis.gaussian.perceptron import Parameters, clone, draw_parameters, features, loss
 from anyshot_analysis.gaussian.world import GaussianTasks
-from anyshot_analysis.heads.baseline import Baseline
+from anyshot_analysis.heads.baseline import BaselineHead
 from anyshot_analysis.heads.problem import FittingProblem, compact
 
 
@@ -69,7 +69,7 @@ def regression_hits(
     spread = np.maximum(support.std(axis=1, keepdims=True), 1e-6)
     problem = FittingProblem((support - centre) / spread, support_y.numpy(), (query - centre) / spread, ways)
     small = compact(problem)
-    rule = Baseline(strength, tolerance=1e-4).fit(small, np.ones((small.tasks, 1, support.shape[1])))
+    rule = BaselineHead(strength, tolerance=1e-4).fit(small, np.ones((small.tasks, 1, support.shape[1])))
     return (rule.predict(small.queries)[:, 0] == query_y.numpy()).mean(axis=1)
 
 

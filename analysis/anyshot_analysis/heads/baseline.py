@@ -15,7 +15,7 @@ class NotConverged(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Baseline:
+class BaselineHead:
     """min_W,b strength * sum_i w_i loss_i + |W|^2 / 2, the bias free: scikit-learn's objective with C = strength."""
 
     strength: float = 1.0

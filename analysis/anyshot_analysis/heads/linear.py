@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from anyshot_analysis.heads.problem import Array, FittingProblem
 
 
-class Rule(Protocol):
+class FittedClassifier(Protocol):
     """A fitted classifier of `S` resamplings of each of `T` support sets."""
 
     def predict(self, points: Array) -> NDArray[np.int64]:
@@ -25,7 +25,7 @@ class Head(Protocol):
     @property
     def name(self) -> str: ...
 
-    def fit(self, problem: FittingProblem, weights: Array) -> Rule:
+    def fit(self, problem: FittingProblem, weights: Array) -> FittedClassifier:
         """Fit once for each row of `weights` `[T, S, n]`: how often each support image counts (0: left out).
 
         Every class needs positive weight in every row.

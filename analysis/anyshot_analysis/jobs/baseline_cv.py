@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyshot_analysis.episodes import draw_within_datasets
-from anyshot_analysis.heads import Baseline, compact, problem_of
+from anyshot_analysis.heads import BaselineHead, compact, problem_of
 from anyshot_analysis.jobs.heads import features_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import PageTable, ReportPage, bar_of, points
@@ -50,7 +50,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     ordered = tuple(sorted({*p.strengths, p.fixed}))
     right = {}
     for place, strength in enumerate(ordered):
-        right[strength] = oracle(Baseline(strength), problem, truth)
+        right[strength] = oracle(BaselineHead(strength), problem, truth)
         progress("Fitting", place + 1, len(ordered) + 1)
     tuned = baseline_cv(problem, truth, p.strengths, p.fixed)
     progress("Fitting", len(ordered) + 1, len(ordered) + 1)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Cell, PageTable, ReportPage
 from anyshot_analysis.representations import (
-    Comparison,
     Rows,
+    Similarities,
     compare,
     convolution_rows,
     flatten_maps,
@@ -73,7 +73,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     if not shared:
         raise BadAnalysis("the two files have no layer of the same name")
     done, total = 0, len(one) * len(two)
-    grid: dict[tuple[str, str], Comparison] = {}
+    grid: dict[tuple[str, str], Similarities] = {}
     for a, x in one.items():
         for b, y in two.items():
             if (len(x.values), x.positions) == (len(y.values), y.positions):
@@ -101,7 +101,7 @@ def estimates_of(name: str, one: Rows, two: Rows) -> list[Estimate]:
 
 
 def describe(
-    grid: dict[tuple[str, str], Comparison],
+    grid: dict[tuple[str, str], Similarities],
     shared: list[str],
     one: list[str],
     two: list[str],

@@ -10,7 +10,7 @@ import numpy as np
 
 from anyshot_analysis.backbones import make_backbone
 from anyshot_analysis.diversity.coefficient import (
-    Interval,
+    MeanWithInterval,
     Pairing,
     diversity,
     diversity_pairs_as_independent,
@@ -183,7 +183,7 @@ def shared_words(shared: list[SharedImages] | Undefined) -> list[str]:
     return [f"{found}. Copies that were cropped, scaled or stored anew have other digests and are not found."]
 
 
-def published_words(mean: Interval) -> str:
+def published_words(mean: MeanWithInterval) -> str:
     """Mean and half-width."""
     half = mean.half_width
     return f"{mean.mean:.4f}" if isinstance(half, Undefined) else f"{mean.mean:.4f} ± {half:.4f}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from anyshot_analysis.episodes import draw_within_datasets
-from anyshot_analysis.heads import HEADS, Baseline, FittingProblem, Head, compact, problem_of
+from anyshot_analysis.heads import HEADS, BaselineHead, FittingProblem, Head, compact, problem_of
 from anyshot_analysis.jobs.heads import features_of, heads_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Cell, PageTable, ReportPage, bar_of, points
@@ -73,7 +73,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     p = parameters
     episodes = draw_within_datasets(features, p.ways, p.shots, p.query, p.tasks, p.seed)
     problem = compact(problem_of(features.values, episodes))
-    heads = [replace(h, strength=p.strength) if isinstance(h, Baseline) else h for h in heads_of(p.heads)]
+    heads = [replace(h, strength=p.strength) if isinstance(h, BaselineHead) else h for h in heads_of(p.heads)]
     answer = np.repeat(np.arange(p.ways), p.query)
     truth = np.stack([oracle(head, problem, answer) for head in heads])
     estimates: dict[str, list[list[Quantity]]] = {}

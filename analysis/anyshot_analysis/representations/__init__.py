@@ -9,14 +9,14 @@ from anyshot_analysis.representations.chance import (
     permutation_levels,
 )
 from anyshot_analysis.representations.cka import linear_cka, unbiased_cka
-from anyshot_analysis.representations.compare import Comparison, compare
+from anyshot_analysis.representations.compare import Similarities, compare
 from anyshot_analysis.representations.layers import Rows, convolution_rows, flatten_maps, pool_maps
 from anyshot_analysis.representations.procrustes import procrustes_distance
 
 __all__ = [
     "CanonicalCorrelations",
-    "Comparison",
     "Rows",
+    "Similarities",
     "canonical_correlations",
     "chance_cca",
     "chance_cka",

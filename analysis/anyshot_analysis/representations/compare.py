@@ -24,7 +24,7 @@ ENOUGH_ROWS = 10.0
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Similarities:
     """Similarities (CKA, CCA and relatives: 1 is the same) and the Procrustes distance (0 is the same).
 
     `examples` are rows, `images` what is independent of each other. `chance` has the levels without a formula.
@@ -77,7 +77,7 @@ class Comparison:
         }
 
 
-def compare(x: ArrayLike, y: ArrayLike, positions: int = 1, permutations: int = 0) -> Comparison:
+def compare(x: ArrayLike, y: ArrayLike, positions: int = 1, permutations: int = 0) -> Similarities:
     """All quantities of `[N, Dx]` against `[N, Dy]`, the same examples in the same order.
 
     With `positions`, the rows are so many positions of each image, image by image. `permutations` pairings of the
@@ -90,7 +90,7 @@ def compare(x: ArrayLike, y: ArrayLike, positions: int = 1, permutations: int = 
     images = len(left) // positions
     canon = canonical(sides, left, right, positions)
     levels = permutation_levels(left, right, positions, permutations) if permutations else {}
-    return Comparison(
+    return Similarities(
         examples=sides.examples,
         images=images,
         widths=sides.widths,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anyshot_analysis.heads.baseline import Baseline
+from anyshot_analysis.heads.baseline import BaselineHead
 from anyshot_analysis.heads.problem import FittingProblem
 from anyshot_analysis.task_level.estimate import estimate, oracle
 from anyshot_analysis.undefined import Undefined
@@ -32,7 +32,7 @@ def choose_strengths(
 ) -> tuple[NDArray[np.float64], int]:
     """The strength of best 5-fold estimate a task, ties to the stronger penalty; `fallback` where not estimable."""
     ordered = tuple(sorted(strengths))  # strongest penalty first, so that argmax breaks ties towards it
-    found = [estimate(Baseline(s), problem, evaluator) for s in ordered]
+    found = [estimate(BaselineHead(s), problem, evaluator) for s in ordered]
     chosen = np.full(problem.tasks, fallback)
     missing = 0
     for task in range(problem.tasks):
@@ -57,5 +57,5 @@ def baseline_cv(
         rows = np.flatnonzero(chosen == strength)
         own = FittingProblem(problem.support[rows], problem.labels[rows], problem.queries[rows], problem.ways)
         expected = truth[rows] if truth.ndim == 2 else truth
-        accuracies[rows] = oracle(Baseline(float(strength)), own, expected)
+        accuracies[rows] = oracle(BaselineHead(float(strength)), own, expected)
     return BaselineCV(chosen, accuracies, missing)

@@ -172,7 +172,7 @@ class BaseNovel(Protocol):
             positions = MIXINGS[self.mixing](
                 draws, len(base), len(novel), ways, Fraction(str(self.novel_share))
             )
-        except RunOut as side:
+        except NoClassLeft as side:
             raise ProtocolError(
                 f"{pack.name}: {ways} ways need more {side} classes than the dataset has."
             ) from side
@@ -206,7 +206,7 @@ def images_of(pack: Pack, c: int, which: str, share: float, split_seed: Seed) ->
     return trained if which == "trained" else held
 
 
-class RunOut(Exception):
+class NoClassLeft(Exception):
     """A side of a mixture has no class left; its argument names the side."""
 
 
@@ -233,7 +233,7 @@ def draw_by_coin(draws: Draws, base: int, novel: int, ways: int, share: Fraction
         is_novel = draws.below(share.denominator) < share.numerator
         side = left[is_novel]
         if not side:
-            raise RunOut("novel" if is_novel else "base")
+            raise NoClassLeft("novel" if is_novel else "base")
         chosen.append(side.pop(draws.below(len(side))))
     return chosen
 
@@ -251,7 +251,7 @@ def draw_by_weight(draws: Draws, base: int, novel: int, ways: int, share: Fracti
     for _ in range(ways):
         masses = [weight * len(side) for weight, side in zip(weights, left, strict=True)]
         if sum(masses) == 0:
-            raise RunOut("base" if share < 1 else "novel")
+            raise NoClassLeft("base" if share < 1 else "novel")
         side = left[draws.below(sum(masses)) >= masses[0]]
         chosen.append(side.pop(draws.below(len(side))))
     return chosen

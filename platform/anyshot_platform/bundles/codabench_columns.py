@@ -22,7 +22,7 @@ _METRICS = (
 
 
 @dataclass(frozen=True)
-class Board:
+class ImportedBoard:
     """A leaderboard there: its columns in the order of their table, each with its place in the file."""
 
     path: Path
@@ -47,12 +47,12 @@ def metric_of(key: str, title: str) -> str | None:
     return None
 
 
-def boards_of(data: dict[Any, Any], *, v2: bool) -> list[Board]:
+def boards_of(data: dict[Any, Any], *, v2: bool) -> list[ImportedBoard]:
     """The leaderboards of a bundle, hidden ones too."""
     return _boards_v2(data) if v2 else _boards_v15(data)
 
 
-def shown_boards(data: dict[Any, Any], *, v2: bool) -> list[Board]:
+def shown_boards(data: dict[Any, Any], *, v2: bool) -> list[ImportedBoard]:
     """The leaderboards that become leagues: those that are not hidden, or all where all are hidden."""
     found = boards_of(data, v2=v2)
     return [board for board in found if not board.hidden] or found
@@ -106,10 +106,10 @@ def _decimals(value: Any) -> int:
         return 2
 
 
-def _boards_v2(data: dict[Any, Any]) -> list[Board]:
+def _boards_v2(data: dict[Any, Any]) -> list[ImportedBoard]:
     raw = data.get("leaderboards") or data.get("leaderboard")
     found: list[Any] = raw if isinstance(raw, list) else [raw]
-    boards: list[Board] = []
+    boards: list[ImportedBoard] = []
     for index, board in enumerate(found):
         if not isinstance(board, dict):
             continue
@@ -122,17 +122,17 @@ def _boards_v2(data: dict[Any, Any]) -> list[Board]:
         columns.sort(key=lambda item: number_of(item[1].get("index"), default=item[0][-1]))
         title = str(board.get("title") or board.get("key") or "Results")
         hidden = is_true(board.get("hidden", False))
-        boards.append(Board(path, title, columns, hidden, board.get("primary_index")))
+        boards.append(ImportedBoard(path, title, columns, hidden, board.get("primary_index")))
     return boards
 
 
-def _boards_v15(data: dict[Any, Any]) -> list[Board]:
+def _boards_v15(data: dict[Any, Any]) -> list[ImportedBoard]:
     raw = data.get("leaderboard")
     board = raw if isinstance(raw, dict) else {}
     groups = _mapping(board.get("leaderboards"))
     labels = {str(key): str((value or {}).get("label") or key) for key, value in groups.items()}
     columns = _mapping(board.get("columns"))
-    result: list[Board] = []
+    result: list[ImportedBoard] = []
     for key, label in labels.items():
         mine = [
             (("leaderboard", "columns", name), {"key": name, "title": column.get("label") or name, **column})
@@ -140,7 +140,7 @@ def _boards_v15(data: dict[Any, Any]) -> list[Board]:
             if isinstance(column, dict) and _label(column).lower() == label.lower()
         ]
         mine.sort(key=lambda item: _decimal_rank(item[1].get("rank")))
-        result.append(Board(("leaderboard", "leaderboards", key), label, mine))
+        result.append(ImportedBoard(("leaderboard", "leaderboards", key), label, mine))
     return result
 
 

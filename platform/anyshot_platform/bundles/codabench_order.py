@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from anyshot_platform.bundles.codabench_columns import Board, metric_of
+from anyshot_platform.bundles.codabench_columns import ImportedBoard, metric_of
 from anyshot_platform.bundles.codabench_report import mapping, whole_of
 from anyshot_platform.bundles.marked import Path
 
@@ -46,7 +46,7 @@ class Order:
         )
 
 
-def orders_of(boards: Sequence[Board], *, v2: bool) -> Iterator[Order]:
+def orders_of(boards: Sequence[ImportedBoard], *, v2: bool) -> Iterator[Order]:
     """The orders of the boards that have columns."""
     for board in boards:
         if not board.columns:
@@ -72,7 +72,7 @@ def ranking_of(orders: Sequence[Order]) -> str | None:
     return _BY_DATASET if orders and orders[0].of_ranks else None
 
 
-def _leading_v2(board: Board) -> tuple[Path, dict[str, Any]]:
+def _leading_v2(board: ImportedBoard) -> tuple[Path, dict[str, Any]]:
     """Codabench's `primary_index` names the column by its index, the first where it is silent."""
     wanted = whole_of(board.primary) or 0
     by_index = {

@@ -55,7 +55,7 @@ def digest_of_name(worker: Worker, image: str | None) -> str:
 
 
 @dataclass(frozen=True)
-class Images:
+class WorkerImages:
     """Images of a worker: the names that it takes from a phase, the empty one for none, and their digests."""
 
     names: frozenset[str]
@@ -66,11 +66,11 @@ class Images:
         return (image or "") in self.names if digest is None else digest in self.digests
 
 
-def images_of(info: WorkerInfo, *, gpus: bool) -> Images:
+def images_of(info: WorkerInfo, *, gpus: bool) -> WorkerImages:
     """The images in which a worker carries out runs; with `gpus` those alone whose torch can use them."""
     barred = set(info.cpu_images) if gpus else set[str]()
     digests = {digest for name, digest in info.image_digests.items() if name not in barred}
-    return Images(frozenset({"", *info.images} - barred), frozenset(digests))
+    return WorkerImages(frozenset({"", *info.images} - barred), frozenset(digests))
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def carried_by(info: WorkerInfo) -> ColumnElement[bool]:
     return and_(or_(without, using), Run.memory_bytes <= (info.memory_bytes or _ANY_MEMORY))
 
 
-def _is_in(images: Images) -> ColumnElement[bool]:
-    """What `Images.serve` says, of each run."""
+def _is_in(images: WorkerImages) -> ColumnElement[bool]:
+    """What `WorkerImages.serve` says, of each run."""
     named = func.coalesce(Run.image, "").in_(sorted(images.names))
     return or_(and_(Run.image_digest.is_(None), named), Run.image_digest.in_(sorted(images.digests)))

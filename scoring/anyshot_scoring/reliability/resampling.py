@@ -38,7 +38,7 @@ POPULATIONS: dict[Population, str] = {
 
 
 @dataclass(frozen=True)
-class Draws:
+class Replicates:
     """What B draws give: the mean of each run `[B, R, S]`, and on each dataset `[B, R, D, S]` (NaN: no tasks there).
 
     Datasets are kept only where they are asked for: they take D times the memory.
@@ -48,7 +48,7 @@ class Draws:
     datasets: NDArray[np.float64] | None
 
     @classmethod
-    def empty(cls, matrix: ScoreMatrix, replicates: int, *, datasets: bool) -> Draws:
+    def empty(cls, matrix: ScoreMatrix, replicates: int, *, datasets: bool) -> Replicates:
         """Nothing drawn yet: means are 0, datasets NaN."""
         runs, own = matrix.runs, len(matrix.keys)
         parts = np.full((replicates, runs, len(matrix.datasets), own), np.nan) if datasets else None
@@ -112,8 +112,8 @@ def _draw(
     replicates: int,
     rng: np.random.Generator,
     datasets: bool,
-) -> Draws:
-    draws = Draws.empty(matrix, replicates, datasets=datasets)
+) -> Replicates:
+    draws = Replicates.empty(matrix, replicates, datasets=datasets)
     if population is Population.TASKS:
         _draw_tasks(matrix, draws, rng)
     elif population is Population.DATASETS:
@@ -125,7 +125,7 @@ def _draw(
     return draws
 
 
-def _draw_tasks(matrix: ScoreMatrix, draws: Draws, rng: np.random.Generator) -> None:
+def _draw_tasks(matrix: ScoreMatrix, draws: Replicates, rng: np.random.Generator) -> None:
     sizes, replicates = np.bincount(matrix.run).astype(float), len(draws.runs)
     for run, dataset, scores in _cells(matrix):
         center, n = scores.sum(axis=0), len(scores)
@@ -138,7 +138,7 @@ def _draw_tasks(matrix: ScoreMatrix, draws: Draws, rng: np.random.Generator) -> 
     draws.runs[:] /= sizes[:, None]
 
 
-def _draw_datasets(matrix: ScoreMatrix, draws: Draws, rng: np.random.Generator) -> None:
+def _draw_datasets(matrix: ScoreMatrix, draws: Replicates, rng: np.random.Generator) -> None:
     """A dataset drawn twice gives two, each with tasks of its own, side by side in `draws.datasets`."""
     n, replicates = len(matrix.datasets), len(draws.runs)
     if n < 2:
@@ -188,7 +188,7 @@ def _of_datasets(
         [times @ own / (times @ size)[:, None] for own, size in zip(sums, sizes, strict=True)], axis=1
     )
     datasets = means[:, picked].transpose(1, 0, 2, 3) if rule.by_dataset else None
-    return Draws(runs, datasets).points(rule)
+    return Replicates(runs, datasets).points(rule)
 
 
 def _every_draw(units: int) -> NDArray[np.int64]:
@@ -196,16 +196,16 @@ def _every_draw(units: int) -> NDArray[np.int64]:
     return np.stack(np.meshgrid(*[np.arange(units)] * units, indexing="ij"), axis=-1).reshape(-1, units)
 
 
-def _draw_runs(matrix: ScoreMatrix, draws: Draws, rng: np.random.Generator) -> Draws:
+def _draw_runs(matrix: ScoreMatrix, draws: Replicates, rng: np.random.Generator) -> Replicates:
     means = matrix.run_means()
     if len(means) < 2:
         raise ScoringError("There is a single run: nothing can be said about other seeds.")
     picked = rng.integers(0, len(means), (len(draws.runs), len(means)))
-    return Draws(means[picked], None if draws.datasets is None else matrix.run_dataset_means()[picked])
+    return Replicates(means[picked], None if draws.datasets is None else matrix.run_dataset_means()[picked])
 
 
 def _draw_classes(
-    matrix: ScoreMatrix, classes: ClassMatrix | None, draws: Draws, rng: np.random.Generator
+    matrix: ScoreMatrix, classes: ClassMatrix | None, draws: Replicates, rng: np.random.Generator
 ) -> None:
     if classes is None:
         raise ScoringError("Conclusions about other classes need the predictions by class.")

@@ -13,7 +13,7 @@ from torch.nn.functional import cross_entropy
 from anyshot_starting_kit.networks.backbones import use_batch_statistics
 from anyshot_starting_kit.training.augmentation import augmented
 from anyshot_starting_kit.training.clock import Clock, device
-from anyshot_starting_kit.training.fixed_supports import FixedSupports
+from anyshot_starting_kit.training.fixed_supports import FixedSupportGenerator
 from anyshot_starting_kit.training.learners import embed
 from anyshot_starting_kit.training.loop import Best, optimise
 from anyshot_starting_kit.training.settings import MetricSettings, TaskSettings
@@ -57,7 +57,7 @@ def train_on_tasks(
     validation datasets, else the last one."""
     where, clock = device(), clock or Clock(settings.share_for_training)
     model.to(where)
-    supply = FixedSupports(train) if settings.fixed_supports else train
+    supply = FixedSupportGenerator(train) if settings.fixed_supports else train
 
     def losses() -> Iterator[list[Tensor]]:
         for task in supply(settings.iterations):

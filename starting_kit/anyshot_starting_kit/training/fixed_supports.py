@@ -16,7 +16,7 @@ from torch import Tensor
 Tasks = Callable[[int], Iterator[Any]]
 
 
-class FixedSupports:
+class FixedSupportGenerator:
     """A generator of tasks like the one it wraps, but a class comes with the same support images each time.
 
     Images are kept as bytes. A task with fewer shots than were kept uses the first of them; with more, the class gets

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from anyshot_core.data.digests import digest_file
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_worker.images.inventory import digest_of
 from anyshot_worker.images.ours import inside_files, package_folders
 from anyshot_worker.images.recipe import (
     PYTHON,
@@ -147,7 +147,7 @@ def _ensure_base(recipe: Recipe, folder: Path, say: Say) -> str:
     labels = {
         f"{LABEL}.flavour": recipe.flavour,
         f"{LABEL}.torch": recipe.torch.partition("==")[2],
-        f"{LABEL}.sbom": f"sha256:{digest_of(root / SBOM_INSIDE)}",
+        f"{LABEL}.sbom": f"sha256:{digest_file(root / SBOM_INSIDE)}",
         f"{LABEL}.uids": f"{UIDS.start}-{UIDS.stop - 1}",
         f"{LABEL}.base": recipe.key,
     }

@@ -6,7 +6,6 @@ Standard library only: `base.Dockerfile` runs it inside the image, as `python3 i
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import re
 import sys
@@ -34,11 +33,6 @@ def list_packages(root: Path, site: str, flavour: str, key: str) -> dict[str, An
         },
         "components": components,
     }
-
-
-def digest_of(path: Path) -> str:
-    """sha256 of a file, 64 hex digits."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _debian(documents: Path) -> list[dict[str, str]]:

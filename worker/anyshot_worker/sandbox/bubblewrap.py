@@ -10,8 +10,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from anyshot_core.data.digests import digest_file
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_worker.images.inventory import digest_of
 from anyshot_worker.images.root import SBOM_INSIDE
 from anyshot_worker.sandbox.box_folders import BoxFolders, new_name
 from anyshot_worker.sandbox.filter import compile_profile
@@ -75,14 +75,14 @@ class BubblewrapBackend(LocalBackend):
         """The folder of that digest, else the newest one made by `anyshot worker image build --as-folder`."""
         roots = sorted(self.settings.images_folder.glob("root-*/" + SBOM_INSIDE), key=_age)
         if image.startswith("sha256:"):
-            roots = [root for root in roots if f"sha256:{digest_of(root)}" == image]
+            roots = [root for root in roots if f"sha256:{digest_file(root)}" == image]
         if not roots:
             raise SandboxError(
                 "no image folder on this machine; make it with: anyshot worker image build --as-folder",
                 Verdict.IMAGE_MISSING,
             )
         root = roots[-1].parents[len(Path(SBOM_INSIDE).parts) - 1]
-        return ImageInfo(str(root), f"sha256:{digest_of(roots[-1])}", {"org.anyshot.flavour": "cpu"})
+        return ImageInfo(str(root), f"sha256:{digest_file(roots[-1])}", {"org.anyshot.flavour": "cpu"})
 
     def start(self, spec: BoxSpec) -> ProcessBox:
         """A process tree with the runner as its first process."""

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from anyshot_analysis.features import Backbone, Features, extract_pool
+from anyshot_analysis.features import Features, FrozenBackbone, extract_pool
 from anyshot_analysis.heads import ProtoNet
 from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_analysis.shift import generalisation
@@ -89,7 +89,7 @@ def judge(
         found.append(float(hits.float().mean()))
     rest = np.concatenate(parts.halves)
     known = Features(embed(network, images[rest]).numpy(), base.labels[rest], base.datasets)
-    backbone = Backbone(network.eval(), RUNS[0].pixels)
+    backbone = FrozenBackbone(network.eval(), RUNS[0].pixels)
     novel = extract_pool(material.pool(1), backbone, material.cache / "control")
     for side in (known, novel):
         found.append(float(generalisation(side, [ProtoNet()], 5, 3, 5, TASKS, seed=3)["protonet"].mean()))
@@ -109,7 +109,7 @@ def turned_pairs(first: NDArray[np.float64], second: NDArray[np.float64]) -> flo
 def make(material: Material) -> ReportPage:
     """Two learning rates, six snapshots each."""
     pool = material.pool(0)
-    images, labels = load_images(pool, Backbone(nn.Identity(), RUNS[0].pixels))
+    images, labels = load_images(pool, FrozenBackbone(nn.Identity(), RUNS[0].pixels))
     names = tuple(pack.name for pack in pool for _ in pack.classes)
     base = Features(labels[:, None].astype(np.float32), labels, names)  # carries labels and names only
     parts = split_images(labels)

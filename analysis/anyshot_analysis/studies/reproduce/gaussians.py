@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from anyshot_analysis.diversity.coefficient import Interval, diversity
+from anyshot_analysis.diversity.coefficient import MeanWithInterval, diversity
 from anyshot_analysis.diversity.distance import task2vec_distances
 from anyshot_analysis.diversity.hellinger import (
     PUBLISHED_SIGMA_M,
@@ -68,7 +68,7 @@ def embed_world(world: World, seed: int = 0, tasks: int = SMALL.embedded) -> np.
     )
 
 
-def correlation_of(exact: list[float], measured: list[Interval]) -> Estimate:
+def correlation_of(exact: list[float], measured: list[MeanWithInterval]) -> Estimate:
     """Pearson's correlation of both diversities over the benchmarks, with the error of the embedded tasks."""
     means = np.array([one.mean for one in measured])
     errors = np.array([require(one.half_width, "the error of a diversity") for one in measured]) / 1.96

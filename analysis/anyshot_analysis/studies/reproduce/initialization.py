@@ -19,7 +19,7 @@ from anyshot_analysis.gaussian.perceptron import Parameters, draw_parameters, hi
 from anyshot_analysis.gaussian.usl import UslSettings, regression_hits, train_union
 from anyshot_analysis.gaussian.world import GaussianTasks, draw_tasks, draw_world
 from anyshot_analysis.pages import PageTable, ReportPage, points
-from anyshot_analysis.representations import Comparison, compare
+from anyshot_analysis.representations import Similarities, compare
 from anyshot_analysis.studies.reproduce.material import Material
 from anyshot_analysis.undefined import require
 from anyshot_core.charts import draw_curves, draw_heat_map
@@ -70,7 +70,7 @@ def with_head(body: Parameters, seed: int) -> Parameters:
     return {name: fresh[name] if name in head_names(fresh) else body[name] for name in fresh}
 
 
-def layer_distances(one: Parameters, two: Parameters, x: torch.Tensor) -> list[Comparison]:
+def layer_distances(one: Parameters, two: Parameters, x: torch.Tensor) -> list[Similarities]:
     """Layer by layer on the same points."""
     with torch.no_grad():
         return [compare(a.numpy(), b.numpy()) for a, b in zip(hidden(one, x), hidden(two, x), strict=True)]

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from anyshot_analysis.backbones import make_backbone
-from anyshot_analysis.features import Backbone, Features, extract_pool
+from anyshot_analysis.features import Features, FrozenBackbone, extract_pool
 from anyshot_analysis.supervised import SupervisedSettings, train_supervised
 from anyshot_core.data.pack import SUFFIX, Pack, pack_dataset
 from anyshot_core.data.pool import Pool
@@ -22,7 +22,7 @@ WORDS = (
 )
 
 
-class NoData(RuntimeError):
+class NoDataFolder(RuntimeError):
     """A reproduction on real data without a data folder."""
 
 
@@ -37,7 +37,7 @@ class Material:
     def sets(self) -> list[list[str]]:
         """Datasets of Set-0, Set-1 and Set-2."""
         if self.data is None:
-            raise NoData("this reproduction needs real data: give --data or set ANYSHOT_DATA")
+            raise NoDataFolder("this reproduction needs real data: give --data or set ANYSHOT_DATA")
         found = json.loads((self.data / "info" / "sets.json").read_text())
         return [found[f"set-{i}"] for i in range(3)]
 
@@ -55,11 +55,11 @@ class Material:
         return pack_dataset(self.data / name, path)
 
     @cached_property
-    def backbone(self) -> Backbone:
+    def backbone(self) -> FrozenBackbone:
         """The Conv-4 trained on Set-0."""
         return self.trained_on(0)
 
-    def trained_on(self, number: int) -> Backbone:
+    def trained_on(self, number: int) -> FrozenBackbone:
         """The Conv-4 trained on all classes of a set; its weights are kept."""
         weights = self.cache / f"conv4-set{number}.pt"
         if not weights.exists():

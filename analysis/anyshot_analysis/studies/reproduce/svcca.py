@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from anyshot_analysis.pages import PageTable, ReportPage
-from anyshot_analysis.representations import Comparison, compare
+from anyshot_analysis.representations import Similarities, compare
 from anyshot_analysis.studies.reproduce.material import Material
 from anyshot_analysis.undefined import require
 from anyshot_core.charts import draw_curves
@@ -20,13 +20,13 @@ SEEDS = 5
 DRAWS = "other draws of independent Gaussian layers of 64 neurons"
 
 
-def independent(ratio: int, seed: int = 0) -> Comparison:
+def independent(ratio: int, seed: int = 0) -> Similarities:
     """Two independent Gaussian layers with `ratio` examples a neuron."""
     rng = np.random.default_rng([seed, ratio])
     return compare(rng.normal(size=(ratio * WIDTH, WIDTH)), rng.normal(size=(ratio * WIDTH, WIDTH)))
 
 
-def values_of(comparisons: list[Comparison], name: str) -> list[float]:
+def values_of(comparisons: list[Similarities], name: str) -> list[float]:
     """One measure over the draws; the Procrustes distance as a similarity."""
     values = [require(getattr(c, name), name) for c in comparisons]
     return [1 - v for v in values] if name == "procrustes" else values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from anyshot_analysis.backbones import make_backbone
-from anyshot_analysis.diversity.coefficient import Interval, diversity, noise_floor
+from anyshot_analysis.diversity.coefficient import MeanWithInterval, diversity, noise_floor
 from anyshot_analysis.diversity.pool import measure_pool
 from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_analysis.studies.reproduce.material import WORDS, Material
@@ -22,7 +22,7 @@ OVER = "other 5-way tasks of these datasets"
 def make(material: Material) -> ReportPage:
     """Two probes, three sets."""
     probes = {"random Conv-4": make_backbone("conv4-48", 32), "Conv-4 trained on Set-0": material.backbone}
-    found: dict[tuple[str, str], tuple[Interval, Interval]] = {}
+    found: dict[tuple[str, str], tuple[MeanWithInterval, MeanWithInterval]] = {}
     for name, probe in probes.items():
         for i in range(3):
             measured = measure_pool(material.pool(i), PROTOCOL, probe, TASKS, FLOOR, seed=0)

@@ -9,7 +9,16 @@ import numpy as np
 from anyshot_analysis.episodes import draw_within_datasets
 from anyshot_analysis.features import Features
 from anyshot_analysis.gaussian.head import train_head
-from anyshot_analysis.heads import HEADS, R2D2, Baseline, FittingProblem, Head, ProtoNet, compact, problem_of
+from anyshot_analysis.heads import (
+    HEADS,
+    R2D2,
+    BaselineHead,
+    FittingProblem,
+    Head,
+    ProtoNet,
+    compact,
+    problem_of,
+)
 from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_analysis.studies.reproduce.material import Material
 from anyshot_analysis.task_level.baseline_cv import baseline_cv
@@ -97,7 +106,7 @@ def measure(material: Material, trained: int, test_set: int) -> Fold:
         for evaluator in EVALUATORS
     }
     right = np.stack([oracle(head, own, truth) for head, own in models])
-    weak = Baseline(strength=WEAK)
+    weak = BaselineHead(strength=WEAK)
     weak_right = oracle(weak, problem, truth)
     weaker = {
         e: np.abs(np.array([require(v, e) for v in estimate(weak, problem, e)]) - weak_right)
