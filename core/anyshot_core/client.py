@@ -286,6 +286,11 @@ class Client:
                 "PUT", "/transfers", content=content, params={"slug": slug}, timeout=httpx.Timeout(600.0)
             )
 
+    def send_bundle(self, content: bytes, slug: str = "", start: str | None = None) -> dict[str, Any]:
+        """Send the zip of a competition's bundle; the short name of the draft that it became."""
+        wanted = {"slug": slug} | ({"start": start} if start else {})
+        return self._ask("PUT", "/bundles", content=content, params=wanted, timeout=httpx.Timeout(600.0))
+
     def own_submissions(self, **wanted: Any) -> dict[str, Any]:
         """A page of one's own submissions in all competitions; `wanted` as the API takes it."""
         return self._ask("GET", "/submissions", params=wanted)

@@ -53,6 +53,10 @@ ELSEWHERE = {
     "anyshot organize do COMPETITION phase.add-evaluation": "tests/contract/test_evaluations.py",
     "anyshot organize do COMPETITION phase.evaluate": "tests/contract/test_evaluations.py",
     "anyshot organize baseline": "tests/starting_kit/cli/test_organize.py",  # a zip and a run
+    **dict.fromkeys(
+        ("anyshot organize begin", "anyshot organize import", "anyshot organize export"),
+        "tests/platform/admin/test_organizer_api.py::test_a_competition_lives_in_a_folder_by_command_line",
+    ),
     "anyshot organize transfer": "tests/platform/admin/test_transfers.py::test_by_page_and_command_line",  # two sites
     "anyshot organize receive": "tests/platform/admin/test_transfers.py::test_by_page_and_command_line",
     # The job script of the guide, as one.

@@ -61,7 +61,7 @@ class BodyLimits:
             r"PUT /api/worker/v1/runs/[^/]+/artifacts/.+": BodyLimit(artifact, file=True),
             r"POST /competitions/[^/]+/phases/[^/]+/submit": BodyLimit(zipped, file=True),
             r"POST /competitions/[^/]+/manage/(baselines|settings)": BodyLimit(zipped, file=True),
-            r"POST /organize/import": BodyLimit(BUNDLE, file=True),
+            r"(PUT /api/v1/bundles|POST /organize/import)": BodyLimit(BUNDLE, file=True),
             r"(PUT /api/v1/transfers|POST /organize/transfer)": BodyLimit(settings.pack_max_bytes, file=True),
             r"POST /organize/pools/[^/]+/packs": BodyLimit(settings.pack_max_bytes, file=True),
             r"[A-Z]+ /api/worker/.*": BodyLimit(MACHINE),

@@ -17,6 +17,7 @@ from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.consent import consent_options, send_act
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.cli.organize_acts import ACT_COMMANDS
+from anyshot_starting_kit.cli.organize_bundles import BUNDLE_COMMANDS
 from anyshot_starting_kit.cli.organize_entries import ENTRY_COMMANDS
 from anyshot_starting_kit.cli.organize_pools import pool
 from anyshot_starting_kit.cli.organize_texts import COMMANDS
@@ -270,5 +271,5 @@ def report(
         click.echo(f"Written to {out}.")
 
 
-for command in (*ACT_COMMANDS, pool, *COMMANDS, *ENTRY_COMMANDS, *TRANSFER_COMMANDS):
+for command in (*ACT_COMMANDS, pool, *COMMANDS, *ENTRY_COMMANDS, *TRANSFER_COMMANDS, *BUNDLE_COMMANDS):
     organize.add_command(command)

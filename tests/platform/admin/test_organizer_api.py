@@ -6,15 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from anyshot_core.command import main
 from anyshot_core.protocols.keys import PhaseSecrets, Seed
 from anyshot_platform.bundles.reading import read_bundle
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.runs.secrets import secrets_of
+from tests.platform.admin.test_bundle_reading import FILES, GOOD
 from tests.platform.admin.test_manage import acts, finish, post
+from tests.platform.admin.zips import zipped
 from tests.platform.site import SLUG, Person, Site, make_zip
 from tests.services.material import TRAIN
+from tests.services.processes import free_port
+from tests.services.sites import served
 
 MANAGE = f"/api/v1/competitions/{SLUG}/manage"
 
@@ -400,3 +406,89 @@ def test_reviewers_read_and_participants_see_nothing(site: Site) -> None:
         ask(participant, "GET", path, status=403)
     ask(reviewer, "POST", "/phases/feedback/acts/close", status=403)
     ask(reviewer, "POST", "/submissions/acts", {"act": "delete", "ids": ["x"]}, status=403)
+
+
+BUNDLE = {
+    "competition.yaml": GOOD.replace("slug: demo", "slug: from-a-file").replace("Demo", "From a file"),
+    **FILES,
+}
+
+
+def test_a_competition_is_begun_imported_and_taken_as_a_bundle(site: Site) -> None:
+    """The guide says that every act is in the JSON API: these were on pages alone."""
+    owner = site.owner()
+    begun = [
+        call(owner, "POST", "/competitions", 201, json={"title": "Été", "slug": s}) for s in ("", "", "mine")
+    ]
+    assert [one["slug"] for one in begun] == ["ete", "ete-2", "mine"]
+    names = [one["name"] for one in call(owner, "GET", "/ready-made", 200)]
+    assert "cross-domain-metadl-2022" in names
+    ready = {"slug": "next-year", "start": "2030-01-01"}
+    assert call(owner, "POST", f"/ready-made/{names[0]}", 201, json=ready) == {"slug": "next-year"}
+    first = call(owner, "GET", "/competitions/next-year/manage/phases", 200)[0]
+    assert first["settings"]["start"].startswith("2030-01-01T00:00")
+    call(owner, "POST", "/ready-made/none", 404, json={})
+    made = call(owner, "PUT", "/bundles?slug=other", 201, content=zipped(BUNDLE))
+    assert made == {"slug": "other"}
+    assert call(owner, "GET", "/competitions/other/manage/import", 200)["taken"][-1] == "1 pool"
+    again = call(owner, "PUT", "/bundles?slug=other", 409, content=zipped(BUNDLE))
+    assert "There is a competition “other” already" in again["message"]
+    wrong = {**BUNDLE, "competition.yaml": GOOD.replace("title: Demo", "titel: Demo")}
+    refused = call(owner, "PUT", "/bundles", 422, content=zipped(wrong))
+    assert {one["where"] for one in refused["problems"]} >= {"competition.yaml, line 3: titel"}
+    assert "did you mean `title`?" in str(refused["problems"])
+    assert call(owner, "PUT", "/bundles", 422, content=b"no zip")["error"] == "invalid"
+    out = owner.call("GET", "/api/v1/competitions/other/manage/bundle")
+    assert read_bundle(out.content).spec.title == "From a file"
+    asked = call(owner, "POST", "/competitions/other/manage/bundle-with-seeds", 409, json={})
+    assert asked["error"] == "confirm" and asked["preview"]["name"] == "other"
+    said = {"confirm": "other", "reason": "kept in the safe"}
+    whole = owner.call("POST", "/api/v1/competitions/other/manage/bundle-with-seeds", json=said)
+    assert whole.status_code == 200 and read_bundle(whole.content).spec.slug == "other"
+    log = call(owner, "GET", "/competitions/other/manage/audit", 200)["items"]
+    assert [one["reason"] for one in log if one["action"] == "competition.take_secrets"] == [
+        "kept in the safe"
+    ]
+    reviewer = site.member("rita", Role.REVIEWER)
+    for path in ("bundle", "bundle-with-seeds"):
+        method = "GET" if path == "bundle" else "POST"
+        options = {} if path == "bundle" else {"json": {"confirm": SLUG}}
+        assert (
+            reviewer.call(method, f"/api/v1/competitions/{SLUG}/manage/{path}", **options).status_code == 403
+        )
+
+
+def call(person: Person, method: str, path: str, status: int, **sent: Any) -> Any:
+    """The answer to a call below `/api/v1`."""
+    answer = person.call(method, f"/api/v1{path}", **sent)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def test_a_competition_lives_in_a_folder_by_command_line(site: Site, tmp_path: Path) -> None:
+    folder, file, whole = tmp_path / "mine", tmp_path / "out.zip", tmp_path / "whole.zip"
+    folder.mkdir()
+    for name, text in BUNDLE.items():
+        (folder / name).write_text(text)
+    (tmp_path / "wrong").mkdir()
+    (tmp_path / "wrong" / "competition.yaml").write_text(GOOD.replace("title: Demo", "titel: Demo"))
+    with served(site.app, free_port()) as address:
+
+        def run(*words: str, code: int = 0) -> str:
+            environment = {"ANYSHOT_SERVER": address, "ANYSHOT_TOKEN": site.owner().token}
+            done = CliRunner().invoke(main, ["organize", *words], env=environment)
+            assert done.exit_code == code, done.output
+            return done.output
+
+        assert "The draft birds is there." in run("begin", "Few-shot birds", "--slug", "birds")
+        assert "Imported as from-a-file, a draft." in run("import", str(folder))
+        ready = run("import", "cross-domain-metadl-2022", "--slug", "next", "--start", "2030-01-01")
+        assert "to do: " in ready and "Imported as next, a draft." in ready
+        assert "line 3: titel: unknown key; did you mean" in run("import", str(tmp_path / "wrong"), code=1)
+        assert f"Wrote {file}" in run("export", "from-a-file", str(file))
+        assert "nothing is overwritten" in run("export", "from-a-file", str(file), code=1)
+        assert "Imported as again" in run("import", str(file), "--slug", "again")
+        asked = ("--with-seeds", "--yes", "next", "--reason", "why")
+        assert "keep it secret" in run("export", "next", str(whole), *asked)
+    assert read_bundle(file.read_bytes()).spec.title == "From a file"
+    assert read_bundle(whole.read_bytes()).spec.phases[0].tasks.key

@@ -135,6 +135,55 @@ def test_every_declared_act_has_its_address() -> None:
     assert declared - ACTS_ELSEWHERE == {act.key for _, act in acts_of(ROUTES)}
 
 
+_MANAGE = "/api/v1/competitions/{}/manage"
+# The calls of forms whose address is not theirs with `/api/v1` before it, or why there is none.
+CALLS = {
+    "/competitions/{}/manage/baselines/gates": f"PUT {_MANAGE}/gates/{{}}/{{}}",
+    "/competitions/{}/manage/entries": f"POST {_MANAGE}/entries/acts",
+    "/competitions/{}/manage/files": f"PUT {_MANAGE}/files/{{}}",
+    "/competitions/{}/manage/files/{}/remove": f"DELETE {_MANAGE}/files/{{}}",
+    "/competitions/{}/manage/final/{}/winners/{}": f"PUT {_MANAGE}/phases/{{}}/final/winners/{{}}",
+    "/competitions/{}/manage/final/{}/{}": f"POST {_MANAGE}/phases/{{}}/final/acts/publish",
+    "/competitions/{}/manage/leagues/decide": f"POST {_MANAGE}/leagues/entries/decide",
+    "/competitions/{}/manage/look": "shows the pages as others see them, in one browser",
+    "/competitions/{}/manage/look/end": "shows the pages as others see them, in one browser",
+    "/competitions/{}/manage/pages/preview": "changes nothing",
+    "/competitions/{}/manage/pages/{}/delete": f"DELETE {_MANAGE}/pages/{{}}",
+    "/competitions/{}/manage/people/add": f"POST {_MANAGE}/people",
+    "/competitions/{}/manage/phases/new": f"POST {_MANAGE}/phases",
+    "/competitions/{}/manage/phases/{}/restore/deleted": f"POST {_MANAGE}/phases/{{}}/restore",
+    "/organize/import": "PUT /api/v1/bundles",
+    "/organize/new": "POST /api/v1/competitions",
+    "/organize/pools": "POST /api/v1/pools",
+    "/organize/pools/{}/packs": "PUT /api/v1/pools/{}/packs",
+    "/organize/pools/{}/{}": "POST /api/v1/pools/{}/acts/publish",
+    "/organize/transfer": "PUT /api/v1/transfers",
+}
+
+
+def test_every_form_of_the_organizers_has_its_call() -> None:
+    """Their guide says that every act of their pages is in the JSON API too."""
+    calls, forms = set[str](), set[str]()
+    for route in ROUTES:
+        path = re.sub(r"{[^}]+}", "{}", route.path)
+        if path.startswith("/api/v1/"):
+            assert route.include_in_schema, path
+            calls |= {f"{method} {path}" for method in (route.methods or set()) & UNSAFE}
+        elif "POST" in (route.methods or set()) and re.match(r"/organize\b|/competitions/{}/manage\b", path):
+            forms.add(path)
+    assert len(forms) > 40 and CALLS.keys() <= forms
+    beside = {path: call for path, call in CALLS.items() if call.split(" ")[0] in UNSAFE}
+    assert set(beside.values()) <= calls, set(beside.values()) - calls
+
+    def has_call(form: str) -> bool:
+        acts = form.removesuffix("/{}").removesuffix("/acts") + "/acts/"  # an act in the path of the form
+        own = {f"{method} /api/v1{form}" for method in UNSAFE}
+        return bool(own & calls) or any(call.startswith(f"POST /api/v1{acts}") for call in calls)
+
+    assert {form for form in forms if not has_call(form)} <= CALLS.keys()
+    assert {form for form in CALLS if has_call(form)} == set(), "these have one at their own address"
+
+
 def test_what_the_public_may_change_is_listed() -> None:
     reset = re.compile(r"^/(reset|password|forgot|oauth|log-in|confirm)")
     found = {

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from datetime import UTC, datetime
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
@@ -16,24 +15,18 @@ from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.acts.service import NeedsConsent, carry_out, preview
 from anyshot_platform.bundles.confined_reading import read_sent_bundle
 from anyshot_platform.bundles.files import BundleUnreadable
-from anyshot_platform.bundles.naming import key_from, unique
 from anyshot_platform.bundles.reading import BundleInvalid, CompetitionBundle
-from anyshot_platform.bundles.ready import read_ready_made, ready_made
+from anyshot_platform.bundles.ready import ready_made
 from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.service import create_competition
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
 from anyshot_platform.kernel.language import say
-from anyshot_platform.organizers.bundles.data import take_data
 from anyshot_platform.organizers.bundles.reporting import read_report
-from anyshot_platform.organizers.bundles.service import (
-    clone_competition,
-    export_competition,
-    import_competition,
-)
+from anyshot_platform.organizers.bundles.service import clone_competition
 from anyshot_platform.organizers.competitions.acts import TAKE_SECRETS
 from anyshot_platform.organizers.transfers.claims import list_guests
 from anyshot_platform.services import Services
+from anyshot_platform.site.bundles.making import begin_draft, bundle_response, find_ready_made, take_bundle
 from anyshot_platform.site.shell.act_frame import ask, consent_of, show_preview
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
@@ -42,7 +35,6 @@ from anyshot_platform.site.shell.manage_frame import (
     manage_path,
     render_manage,
 )
-from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Scope, Viewer
 from anyshot_platform.web.access import may_organize, signed_in_as
 from anyshot_platform.web.forms import FormDep, SentForm
@@ -108,19 +100,8 @@ def import_bundle(request: Request, services: ServicesDep, viewer: Beginner, for
 
 def _import(services: Services, viewer: Viewer, form: SentForm) -> str:
     start = form.text("start")
-    with tempfile.TemporaryDirectory(prefix="anyshot-import-") as folder:
-        bundle, packs = take_data(services, _read(form, FilePath(folder)), viewer.id)
-        with services.database.writing() as session:
-            made = import_competition(
-                session,
-                services.storage,
-                bundle,
-                viewer,
-                slug=form.text("slug") or None,
-                start=datetime.fromisoformat(start).replace(tzinfo=UTC) if start else None,
-                packs=packs,
-            )
-            return made.competition.slug
+    moment = datetime.fromisoformat(start) if start else None
+    return take_bundle(services, viewer, lambda folder: _read(form, folder), form.text("slug"), moment)
 
 
 @router.get("/competitions/{slug}/manage/import")
@@ -141,34 +122,21 @@ def show_import(request: Request, access: AsReviewer, session: SessionDep) -> Re
     )
 
 
-def _read(form: SentForm, folder: FilePath) -> CompetitionBundle:
+def _read(form: SentForm, folder: Path) -> CompetitionBundle:
     name = form.text("ready")
     if name:
-        try:
-            return read_ready_made(name)
-        except KeyError:
-            raise NotFound(say("There is no such ready-made competition.")) from None
+        return find_ready_made(name)
     uploaded = form.file("bundle")
     if uploaded is None:
         raise BundleUnreadable("Choose the zip of a competition first.")
     return read_sent_bundle(uploaded[1], folder)
 
 
-def _free_slug(session: Session, key: str) -> str:
-    """The short name, or the first with a number that no competition has."""
-    alike = select(Competition.slug).where(Competition.slug.startswith(key[:56], autoescape=True))
-    return unique(key, set(session.scalars(alike)))
-
-
 @router.post("/organize/new")
 def begin_empty(request: Request, session: SessionDep, viewer: Beginner, form: FormDep) -> Response:
     """Begin with an empty draft."""
-    title = form.text("title")
     try:
-        owner = session.get_one(User, viewer.id)
-        slug = form.text("slug") or _free_slug(session, key_from(title, "competition"))
-        made = create_competition(session, owner, slug=slug, title=title or slug)
-        session.flush()
+        made = begin_draft(session, viewer, form.text("title"), form.text("slug"))
     except PlatformError as error:
         session.rollback()
         return show_organize_page(request, session, viewer, status=error.status, problems=[error.message])
@@ -210,10 +178,7 @@ def _start(text: str) -> datetime | None:
 @router.get("/competitions/{slug}/manage/bundle.zip")
 def download_bundle(access: AsOrganizer, session: SessionDep, services: ServicesDep) -> Response:
     """The competition as a bundle, without the seeds of hidden tasks."""
-    return _zip(
-        export_competition(session, services.storage, access.competition, secrets=False),
-        access.competition.slug,
-    )
+    return bundle_response(services, session, access.competition, secrets=False)
 
 
 @router.get("/competitions/{slug}/manage/bundle-with-seeds")
@@ -233,10 +198,4 @@ def download_whole_bundle(
         carry_out(session, TAKE_SECRETS, access.competition, wish, consent)
     except NeedsConsent as error:
         return ask(request, form, error, manage_path(access, "/exports"))
-    content = export_competition(session, services.storage, access.competition, secrets=True)
-    return _zip(content, access.competition.slug)
-
-
-def _zip(content: bytes, name: str) -> Response:
-    headers = {"Content-Disposition": f'attachment; filename="{name}.zip"'}
-    return Response(content, media_type="application/zip", headers=headers)
+    return bundle_response(services, session, access.competition, secrets=True)
