@@ -11,6 +11,7 @@ from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import NotFound
 from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.plain import plain
 from anyshot_platform.notifications.service import tell_members
 
 
@@ -24,7 +25,8 @@ def announce(
     session.add(announcement)
     session.flush()
     subject = f"{competition.title}: {announcement.title}"
-    tell_members(session, competition, kind="announcement", title=subject, body=body, path="/announcements")
+    told = {"kind": "announcement", "title": subject, "body": plain(body), "path": "/announcements"}
+    tell_members(session, competition, **told)
     return announcement
 
 

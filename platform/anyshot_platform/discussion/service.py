@@ -15,6 +15,7 @@ from anyshot_platform.discussion.models import Post, PostEdit, Thread
 from anyshot_platform.discussion.reading import find_post
 from anyshot_platform.errors import Conflict, Forbidden, Invalid
 from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.plain import plain
 from anyshot_platform.kernel.texts import visible
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.sight.access import CompetitionAccess
@@ -57,7 +58,7 @@ def reply(session: Session, access: CompetitionAccess, thread: Thread, body: str
         title=say(
             "%(username)s answered in “%(title)s”", username=access.viewer.username, title=thread.title
         ),
-        body=post.body[:500],
+        body=plain(post.body)[:500],
         url=f"/competitions/{access.competition.slug}/discussion/{thread.id}#post-{post.id}",
         about=access.competition.id,
     )

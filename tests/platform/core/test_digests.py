@@ -167,3 +167,23 @@ def test_a_muted_competition_tells_no_results_either(site: Site) -> None:
     job = worker.claim()
     assert job is not None and worker.complete(job, 0.5).status_code == 204
     assert alice.call("GET", "/api/v1/notifications").json() == [] and _sent(site) == []
+
+
+def test_messages_show_no_marks_of_markdown(site: Site) -> None:
+    """Announcements and answers are written in Markdown; a mail and the list of messages show plain text."""
+    alice = _reader(site, "alice")
+    body = "# News\n\nSet-1 is **loaded**, see [the guide](/docs/guide) and `model.py`.\n\n- one\n- two\n\n<b>Bye</b>"
+    _announce(site, "Set-1", body)
+    plain = "News\n\nSet-1 is loaded, see the guide (/docs/guide) and model.py.\n- one\n- two\n\nBye"
+    with site.services.database.reading() as session:
+        notes = session.scalars(select(Notification).where(Notification.user_id == alice.id)).all()
+        assert [note.body for note in notes] == [plain]
+    (mail,) = _sent(site)
+    assert "Set-1 is loaded, see the guide (/docs/guide) and model.py." in mail and "**" not in mail
+    discussion = f"/api/v1/competitions/{SLUG}/discussion"
+    thread = alice.call("POST", discussion, json={"title": "A question", "body": "May I?"}).json()["id"]
+    answer = site.owner().call("POST", f"{discussion}/{thread}/posts", json={"body": "*Yes*, **you** may."})
+    assert answer.status_code == 201, answer.text
+    with site.services.database.reading() as session:
+        query = select(Notification).where(Notification.kind == "discussion.reply")
+        assert session.scalars(query).one().body == "Yes, you may."
