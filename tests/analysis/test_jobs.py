@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from anyshot_analysis.backbones import UnknownBackbone, make_backbone
 from anyshot_analysis.cli import analyse
 from anyshot_analysis.features import extract_pack
-from anyshot_analysis.jobs import JOBS, BadAnalysis, digest, run
+from anyshot_analysis.jobs import JOBS, BadAnalysis, digest, registry, run
 from anyshot_analysis.jobs.registry import again, read_parameters
 from anyshot_analysis.pages import PageTable, ReportPage, write_report
 from anyshot_analysis.undefined import Undefined
@@ -192,6 +192,8 @@ def test_every_analysis_writes_the_same_bytes_twice(
     stored = json.loads((tmp_path / "0" / "result.json").read_text())
     assert stored == json.loads(json.dumps(summary))
     assert stored["analysis"] == name
+    settings = set(read_parameters(name, {})[1].__dataclass_fields__)
+    assert set(stored["manifest"]["parameters"]) == settings - {"cache"}, "seeds too"
     assert len(stored["finding"]) > 20
     assert len(stored["population"]) > 5
     charts = json.loads((tmp_path / "0" / "figures.json").read_text())["charts"]
@@ -288,7 +290,7 @@ def test_bad_requests_are_refused_in_words(
         run(name, {}, parameters, tmp_path)
 
 
-def test_the_cache_key_follows_inputs_and_parameters() -> None:
+def test_the_cache_key_follows_inputs_and_parameters_and_version(monkeypatch: pytest.MonkeyPatch) -> None:
     key = digest("plan", {"results": ["a", "b"]}, {"lead": 0.02})
     assert key == digest(
         "plan", {"results": ["a", "b"]}, {"lead": 0.02, "flip": 0.05}
@@ -296,6 +298,8 @@ def test_the_cache_key_follows_inputs_and_parameters() -> None:
     others = [("plan", ["b", "a"], 0.02), ("plan", ["a", "b"], 0.03)]
     assert key not in {digest(n, {"results": files}, {"lead": lead}) for n, files, lead in others}
     assert read_parameters("plan", {"lead": "0.5"})[1].lead == 0.5
+    monkeypatch.setattr(registry, "ANALYSIS_VERSION", registry.ANALYSIS_VERSION + 1)
+    assert digest("plan", {"results": ["a", "b"]}, {"lead": 0.02}) != key
 
 
 def test_commands_run_an_analysis_and_explain_themselves(

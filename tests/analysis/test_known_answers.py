@@ -190,3 +190,8 @@ def test_a_report_says_how_it_was_made_and_is_made_again(packs: list[Path], tmp_
         analyse, ["again", str(tmp_path / "a"), *words[:2], "--out", str(tmp_path / "c")]
     )
     assert other.exit_code == 1 and "the files given are not those of the report" in other.output
+    stored = json.loads((tmp_path / "a" / "result.json").read_text())
+    stored["manifest"]["versions"]["numpy"] = "0.0"
+    (tmp_path / "a" / "result.json").write_text(json.dumps(stored))
+    older = CliRunner().invoke(analyse, ["again", str(tmp_path / "a"), *words, "--out", str(tmp_path / "d")])
+    assert older.exit_code == 1 and "other versions" in older.output, older.output

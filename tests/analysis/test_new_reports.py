@@ -16,6 +16,9 @@ from scipy import stats
 from anyshot_analysis.cli import analyse
 from anyshot_analysis.disjointness import classes_variance, novel_in_task
 from anyshot_analysis.jobs import BadAnalysis, run
+from anyshot_analysis.jobs.trust import answer
+from anyshot_analysis.task_level.trust import Band
+from anyshot_analysis.undefined import Quantity
 from anyshot_core.data.pack import pack_dataset
 from anyshot_core.demo_data import make_demo_data
 from anyshot_core.evaluations import PointScore
@@ -49,6 +52,15 @@ def test_a_band_holds_in_as_many_tasks_as_it_promises(tmp_path: Path) -> None:
     assert sum(trust["k-fold"].values()) == n // 2 and sure["k-fold"] > 2 * sure["hold-out"]
     page = " ".join((tmp_path / "r" / "page.html").read_text().split())
     assert "band, low (points)" in page and "share that the band holds" in page
+
+
+def test_the_tasks_that_a_band_is_judged_by_do_not_calibrate_it() -> None:
+    """The first 50 tell their accuracy exactly, so the band is a point; the others are told .3 too high."""
+    truth = np.full(100, 0.5)
+    told: list[Quantity] = [0.5] * 50 + [0.8] * 50
+    found = answer(told, truth, 0.7, 0.9)
+    assert isinstance(found.band, Band) and (found.band.low, found.band.high) == (0.0, 0.0)
+    assert (found.held, found.of) == (0, 50)
 
 
 @pytest.mark.parametrize("drawn", [7, 8, None])

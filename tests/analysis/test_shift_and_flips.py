@@ -173,6 +173,22 @@ def test_cross_validation_over_classes_prefers_what_helps_on_classes_left_out() 
         cross_validate_classes(noisy, [whiten], (6, 5, 5), 4, 10)
 
 
+def test_cross_validation_over_classes_fits_none_of_those_that_it_is_judged_by() -> None:
+    """Of 20 classes in four parts, each fit has the images of 15, and each class is left out once."""
+    features = make_features(classes=20, images=5, width=3, noise=0.5)
+    fitted: list[set[tuple[float, ...]]] = []
+
+    def record(base: Features) -> Change:
+        fitted.append({tuple(row) for row in np.asarray(base.values).tolist()})
+        return lambda x: x
+
+    cross_validate_classes(features, [record], (3, 2, 2), 4, 10)
+    everything = {tuple(row) for row in np.asarray(features.values).tolist()}
+    assert [len(images) for images in fitted] == [75] * 4
+    left_out = [everything - images for images in fitted]
+    assert set.union(*left_out) == everything and sum(map(len, left_out)) == len(everything)
+
+
 def test_whitening_makes_the_covariance_within_classes_the_identity() -> None:
     features = make_features(classes=8, images=40, width=5)
     change = whiten_within(moments(features), np.arange(8), 0.0)

@@ -40,7 +40,7 @@ def test_a_changed_module_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert changed(before | {"anyshot_analysis.diversity.hellinger": "0" * 12}, before) == [
         "anyshot_analysis.diversity.hellinger"
     ]
-    assert changed({}, before) == sorted(before)
+    assert changed({}, before) == sorted(before) == changed(before, {})
 
 
 def test_what_a_learner_exports_is_no_change_of_an_experiment() -> None:

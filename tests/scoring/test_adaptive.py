@@ -98,6 +98,11 @@ def test_asking_a_ladder_teaches_nothing_about_the_hidden_tasks(how: str) -> Non
     assert len(better) < 10
 
 
+def test_a_lead_within_its_standard_error_climbs_no_ladder() -> None:
+    """By hand: .75 passes .5 by its standard error of .25 and no more; 1 passes it by .5, more than .29."""
+    assert ladder_by_tasks([[0, 0, 1, 1], [1, 0, 1, 1], [1, 1, 1, 1]]).tolist() == [0.5, 0.5, 1.0]
+
+
 def test_a_truly_better_submission_climbs_the_ladder() -> None:
     rng = np.random.default_rng(1)
     scores = np.clip(np.array([0.5, 0.5, 0.6, 0.7])[:, None] + 0.1 * rng.standard_normal((4, 500)), 0, 1)
