@@ -97,6 +97,8 @@ def test_flips_become_rarer_with_more_classes_and_a_method_never_beats_itself() 
     methods = (Method("clean", features.values, euclidean_scores), noisy)
     few, many = (flip_over_class_draws(features, methods, size, 4, 3, 5, tasks_a_draw=8) for size in (4, 28))
     assert few.first == many.first == "clean"
+    turned = flip_over_class_draws(features, (methods[1], methods[0]), 4, 4, 3, 5, tasks_a_draw=8)
+    assert (turned.first, turned.second, turned.lead, turned.flip) == ("clean", "noisy", few.lead, few.flip)
     assert few.differences.std() > many.differences.std()
     assert few.flip >= many.flip
     assert few.flip == (few.differences < -1e-9).mean() < (few.differences < 0).mean()  # ties are none

@@ -27,6 +27,7 @@ from anyshot_core.report.published import (
     published_table,
     verdicts_of,
 )
+from anyshot_core.report.stored import estimates_table, table_markup
 from anyshot_scoring.undefined import Undefined
 
 
@@ -108,6 +109,33 @@ def test_a_row_that_says_too_little_is_refused() -> None:
     with pytest.raises(BadPublished, match="no estimate 'x'; it has 'y'"):
         row = Published("r", "x", "paper", "table 1", "row", above=0.0)
         verdicts_of("r", {"estimates": [exact("y", 1, "points", "p").to_dict()]}, [row])
+
+
+def test_each_row_stands_beside_the_estimate_that_it_names() -> None:
+    """Whichever comes first in the report, and however near another is to what was printed."""
+    estimates = [
+        around(name, value, 0.1, "points", "p").to_dict() for name, value in (("x", 1.0), ("y", 3.0))
+    ]
+    rows = [Published("r", name, "paper", "table 1", name, value=1.0, margin=0.5) for name in ("y", "x")]
+    found = verdicts_of("r", {"estimates": estimates}, rows)
+    assert [(one.found.name, one.verdict) for one in found] == [("y", Reproduced.NO), ("x", Reproduced.YES)]
+
+
+def test_a_page_says_of_each_estimate_what_it_is_of_and_how_it_was_picked() -> None:
+    """A leader's number looks better than it is, and its row says so."""
+    made = [around("a", 1.0, 0.5, "points", "other tasks", selected="best of 3 on these tasks")]
+    made.append(undefined("b", "a single task", "points", "other datasets"))
+    table = estimates_table([one.to_dict() for one in made])
+    assert table["header"] == ("what", "estimate", "95 % interval", "unit", "population", "selected")
+    page = " ".join(table_markup(table).split())
+    for words in (
+        "<td>other tasks</td>",
+        "<td>best of 3 on these tasks</td>",
+        "<td>other datasets</td>",
+        "<td>no</td>",
+    ):
+        assert words in page, page
+    assert "0.5 to 1.5" in page and "a single task" in page
 
 
 def seen(
