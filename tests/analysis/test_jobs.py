@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from anyshot_analysis.backbones import UnknownBackbone, make_backbone
 from anyshot_analysis.cli import analyse
 from anyshot_analysis.features import extract_pack
-from anyshot_analysis.jobs import JOBS, BadAnalysis, digest, registry, run
+from anyshot_analysis.jobs import JOBS, BadAnalysis, digest, run
 from anyshot_analysis.jobs.registry import again, read_parameters
 from anyshot_analysis.pages import PageTable, ReportPage, write_report
 from anyshot_analysis.undefined import Undefined
@@ -26,6 +26,7 @@ from anyshot_core.demo_data import make_demo_data
 from anyshot_core.evaluations import PointScore
 from anyshot_core.report.estimates import exact
 from anyshot_core.results import write_results
+from anyshot_core.wire.reports import ANALYSIS_VERSION
 from anyshot_scoring.table import TaskTable
 from tests.analysis.test_predictions_of_runs import write_runs
 from tests.services.material import TRAIN
@@ -298,7 +299,7 @@ def test_the_cache_key_follows_inputs_and_parameters_and_version(monkeypatch: py
     others = [("plan", ["b", "a"], 0.02), ("plan", ["a", "b"], 0.03)]
     assert key not in {digest(n, {"results": files}, {"lead": lead}) for n, files, lead in others}
     assert read_parameters("plan", {"lead": "0.5"})[1].lead == 0.5
-    monkeypatch.setattr(registry, "ANALYSIS_VERSION", registry.ANALYSIS_VERSION + 1)
+    monkeypatch.setattr("anyshot_analysis.jobs.registry.ANALYSIS_VERSION", ANALYSIS_VERSION + 1)
     assert digest("plan", {"results": ["a", "b"]}, {"lead": 0.02}) != key
 
 

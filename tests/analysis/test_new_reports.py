@@ -57,7 +57,7 @@ def test_a_band_holds_in_as_many_tasks_as_it_promises(tmp_path: Path) -> None:
 def test_the_tasks_that_a_band_is_judged_by_do_not_calibrate_it() -> None:
     """The first 50 tell their accuracy exactly, so the band is a point; the others are told .3 too high."""
     truth = np.full(100, 0.5)
-    told: list[Quantity] = [0.5] * 50 + [0.8] * 50
+    told: list[Quantity] = [*[0.5] * 50, *[0.8] * 50]
     found = answer(told, truth, 0.7, 0.9)
     assert isinstance(found.band, Band) and (found.band.low, found.band.high) == (0.0, 0.0)
     assert (found.held, found.of) == (0, 50)
