@@ -75,19 +75,27 @@ def gathered() -> Catalog:
             found.add(message, locations=[(str(path.relative_to(PACKAGE)), 0)])
     for path in told_in():
         for message in _told(ast.parse(path.read_text())):
-            found.add(message, locations=[(str(path.relative_to(path.parents[2])), 0)])
+            found.add(message, locations=[(_from_package(path), 0)])
     return found
 
 
 def told_in() -> list[Path]:
-    """The files whose English sentences are kept in a run or a zip's checks, and read on pages."""
+    """The files whose English sentences are kept in a run, a zip's checks or an alert, and read on pages."""
     core, kit = (Path(package.__file__ or "").parent for package in (anyshot_core, anyshot_starting_kit))
     return [
         *sorted(core.glob("bundle/*.py")),
         core / "taskserver/verdicts.py",
         *sorted(kit.glob("runner/*.py")),
-        *sorted(PACKAGE.glob("judging/kinds/*.py")),
+        *sorted(PACKAGE.glob("judging/**/*.py")),
+        PACKAGE / "operations/watch.py",
     ]
+
+
+def _from_package(path: Path) -> str:
+    """`anyshot_core/bundle/check.py`: what is told is found again by the name of its package before it."""
+    roots = (Path(package.__file__ or "").parents[1] for package in (anyshot_core, anyshot_starting_kit))
+    root = next((root for root in (*roots, PACKAGE.parent) if path.is_relative_to(root)), PACKAGE.parent)
+    return str(path.relative_to(root))
 
 
 def _told(tree: ast.Module) -> Iterator[str]:

@@ -135,6 +135,41 @@ def test_the_check_of_refusals_sees_a_bare_sentence() -> None:
     assert _bare_refusals(source, {"Invalid"}) == [1, 2]
 
 
+# Of the calls that answer a form, which argument the next page shows: by its place, or by its name.
+_SHOWN = {"carry_out_change": 2, "save_merged": 4, "redirect": "flash"}
+
+
+def test_what_the_next_page_says_of_an_act_is_marked() -> None:
+    bare = {
+        f"{path.relative_to(PACKAGE)}:{line}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for line in _bare_messages(path.read_text())
+    }
+    assert bare == set(), "write say(...) around the sentence: docs/developers/languages.md"
+
+
+def test_the_check_of_messages_sees_a_bare_sentence() -> None:
+    source = 'redirect(a, flash="Saved.")\nredirect(a, flash=say("Saved."))\ncarry_out_change(a, b, f"{c} is added.", d)'
+    assert _bare_messages(source) == [1, 3]
+    assert _bare_messages('def change() -> str:\n    return f"{a} of {b} changed."') == [2]
+
+
+def _bare_messages(source: str) -> list[int]:
+    """The lines where a message of the next page is not marked; what `change()` returns is shown too."""
+    nodes_of = list(ast.walk(ast.parse(source)))
+    shown = [_shown(call) for call in nodes_of if isinstance(call, ast.Call)]
+    changes = [node for node in nodes_of if isinstance(node, ast.FunctionDef) and node.name == "change"]
+    returned = [back.value for one in changes for back in ast.walk(one) if isinstance(back, ast.Return)]
+    return sorted(said.lineno for said in (*shown, *returned) if said is not None and _sentence_in(said))
+
+
+def _shown(call: ast.Call) -> ast.expr | None:
+    place = _SHOWN.get(call.func.id) if isinstance(call.func, ast.Name) else None
+    if isinstance(place, int):
+        return call.args[place] if len(call.args) > place else None
+    return next((one.value for one in call.keywords if place and one.arg == place), None)
+
+
 def _all_refusals() -> set[str]:
     """The names of all errors that a handler shows, whatever else this process has loaded."""
     for module in imports():

@@ -51,7 +51,10 @@ def section_of(page: str) -> Markup:
 def figure(chart: Chart) -> Markup:
     """A chart with its caption."""
     # The SVG is our own: every text in it was escaped when it was made.
-    return Markup("<figure>{}<figcaption>{}</figcaption></figure>").format(Markup(chart.svg), chart.title)
+    return Markup(
+        '<figure><div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div>'
+        "<figcaption>{}</figcaption></figure>"
+    ).format(chart.title, Markup(chart.svg), chart.title)
 
 
 @cache

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import HeartbeatReply, Progress, WorkerInfo
+from anyshot_core.words import told
 from anyshot_platform.alerts.service import close_alert, open_alert
 from anyshot_platform.database import now
 from anyshot_platform.errors import NotFound
@@ -215,7 +216,11 @@ def release(session: Session, settings: PlatformSettings, run: Run) -> None:
         end_cancelled(session, run, "Cancelled while its worker stopped.")
         return
     requeue(
-        session, settings, run, outcome="released", message="The worker was stopped; another one takes over."
+        session,
+        settings,
+        run,
+        outcome="released",
+        message=told("The worker was stopped; another one takes over."),
     )
 
 
@@ -251,17 +256,18 @@ def lose(session: Session, settings: PlatformSettings, run: Run) -> None:
         .execution_options(synchronize_session=False)
     )
     session.refresh(run)
-    words = "The worker that had this run stopped answering."
+    words = told("The worker that had this run stopped answering.")
     if run.infrastructure_failures < settings.infrastructure_attempts:
         requeue(
             session,
             settings,
             run,
             outcome=Verdict.WORKER_LOST.value,
-            message=f"{words} Another one takes over.",
+            message=f"{words} {told('Another one takes over.')}",
         )
         return
-    open_alert(session, "run_lost", run.id, f"Run {run.id} lost {run.workers_lost} workers and was given up.")
+    lost = told("Run %(run)s was given up: it lost %(number)s workers.", run=run.id, number=run.workers_lost)
+    open_alert(session, "run_lost", run.id, lost)
     fail_run(session, run, Verdict.WORKER_LOST, words, quarantined=run.workers_lost >= 2)
 
 

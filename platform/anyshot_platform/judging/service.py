@@ -8,6 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_core.words import told
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict
 from anyshot_platform.judging.settlement import settle
@@ -74,6 +75,6 @@ def cancel_run(session: Session, run: Run, *, by: str) -> None:
         verdict=Verdict.CANCELLED,
         cause=Cause.USER,
         finished_at=now(),
-        message="Cancelled before it was started.",
+        message=told("Cancelled before it was started."),
     )
     settle(session, run)

@@ -8,6 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_core.words import told
 from anyshot_platform.database import now
 from anyshot_platform.judging.happenings import PartsFinished, RunEnded, SubmissionEnded
 from anyshot_platform.judging.joining import join_versions
@@ -94,7 +95,7 @@ def _cancel_hopeless(session: Session, run: Run, siblings: Sequence[Run]) -> Non
                 verdict=Verdict.CANCELLED,
                 cause=Cause.USER,
                 finished_at=now(),
-                message="Not started, because another run of this submission failed.",
+                message=told("Not started, because another run of this submission failed."),
             )
         elif sibling.state in RUNNING and sibling.cancel_requested_at is None:
             sibling.cancel_requested_at = now()

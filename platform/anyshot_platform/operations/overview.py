@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.database import now
+from anyshot_platform.kernel.language import say
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RUNNING, RunState
@@ -122,7 +123,11 @@ def read_storage(session: Session) -> list[tuple[str, int, int]]:
     zips = session.execute(
         select(func.count(Submission.id), func.coalesce(func.sum(Submission.size), 0))
     ).one()
-    rows = [("everything", *total), ("dataset packs", *packs), ("submissions", *zips)]
+    rows = [
+        (say("everything"), *total),
+        (say("dataset packs"), *packs),
+        (say("submissions"), *zips),
+    ]
     kinds = (
         select(Artifact.name, func.count(Artifact.id), func.coalesce(func.sum(Artifact.size), 0))
         .where(Artifact.expired_at.is_(None))

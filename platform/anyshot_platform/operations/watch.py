@@ -8,10 +8,10 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_core.words import told
 from anyshot_platform.alerts.models import Alert
 from anyshot_platform.alerts.service import close_alert, open_alert
 from anyshot_platform.database import now
-from anyshot_platform.kernel.filters import count
 from anyshot_platform.operations.set_aside import count_set_aside
 from anyshot_platform.queue.loops import LoopState, read_loops
 from anyshot_platform.runs.models import Attempt, Run
@@ -47,8 +47,16 @@ def late_loops(session: Session, settings: PlatformSettings, process: str | None
 
 def _late_words(loop: LoopState) -> str:
     if loop.last_at is None:
-        return f"No process runs the background thread “{loop.name}”: start `anyshot admin background`."
-    return f"The background thread “{loop.name}” of {loop.process} began no round since {loop.last_at:%F %T} UTC."
+        return told(
+            "No process runs the background thread “%(name)s”: start `anyshot admin background`.",
+            name=loop.name,
+        )
+    return told(
+        "The background thread “%(name)s” of %(process)s began no round since %(moment)s UTC.",
+        name=loop.name,
+        process=loop.process,
+        moment=f"{loop.last_at:%F %T}",
+    )
 
 
 def _match_alerts(
@@ -66,12 +74,15 @@ def _find_set_aside(session: Session) -> dict[tuple[str, str], str]:
     number = count_set_aside(session)
     if number == 0:
         return {}
-    return {
-        (
-            "set_aside",
-            "",
-        ): f"{number} e-mails, webhook messages or rows were tried too often and are set aside."
-    }
+    words = (
+        told("An e-mail, a webhook message or a row was tried too often and is set aside.")
+        if number == 1
+        else told(
+            "%(number)s e-mails, webhook messages or rows were tried too often and are set aside.",
+            number=number,
+        )
+    )
+    return {("set_aside", ""): words}
 
 
 def _find_stalled(session: Session, settings: PlatformSettings) -> dict[tuple[str, str], str]:
@@ -87,11 +98,26 @@ def _find_stalled(session: Session, settings: PlatformSettings) -> dict[tuple[st
         workers = count_workers(session, name)
         if workers == 0 and age > settings.worker_gone_seconds:
             found["no_workers", name] = (
-                f"Class “{name}” has no worker, and {count(queued, 'run')} {'waits' if queued == 1 else 'wait'} for it."
+                told("Class “%(name)s” has no worker, and 1 run waits for it.", name=name)
+                if queued == 1
+                else told(
+                    "Class “%(name)s” has no worker, and %(runs)s runs wait for it.", name=name, runs=queued
+                )
             )
         elif age > settings.alert_queue_seconds:
             found["queue_stalled", name] = (
-                f"The oldest run in the queue of “{name}” waits for {age:.0f} s; {queued} are in it."
+                told(
+                    "The only run in the queue of “%(name)s” has waited for %(age)s s.",
+                    name=name,
+                    age=f"{age:.0f}",
+                )
+                if queued == 1
+                else told(
+                    "The oldest run in the queue of “%(name)s” has waited for %(age)s s; %(runs)s runs are in it.",
+                    name=name,
+                    age=f"{age:.0f}",
+                    runs=queued,
+                )
             )
     return found
 
@@ -113,4 +139,9 @@ def _find_failing(session: Session, settings: PlatformSettings) -> dict[tuple[st
     failed = sum(number for outcome, number in outcomes if outcome in ours)
     if total < _FEWEST_FOR_A_RATE or failed / total < settings.alert_failure_rate:
         return {}
-    return {("failure_rate", ""): f"{failed} of {total} attempts of the last hour failed through our fault."}
+    words = told(
+        "%(failed)s of %(total)s attempts of the last hour failed through our fault.",
+        failed=failed,
+        total=total,
+    )
+    return {("failure_rate", ""): words}

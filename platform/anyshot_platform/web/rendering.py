@@ -11,9 +11,11 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
+from anyshot_platform.alerts.titles import title_of
 from anyshot_platform.kernel.filters import FILTERS
 from anyshot_platform.kernel.identicons import identicon
 from anyshot_platform.kernel.language import gettext, ngettext, said_here, script_words
+from anyshot_platform.kernel.retold import retold
 from anyshot_platform.phases.ranking import rule_words
 from anyshot_platform.phases.status_words import status_words
 from anyshot_platform.sight.phases import publication_of
@@ -63,6 +65,8 @@ def environment() -> Environment:
         standing=standing_of,
         publication=publication_of,
         status_words=status_words,
+        alert_title=title_of,
+        retold=retold,
     )
     made.globals.update(static=static, script_words=script_words, identicon=identicon, rule_words=rule_words)
     return made

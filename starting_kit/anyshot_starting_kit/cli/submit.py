@@ -150,7 +150,7 @@ def tell_queued(client: Client, made: dict[str, Any], slug: str, phase: str) -> 
     name = f"{slug}/{phase}/{made['number']}"
     click.echo(f"Submission {name} is {made['status']}{queue}: {client.page_of(made['id'])}")
     quota = client.quota(slug, phase)
-    for name, words in (("day", "today"), ("phase", "in this phase")):
-        if quota[name]["left"] is not None:
-            click.echo(f"  {quota[name]['left']} of {quota[name]['limit']} submissions left {words}.")
+    for span, words in (("day", "today"), ("phase", "in this phase")):
+        if quota[span]["left"] is not None:
+            click.echo(f"  {quota[span]['left']} of {quota[span]['limit']} submissions left {words}.")
     click.echo(f"Watch it: anyshot status --follow {name}")

@@ -49,14 +49,15 @@ CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
 # What of a page is said by the site: not what people wrote, not code.
 LOOK = """
 const seen = document.body.cloneNode(true);
-const written = ".prose, pre, code, script, style, template, [lang], .comphead, .compcard, .crumbs, .log";
+const written = ".prose, pre, code, textarea, script, style, template, [lang], .comphead, .compcard, .crumbs, .log";
 for (const one of seen.querySelectorAll(written)) one.remove();
+for (const one of seen.querySelectorAll("option")) if (one.textContent.trim() === one.value) one.remove(); // keywords
 return {
   width: document.documentElement.scrollWidth,
   cut: [...document.querySelectorAll(".board__table span.faint")].filter(
     (one) => one.getBoundingClientRect().right > one.closest(".card").getBoundingClientRect().right - 4).length,
   drawings: [...document.querySelectorAll("main svg text")].map(
-    (one) => [one.textContent, Number.parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a]),
+    (one) => [one.textContent, Number.parseFloat(getComputedStyle(one).fontSize) * Math.hypot(one.getScreenCTM().a, one.getScreenCTM().b)]),
   charts: [...document.querySelectorAll("[data-chart]")].map((one) => JSON.parse(one.dataset.chart)),
   text: [...seen.querySelectorAll("*")].flatMap((one) => [...one.childNodes]).filter(
     (one) => one.nodeType === Node.TEXT_NODE).map((one) => one.data.trim().replace(/\\s+/g, " ")).filter(Boolean),

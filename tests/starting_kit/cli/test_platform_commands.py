@@ -299,6 +299,7 @@ def test_a_smoke_test_ends_with_an_answer_and_is_submitted_by_its_number(
     assert f"{address}/submissions/{read_account().last}" in ended.output
     promoted = call("again", "small/feedback/1")
     assert promoted.exit_code == 0 and "Submission small/feedback/2 is queued" in promoted.output
+    assert "Watch it: anyshot status --follow small/feedback/2" in promoted.output
     entry = json.loads(call("status", "small/2", "--json").output)
     assert (entry["kind"], entry["comment"], entry["filename"]) == ("entry", "wide", "mine.zip")
     assert worker.complete(worker.claim() or {}, 0.4).is_success

@@ -16,6 +16,7 @@ from anyshot_core.data.problems import DataError
 from anyshot_core.protocols import PROTOCOLS, ProtocolError
 from anyshot_platform.errors import Invalid
 from anyshot_platform.evaluations.points import list_evaluations, pool_of
+from anyshot_platform.kernel.language import Said, say, together
 from anyshot_platform.kernel.storage import STORAGE_KEY
 from anyshot_platform.organizers.pools.overlaps import describe, find_shared, packs_of, public_packs
 from anyshot_platform.phases.models import Phase, PhaseVersion
@@ -40,8 +41,11 @@ def leaks(session: Session, version: PhaseVersion) -> Iterator[tuple[str, str]]:
     elif shared and not _splits_classes(version):
         yield (
             "tasks.meta_train",
-            f"The meta-train and the meta-test pool share {', '.join(pack.name for pack in shared)}: what is trained "
-            "on would be tested on. Name another pool, or a protocol that splits the classes of each dataset.",
+            say(
+                "The meta-train and the meta-test pool share %(names)s: what is trained on would be tested on. "
+                "Name another pool, or a protocol that splits the classes of each dataset.",
+                names=", ".join(pack.name for pack in shared),
+            ),
         )
     for words in _images_of_both(session, version, trained, tested):
         yield "tasks.meta_train", words
@@ -75,14 +79,18 @@ def problems_of_evaluations(session: Session, version: PhaseVersion) -> Iterator
                 others = packs_of(session, pool.id)
                 evaluation.check(roles, opened_pool(trained), opened_pool(tested), opened_pool(others))
             except DataError as problem:
-                yield f"Evaluation {evaluation.short_name}: {problem}"
+                yield _of_evaluation(evaluation.short_name, str(problem))
                 continue
             if evaluation.pool:
                 yield from (
-                    f"Evaluation {evaluation.short_name}: {shared.words}"
+                    _of_evaluation(evaluation.short_name, shared.words)
                     for shared in find_shared(session, others, [(pack, slug) for pack in trained])
                     if shared.equal
                 )
+
+
+def _of_evaluation(name: str, words: str) -> Said:
+    return say("Evaluation %(name)s: %(words)s", name=name, words=words)
 
 
 def public_evaluations(session: Session, version: PhaseVersion) -> Iterator[str]:
@@ -96,10 +104,11 @@ def public_evaluations(session: Session, version: PhaseVersion) -> Iterator[str]
         except DataError:
             continue
         if pool is not None and is_public(pool):
-            yield (
-                f"Evaluation {evaluation.short_name}: the pool {evaluation.pool} is public, so that its labels may"
-                " have been trained on."
+            words = say(
+                "the pool %(pool)s is public, so that its labels may have been trained on.",
+                pool=evaluation.pool,
             )
+            yield _of_evaluation(evaluation.short_name, words)
 
 
 def looks_alike(session: Session, version: PhaseVersion) -> Iterator[str]:
@@ -112,7 +121,7 @@ def looks_alike(session: Session, version: PhaseVersion) -> Iterator[str]:
         others = {pack.id: (pack, slug) for pack, slug in public_packs(session)} | others
     for shared in find_shared(session, tested, list(others.values())):
         if shared.near:
-            yield f"The meta-test pool may be known in part. {shared.words}"
+            yield together([say("The meta-test pool may be known in part."), shared.words])
 
 
 def require_no_leak(session: Session, phase: Phase, version: PhaseVersion) -> None:
@@ -169,7 +178,10 @@ def _images_of_both(
             if seen is None or len(seen.equal):
                 pool = _slug(session, version.meta_train_pool_version_id)
                 shared = describe(session, other, one, pool, found if seen is None else seen)
-                yield f"What is trained on would be tested on: {shared.words} Leave these images out, or the dataset."
+                yield say(
+                    "What is trained on would be tested on: %(images)s Leave these images out, or the dataset.",
+                    images=shared.words,
+                )
 
 
 def _that_are_seen(
@@ -211,12 +223,18 @@ def _public_copies(session: Session, tested: Sequence[Pack]) -> Iterator[tuple[s
         if pack.id in where:
             yield (
                 "tasks.meta_test",
-                f"The meta-test pool is hidden, and its dataset {pack.name} is in the public pool {where[pack.id]}: "
-                "everybody has its labels.",
+                say(
+                    "The meta-test pool is hidden, and its dataset %(name)s is in the public pool %(pool)s: "
+                    "everybody has its labels.",
+                    name=pack.name,
+                    pool=where[pack.id],
+                ),
             )
     for shared in find_shared(session, tested, public):
         if shared.equal:
             yield (
                 "tasks.meta_test",
-                f"The meta-test pool is hidden, and everybody has labels of it. {shared.words}",
+                together(
+                    [say("The meta-test pool is hidden, and everybody has labels of it."), shared.words]
+                ),
             )

@@ -91,11 +91,17 @@ def _secrets(session: Session, pool: Pool, rows: Sequence[Pack]) -> list[str]:
     found = []
     if new and phases_testing_on(session, pool, new):
         found.append(
-            "This pool is public, and a phase that has not ended tests on one of these datasets: everybody would have "
-            "its labels. Hide the pool first, or leave the dataset out."
+            say(
+                "This pool is public, and a phase that has not ended tests on one of these datasets: everybody would "
+                "have its labels. Hide the pool first, or leave the dataset out."
+            )
         )
     return found + [
-        f"This pool is public, and “{phase.name}” tests on the same images. {shared.words}"
+        say(
+            "This pool is public, and “%(name)s” tests on the same images. %(words)s",
+            name=phase.name,
+            words=shared.words,
+        )
         for phase, shared in phases_that_show(session, pool, new)
     ]
 

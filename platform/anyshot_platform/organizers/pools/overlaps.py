@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.data.fingerprints import Overlap
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.kernel.filters import count
+from anyshot_platform.kernel.language import Said, say, say_count, together
 from anyshot_platform.organizers.pools.uses import (
     ASSIGNED,
     competitions_using,
@@ -37,25 +37,48 @@ class Shared:
     pool: str  # of the other
     equal: int
     near: int
-    examples: tuple[str, ...]
+    examples: tuple[Said, ...]
 
     @property
-    def words(self) -> str:
+    def words(self) -> Said:
         """“2 images of A are also in B (pool p), and 1 looks like one of it: image 3 (cat) is image 7 (dog)”."""
-        parts = []
-        if self.equal:
-            parts.append(f"{_images(self.equal, self.dataset)} in {self.other} too (pool {self.pool})")
-        if self.near:
-            verb = "looks" if self.near == 1 else "look"
-            whole = count(self.near, "image") + ("" if self.equal else f" of {self.dataset}")
-            parts.append(
-                f"{whole} {verb} like one of {self.other}" + ("" if self.equal else f" (pool {self.pool})")
-            )
-        return f"{', and '.join(parts)}: {', '.join(self.examples)}."
+        names = {"dataset": self.dataset, "other": self.other, "pool": self.pool}
+        equal = say_count(
+            self.equal,
+            "%(num)s image of %(dataset)s is in %(other)s too (pool %(pool)s)",
+            "%(num)s images of %(dataset)s are in %(other)s too (pool %(pool)s)",
+            **names,
+        )
+        near = say_count(
+            self.near,
+            "%(num)s image of %(dataset)s looks like one of %(other)s (pool %(pool)s)",
+            "%(num)s images of %(dataset)s look like one of %(other)s (pool %(pool)s)",
+            **names,
+        )
+        also_near = say_count(
+            self.near,
+            "%(num)s image looks like one of %(other)s",
+            "%(num)s images look like one of %(other)s",
+            **names,
+        )
+        what = _both(equal, also_near) if self.equal and self.near else equal if self.equal else near
+        return say("%(what)s: %(images)s.", what=what, images=together(self.examples, by=", "))
 
 
-def _images(number: int, dataset: str) -> str:
-    return f"{count(number, 'image')} of {dataset} {'is' if number == 1 else 'are'}"
+def _both(equal: Said, near: Said) -> Said:
+    return say("%(equal)s, and %(near)s", equal=equal, near=near)
+
+
+def _pairs(found: Overlap) -> list[tuple[list[int], bool]]:
+    """Rows of two images, and whether they are equal or only look alike."""
+    equal = [(pair, True) for pair in found.equal.tolist()]
+    return equal + [(pair, False) for pair in found.near.tolist()]
+
+
+def _example(one: str, other: str, *, equal: bool) -> Said:
+    if equal:
+        return say("%(one)s is %(other)s", one=one, other=other)
+    return say("%(one)s looks like %(other)s", one=one, other=other)
 
 
 def find_shared(session: Session, ones: Sequence[Pack], others: Sequence[Placed]) -> Iterator[Shared]:
@@ -70,11 +93,9 @@ def find_shared(session: Session, ones: Sequence[Pack], others: Sequence[Placed]
 def describe(session: Session, one: Pack, other: Pack, pool: str, found: Overlap) -> Shared:
     """What two datasets share, with the first few images by name."""
     names, others = fingerprints_of(session, one), fingerprints_of(session, other)
-    pairs = [(pair, "is") for pair in found.equal.tolist()] + [
-        (pair, "looks like") for pair in found.near.tolist()
-    ]
     examples = tuple(
-        f"{names.name(row)} {verb} {others.name(place)}" for (row, place), verb in pairs[:EXAMPLES]
+        _example(names.name(row), others.name(place), equal=equal)
+        for (row, place), equal in _pairs(found)[:EXAMPLES]
     )
     return Shared(one.name, other.name, pool, len(found.equal), len(found.near), examples)
 
@@ -122,17 +143,32 @@ class Repeated:
     equal: int
     near: int
     relabelled: int  # of these, pairs of two classes
-    examples: tuple[str, ...]
+    examples: tuple[Said, ...]
 
     @property
-    def words(self) -> str:
+    def words(self) -> Said:
         """“3 images of A are in it twice, and 1 looks like another one; 2 pairs are of two classes: …”."""
-        parts = [f"{_images(self.equal, self.dataset)} in it twice"] if self.equal else []
-        if self.near:
-            whole = count(self.near, "image") + ("" if self.equal else f" of {self.dataset}")
-            parts.append(f"{whole} {'looks' if self.near == 1 else 'look'} like another one of it")
-        classes = f"; {count(self.relabelled, 'pair')} of two classes" if self.relabelled else ""
-        return f"{', and '.join(parts)}{classes}: {', '.join(self.examples)}."
+        equal = say_count(
+            self.equal,
+            "%(num)s image of %(dataset)s is in it twice",
+            "%(num)s images of %(dataset)s are in it twice",
+            dataset=self.dataset,
+        )
+        near = say_count(
+            self.near,
+            "%(num)s image of %(dataset)s looks like another one of it",
+            "%(num)s images of %(dataset)s look like another one of it",
+            dataset=self.dataset,
+        )
+        also_near = say_count(
+            self.near,
+            "%(num)s image looks like another one of it",
+            "%(num)s images look like another one of it",
+        )
+        classes = say_count(self.relabelled, "%(num)s pair of two classes", "%(num)s pairs of two classes")
+        what = _both(equal, also_near) if self.equal and self.near else equal if self.equal else near
+        what = together([what, classes if self.relabelled else ""], by="; ")
+        return say("%(what)s: %(images)s.", what=what, images=together(self.examples, by=", "))
 
 
 def find_repeated(session: Session, packs: Sequence[Pack]) -> Iterator[Repeated]:
@@ -142,13 +178,12 @@ def find_repeated(session: Session, packs: Sequence[Pack]) -> Iterator[Repeated]
         if found is None or not len(found.equal) + len(found.near):
             continue
         names = fingerprints_of(session, pack)
-        pairs = [*found.equal.tolist(), *found.near.tolist()]
-        verbs = ["is"] * len(found.equal) + ["looks like"] * len(found.near)
+        pairs = _pairs(found)
         examples = tuple(
-            f"{names.name(row)} {verb} {names.name(place)}"
-            for (row, place), verb in zip(pairs[:EXAMPLES], verbs, strict=False)
+            _example(names.name(row), names.name(place), equal=equal)
+            for (row, place), equal in pairs[:EXAMPLES]
         )
-        relabelled = sum(bool(names.labels[row] != names.labels[place]) for row, place in pairs)
+        relabelled = sum(bool(names.labels[row] != names.labels[place]) for (row, place), _ in pairs)
         yield Repeated(pack.name, len(found.equal), len(found.near), relabelled, examples)
 
 

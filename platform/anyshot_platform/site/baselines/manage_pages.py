@@ -77,7 +77,7 @@ def add_baseline(access: AsOrganizer, session: SessionDep, services: ServicesDep
             actor_id=access.viewer.id,
         )
 
-    return carry_out_change(session, manage_path(access, "/baselines"), "The baseline is kept.", change)
+    return carry_out_change(session, manage_path(access, "/baselines"), say("The baseline is kept."), change)
 
 
 @router.post("/gates")
@@ -93,7 +93,7 @@ def set_gate(request: Request, access: AsOrganizer, session: SessionDep, form: F
         gates.set_gate(session, phase, league, wanted["score"], wanted["note"], access.viewer.id)
 
     back = manage_path(access, "/baselines#gates")
-    return save_merged(request, session, form, back, "The gate is set.", change)
+    return save_merged(request, session, form, back, say("The gate is set."), change)
 
 
 @router.post("/{baseline}/{act}")

@@ -140,7 +140,7 @@ def begin_empty(request: Request, session: SessionDep, viewer: Beginner, form: F
     except PlatformError as error:
         session.rollback()
         return show_organize_page(request, session, viewer, status=error.status, problems=[error.message])
-    return redirect(f"/competitions/{made.slug}/manage", flash="The draft is there. Add a phase next.")
+    return redirect(f"/competitions/{made.slug}/manage", flash=say("The draft is there. Add a phase next."))
 
 
 @router.post("/competitions/{slug}/manage/clone", dependencies=[Depends(may_organize)])

@@ -159,7 +159,7 @@ def save_settings(
 
     back = manage_path(access, "/settings")
     try:
-        return carry_out_change(session, back, "Saved.", change)
+        return carry_out_change(session, back, say("Saved."), change)
     except Stale as error:
         return ask_which(request, form, error, back)
 
@@ -211,7 +211,7 @@ def put_file(access: AsOrganizer, session: SessionDep, services: ServicesDep, fo
             raise Invalid(say("Choose a file first."), field="file")
         name = form.text("name") or sent[0].rpartition("/")[2].replace(" ", "-")
         organizing.put_file(session, services.storage, access.competition, name, sent[1], access.viewer.id)
-        return f"Write files/{name} where a page shall show it."
+        return say("Write files/%(name)s where a page shall show it.", name=name)
 
     return carry_out_change(session, manage_path(access, "/settings#files"), "", change)
 
@@ -241,7 +241,7 @@ def save_page(request: Request, access: AsOrganizer, session: SessionDep, form: 
 
     back = manage_path(access, "/settings#pages")
     try:
-        return carry_out_change(session, back, "The page is saved.", change)
+        return carry_out_change(session, back, say("The page is saved."), change)
     except Stale as error:
         return ask_which(request, form, error, back)
 
@@ -271,6 +271,6 @@ def delete_page(access: AsOrganizer, session: SessionDep, page_id: str) -> Respo
     return carry_out_change(
         session,
         manage_path(access, "/settings#pages"),
-        "The page is removed; its text is in the audit log.",
+        say("The page is removed; its text is in the audit log."),
         change,
     )

@@ -199,7 +199,7 @@ def edit(
         return ask_which(request, form, error, back)
     except Invalid as error:
         return _show_edit(request, access, session, thread, post_id, body, error, form.text("seen"))
-    return redirect(back, flash="Saved.")
+    return redirect(back, flash=say("Saved."))
 
 
 @router.post("/{thread_id}/posts/{post_id}/accept")
@@ -249,7 +249,7 @@ def moderate(
         mine = merge(session, form, ("thread", thread.id), sent, current)
         service.moderate(session, access, thread, **{**current, **mine})
 
-    return save_merged(request, session, form, _address(access, thread_id), "Saved.", change)
+    return save_merged(request, session, form, _address(access, thread_id), say("Saved."), change)
 
 
 def _own(access: CompetitionAccess, post: Post) -> bool:

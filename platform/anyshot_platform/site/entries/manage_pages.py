@@ -11,7 +11,7 @@ from starlette.responses import Response
 from anyshot_platform.acts.merging import seal
 from anyshot_platform.entries.states import CHOICE_WORDS, STATE_WORDS
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.organizers.entries import moderating
@@ -86,9 +86,10 @@ def act_on_entries(access: AsOrganizer, session: SessionDep, form: FormDep) -> R
             form.text("reason"),
             seen_in(form),
         )
-        skipped = " ".join(sorted(set(found.skipped.values())))
-        return f"{len(found.done)} of {len(chosen)} entries changed." + (
-            f" The others are as they were: {skipped}" if skipped else ""
+        changed = say(
+            "%(changed)s of %(chosen)s entries changed.", changed=len(found.done), chosen=len(chosen)
         )
+        why = sorted(set(found.skipped.values()))
+        return together([changed, *([say("The others are as they were:"), *why] if why else ())])
 
     return carry_out_change(session, manage_path(access, "/entries"), "", change)

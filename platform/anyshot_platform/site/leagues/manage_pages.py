@@ -19,6 +19,7 @@ from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.organizers.entries import team_acts
 from anyshot_platform.organizers.leagues import organizing
 from anyshot_platform.organizers.leagues.acts import ACTS
+from anyshot_platform.phases.status_words import status_words
 from anyshot_platform.site.entries.views import list_decisions
 from anyshot_platform.site.shell.act_frame import merge, perform_named, save_merged, seen_in
 from anyshot_platform.site.shell.manage_frame import (
@@ -104,7 +105,7 @@ def save_league(request: Request, access: AsOrganizer, session: SessionDep, form
         organizing.save_league(session, access.competition, spec, access.viewer.id, league)
 
     return save_merged(
-        request, session, form, manage_path(access, "/leagues"), "The league is saved.", change
+        request, session, form, manage_path(access, "/leagues"), say("The league is saved."), change
     )
 
 
@@ -134,7 +135,12 @@ def decide_teams(request: Request, access: AsOrganizer, session: SessionDep, for
             )
             for league, _, team in chosen
         )
-        return f"{changed} of {len(chosen)} decisions changed: {status.value}."
+        return say(
+            "%(changed)s of %(chosen)s decisions changed: %(state)s.",
+            changed=changed,
+            chosen=len(chosen),
+            state=status_words(status),
+        )
 
     return save_merged(request, session, form, manage_path(access, "/leagues"), "", change)
 
@@ -157,7 +163,12 @@ def decide(request: Request, access: AsOrganizer, session: SessionDep, form: For
             form.text("reason"),
             seen_in(form),
         )
-        return f"{changed} of {len(chosen)} entries {status.value}."
+        return say(
+            "%(changed)s of %(chosen)s entries changed: %(state)s.",
+            changed=changed,
+            chosen=len(chosen),
+            state=status_words(status),
+        )
 
     return save_merged(request, session, form, manage_path(access, "/leagues"), "", change)
 

@@ -110,7 +110,7 @@ def save_choices(request: Request, viewer: InBrowser, session: SessionDep, form:
             choose(session, viewer.id, kind, **{way: chosen[f"{way}:{kind}"] for way in _WAYS})
         session.get_one(User, viewer.id).mail_rhythm = MailRhythm(chosen["mail_rhythm"])
 
-    return save_merged(request, session, form, "/account/notifications", "Saved.", change)
+    return save_merged(request, session, form, "/account/notifications", say("Saved."), change)
 
 
 def _choices(session: Session, viewer: Viewer) -> dict[str, Any]:

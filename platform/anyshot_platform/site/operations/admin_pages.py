@@ -64,7 +64,7 @@ def show_operations(request: Request, viewer: Admin, session: SessionDep, servic
 def retry_everything(viewer: Admin, session: SessionDep) -> Response:
     """Try everything again that is set aside."""
     return carry_out_change(
-        session, "/admin", "All of it is tried again.", lambda: retry_all(session, viewer.id) and None
+        session, "/admin", say("All of it is tried again."), lambda: retry_all(session, viewer.id) and None
     )
 
 
@@ -72,7 +72,7 @@ def retry_everything(viewer: Admin, session: SessionDep) -> Response:
 def retry_one(viewer: Admin, session: SessionDep, kind: str, identity: str) -> Response:
     """Try one thing again that is set aside."""
     return carry_out_change(
-        session, "/admin", "It is tried again.", lambda: retry(session, kind, identity, viewer.id)
+        session, "/admin", say("It is tried again."), lambda: retry(session, kind, identity, viewer.id)
     )
 
 
@@ -98,7 +98,7 @@ def show_users(
 def change_user(viewer: Admin, session: SessionDep, user_id: str, act: str) -> Response:
     """Block, unblock, promote, demote, sign out."""
     change = partial(administration.change_user, session, user_id, act, viewer.id)
-    return carry_out_change(session, "/admin/users", "Done.", change)
+    return carry_out_change(session, "/admin/users", say("Done."), change)
 
 
 @router.get("/competitions")
@@ -164,7 +164,7 @@ def revoke_token(viewer: Admin, session: SessionDep, token_id: str) -> Response:
     return carry_out_change(
         session,
         "/admin/workers",
-        "The token is revoked; what its workers hold goes back to the queue.",
+        say("The token is revoked; what its workers hold goes back to the queue."),
         change,
     )
 
@@ -184,7 +184,7 @@ def pause_worker(viewer: Admin, session: SessionDep, worker_id: str, act: str) -
             session, actor_id=viewer.id, action=f"worker.{act}", object_type="worker", object_id=worker.id
         )
 
-    return carry_out_change(session, "/admin/workers", "Done.", change)
+    return carry_out_change(session, "/admin/workers", say("Done."), change)
 
 
 @router.post("/images")
@@ -222,7 +222,7 @@ def save_image(request: Request, viewer: Admin, session: SessionDep, form: FormD
             after=wanted,
         )
 
-    return save_merged(request, session, form, "/admin/workers", "Saved.", change)
+    return save_merged(request, session, form, "/admin/workers", say("Saved."), change)
 
 
 @router.get("/storage")

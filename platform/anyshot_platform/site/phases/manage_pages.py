@@ -87,7 +87,9 @@ def add_phase(request: Request, access: AsOrganizer, session: SessionDep, form: 
         session.rollback()
         field = str(error.details.get("field", ""))
         return _editor(request, session, access, None, spec, form=form, errors={field: error.message})
-    return redirect(manage_path(access, f"/phases/{phase.slug}"), flash=f"{phase.name} is added.")
+    return redirect(
+        manage_path(access, f"/phases/{phase.slug}"), flash=say("%(name)s is added.", name=phase.name)
+    )
 
 
 @router.get("/{phase_slug}")
@@ -138,7 +140,8 @@ def change_phase(
             )
             session.flush()
             return redirect(
-                f"{target}/versions/{drafted.number}", flash=f"Version {drafted.number} is drafted."
+                f"{target}/versions/{drafted.number}",
+                flash=say("Version %(number)s is drafted.", number=drafted.number),
             )
         organizing.change_phase(session, phase, spec, access.viewer.id)
         session.flush()
@@ -151,7 +154,7 @@ def change_phase(
         refused = isinstance(error, organizing.Incomparable)
         shown = {field: error.message}
         return _editor(request, session, access, phase, old, form=form, errors=shown, offer_version=refused)
-    return redirect(target, flash="Saved.")
+    return redirect(target, flash=say("Saved."))
 
 
 def _merged(session: Session, phase: Phase, form: SentForm, sent: PhaseSpec, old: PhaseSpec) -> PhaseSpec:

@@ -80,7 +80,9 @@ def add_pool(
             description=form.text("description"),
         )
 
-    return carry_out_change(session, "/organize/pools", f"The pool {slug} is there; put packs in.", change)
+    return carry_out_change(
+        session, "/organize/pools", say("The pool %(pool)s is there: add packs to it.", pool=slug), change
+    )
 
 
 @router.get("/{slug}")

@@ -162,7 +162,7 @@ def save_note(request: Request, found: Owner, session: SessionDep, form: FormDep
         return ask_which(request, form, error, target)
     except Invalid as error:
         return redirect(target, flash=error.message, tone="warn")
-    return redirect(target, flash="Saved.")
+    return redirect(target, flash=say("Saved."))
 
 
 @router.get("/submissions/{submission_id}/cancel")

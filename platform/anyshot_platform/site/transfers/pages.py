@@ -11,6 +11,7 @@ from starlette.responses import Response
 from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.acts.service import NeedsConsent, preview
 from anyshot_platform.errors import PlatformError
+from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.transfers.acts import TRANSFER
 from anyshot_platform.site.bundles.pages import show_organize_page
 from anyshot_platform.site.shell.act_frame import ask, consent_of, show_preview
@@ -110,5 +111,5 @@ def claim_place(session: SessionDep, viewer: InBrowser, form: FormDep) -> Respon
         session.rollback()
         return redirect("/account/places", flash=error.message, tone="bad")
     return redirect(
-        f"/competitions/{made.competition}", flash="The place is yours, with all that was done from it."
+        f"/competitions/{made.competition}", flash=say("The place is yours, with all that was done from it.")
     )

@@ -272,7 +272,9 @@ def change_password(
     except PlatformError as error:
         error.details.setdefault("field", "old")
         return _security(request, viewer, session, error)
-    return redirect("/account/security", flash="Your password is changed; all other sessions have ended.")
+    return redirect(
+        "/account/security", flash=say("Your password is changed; all other sessions have ended.")
+    )
 
 
 @router.post("/security/sessions/{session_id}/end")

@@ -60,7 +60,7 @@ def show_webhooks(
 def add_webhook(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Add an address."""
     change = partial(_add, session, access.competition.id, form, access.viewer.id)
-    return carry_out_change(session, manage_path(access, "/webhooks"), "The webhook is added.", change)
+    return carry_out_change(session, manage_path(access, "/webhooks"), say("The webhook is added."), change)
 
 
 @router.post("/competitions/{slug}/manage/webhooks/{webhook_id}/{act}")
@@ -93,7 +93,7 @@ def show_site_webhooks(
 def add_site_webhook(viewer: AsAdmin, session: SessionDep, form: FormDep) -> Response:
     """Add an address for the site."""
     return carry_out_change(
-        session, "/admin/webhooks", "The webhook is added.", lambda: _add(session, None, form, viewer.id)
+        session, "/admin/webhooks", say("The webhook is added."), lambda: _add(session, None, form, viewer.id)
     )
 
 

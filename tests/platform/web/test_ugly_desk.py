@@ -1,0 +1,89 @@
+"""The pages of organizers and administrators are readable on a phone, in the dark and in French.
+
+`ANYSHOT_SHOTS=FOLDER` leaves a picture of each, on a phone and on a desk, to be looked at.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import WorkerInfo
+from anyshot_core.words import told
+from anyshot_platform.alerts.service import open_alert
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.database import now
+from anyshot_platform.judging.choosing import TOO_OLD
+from anyshot_platform.judging.releases import words_for_too_old
+from anyshot_platform.operations.watch import watch_conditions
+from anyshot_platform.pools.models import Pool
+from anyshot_platform.queue.models import Trouble
+from anyshot_platform.runs.models import Attempt, Run
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.users.models import User
+from anyshot_platform.workers.models import Worker, WorkerToken
+from tests.platform.web.conftest import LiveSite
+from tests.platform.web.test_axe_organizers import ADMIN, MANAGE, add_reports
+from tests.platform.web.test_ugly_states import LOOK, SHOTS, VIEWS, _in_french, _open, _shoot, faults
+
+
+def add_trouble(session: Session, live: LiveSite) -> None:
+    """Each alert that the platform watches for, work that was given up, and a worker of an older release."""
+    old = WorkerInfo(name="old-one", hardware_class="gpu", version=1)
+    token = WorkerToken(name="gpu", digest="0" * 64)
+    session.add(token)
+    session.flush()
+    worker = Worker(name=old.name, hardware_class="gpu", info=old, last_seen_at=now(), token_id=token.id)
+    session.add(worker)
+    session.flush()
+    run_id = session.scalars(select(Run.id).where(Run.state == RunState.FAILED)).first()
+    for number in range(60, 66):
+        words = told("The worker that had this run stopped answering.")
+        outcome = {"outcome": Verdict.WORKER_LOST.value, "ended_at": now(), "message": words}
+        who = {"worker_id": worker.id, "worker_name": worker.name, "number": number}
+        session.add(Attempt(run_id=run_id, epoch=number, **who, **outcome))
+    for run in session.scalars(select(Run).where(Run.state == RunState.QUEUED)):
+        run.queued_at = now() - timedelta(days=1)
+    session.add(Trouble(duty="results", subject="0" * 32, attempts=9, error="b", set_aside_at=now()))
+    session.flush()
+    assert watch_conditions(session, live.services.settings) >= 3
+    open_alert(session, TOO_OLD, worker.id, words_for_too_old(old))
+
+
+@pytest.mark.slow("every page for organizers, in a browser")
+def test_desks_are_readable(live: LiveSite, browser: webdriver.Chrome, tmp_path: Path) -> None:
+    _in_french(live)
+    reports = add_reports(live, tmp_path)
+    with live.services.database.writing() as session:
+        for competition in session.scalars(select(Competition)):
+            competition.summary = ""
+        organizer = session.get_one(User, live.scene.organizer.id)
+        organizer.is_site_admin, organizer.language = True, "fr"
+        add_trouble(session, live)
+        pools = [pool.slug for pool in session.scalars(select(Pool))]
+    live.sign_in(browser, live.scene.organizer)
+    base = f"/competitions/{live.scene.competition.slug}/manage"
+    paths = [
+        *(base + part for part in MANAGE),
+        *(f"{base}/reports/{report}" for report in reports),
+        "/organize",
+        "/organize/pools",
+        *(f"/organize/pools/{slug}" for slug in pools),
+        *("/admin" + part for part in (*ADMIN, "/budgets")),
+    ]
+    odd: dict[str, list[str]] = {}
+    for path in paths:
+        _open(browser, live.address + path, "phone", bare=False)
+        found = faults(browser.execute_script(LOOK), wide=VIEWS["phone"][0])
+        odd |= {path: found} if found else {}
+        if SHOTS:
+            _shoot(
+                browser, live.address + path, path.strip("/").replace("/", "-").replace("?", "-"), bare=False
+            )
+    assert not odd, "\n".join(f"{name}: {one}" for name, found in odd.items() for one in found)
