@@ -149,8 +149,8 @@ def test_what_the_next_page_says_of_an_act_is_marked() -> None:
 
 
 def test_the_check_of_messages_sees_a_bare_sentence() -> None:
-    source = 'redirect(a, flash="Saved.")\nredirect(a, flash=say("Saved."))\ncarry_out_change(a, b, f"{c} is added.", d)'
-    assert _bare_messages(source) == [1, 3]
+    redirects = 'redirect(a, flash="Saved.")\nredirect(a, flash=say("Saved."))\n'
+    assert _bare_messages(redirects + 'carry_out_change(a, b, f"{c} is added.", d)') == [1, 3]
     assert _bare_messages('def change() -> str:\n    return f"{a} of {b} changed."') == [2]
 
 

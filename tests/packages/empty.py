@@ -50,11 +50,12 @@ class Empty:
         files = (path for path in packages.rglob("*") if path.is_file() and not path.is_symlink())
         return sum(path.stat().st_size for path in files if path.relative_to(packages).parts[0] != "pip")
 
-    def add_packages_of_the_machine(self) -> None:
+    def add_packages_of_the_machine(self, *, without: tuple[str, ...] = ()) -> None:
         """Lay what is installed here below this environment, but our own, as `--system-site-packages` would."""
         beneath = self.folder / "of-the-machine"
         beneath.mkdir()
         for path in Path(sysconfig.get_path("purelib")).iterdir():
-            if "anyshot" not in path.name and path.suffix != ".pth":
+            ours = "anyshot" in path.name or path.suffix == ".pth"
+            if not ours and not path.name.startswith(without):
                 (beneath / path.name).symlink_to(path)
         (self.packages / "of_the_machine.pth").write_text(f"{beneath}\n")

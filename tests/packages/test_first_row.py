@@ -95,12 +95,13 @@ def test_from_nothing_to_the_first_row(demo_packs: dict[str, Path], tmp_path: Pa
 
 
 def test_the_torch_of_the_machine_is_used(index: str, tmp_path: Path) -> None:
-    """Nobody who has a torch gets another one, and a dry run takes the one that is there."""
+    """Nobody who has a torch, even without its torchvision, gets another one; a dry run takes the one that is there."""
     kit = Empty.make(tmp_path / "kit")
-    kit.add_packages_of_the_machine()
+    kit.add_packages_of_the_machine(without=("torchvision", "timm"))
     assert kit("python", "-c", "import torch").returncode == 0
     kit.install("--extra-index-url", index, "anyshot-starting-kit[torch]", "-c", CONSTRAINTS, pip=True)
-    assert not list(kit.packages.glob("torch")) and not list(kit.packages.glob("nvidia*"))
+    brought = {path.name for path in kit.packages.iterdir()}
+    assert brought & {"torch", "torchvision", "timm"} == set() and not list(kit.packages.glob("nvidia*"))
     anyshot(kit, "init", "mine")
     train_briefly(kit.folder / "mine")
     printed = anyshot(kit, "dry-run", "mine", "--quick", "--tasks", "1", "--ways", "2", "--shots", "1")

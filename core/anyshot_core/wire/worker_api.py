@@ -211,7 +211,9 @@ class Usage(Message):
     meta_train_seconds: float = 0.0
     meta_test_seconds: float = 0.0
     platform_seconds: dict[str, float] = Field(
-        default={}, description="by step: prepare, sandbox_start, transport, scoring, upload"
+        default={},
+        description="by step: prepare, sandbox_start, start, evidence, unpack, draw, transport, learner, scoring, "
+        "analysis, exports, upload; another one is counted, not shown by its name",
     )
     cpu_seconds: float = 0.0
     memory_peak_bytes: int = 0

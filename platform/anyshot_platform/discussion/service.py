@@ -115,8 +115,9 @@ def restore_post(session: Session, access: CompetitionAccess, thread: Thread, po
     if not access.may(Role.ORGANIZER):
         raise Forbidden(say("Only organizers may put a post back."))
     post = find_post(session, thread, post_id)
-    post.deleted_at = None
-    _record(session, access, "discussion.restore_post", "post", post.id)
+    if post.deleted_at is not None:
+        post.deleted_at = None
+        _record(session, access, "discussion.restore_post", "post", post.id)
 
 
 def moderate(

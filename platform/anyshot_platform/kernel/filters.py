@@ -45,6 +45,8 @@ def duration(seconds: float | None) -> str | Markup:
         return _MISSING
     if seconds < 0:
         return say("−%(duration)s", duration=duration(-seconds))
+    if seconds == 0:
+        return say("%(number)s s", number=0)
     if seconds < 0.0995:
         return say("%(number)s ms", number=Amount(seconds * 1000, 0))
     if seconds < 9.95:

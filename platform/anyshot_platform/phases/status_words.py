@@ -10,6 +10,10 @@ STATUS_WORDS: dict[str, str] = {
     "open": say("open"),
     "paused": say("paused"),
     "closed": say("closed"),
+    # versions of a phase
+    "scoring": say("being scored"),
+    "live": say("in force"),
+    "retired": say("retired"),
     # competitions
     "draft": say("draft"),
     "published": say("published"),

@@ -49,14 +49,17 @@ def smoke_problem(session: Session, phase: Phase, *, may_wait: bool = False) -> 
         return None
     tested = shared_with(session, phase, pool)
     if tested:
-        return (
-            f"{pool.pool.slug} shares datasets with {tested}, from which hidden tasks are drawn: a smoke test would "
-            "show their images and labels. Name another pool, or none: then there is no smoke test."
+        return say(
+            "%(pool)s shares datasets with %(tested)s, from which hidden tasks are drawn: a smoke test would show "
+            "their images and labels. Name another pool, or none: then there is no smoke test.",
+            pool=pool.pool.slug,
+            tested=tested,
         )
     if not is_public(pool) and not may_wait:
-        return (
-            f"{pool.pool.slug} is not public, and a smoke test shows its images and labels. Publish the pool first, "
-            "or name none: then there is no smoke test."
+        return say(
+            "%(pool)s is not public, and a smoke test shows its images and labels. Publish the pool first, or name "
+            "none: then there is no smoke test.",
+            pool=pool.pool.slug,
         )
     return None
 

@@ -8,6 +8,7 @@ import time
 import pytest
 from sqlalchemy import select
 
+from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.submissions.models import Submission
@@ -73,6 +74,41 @@ def test_what_was_removed_or_closed_is_not_edited(site: Site) -> None:
     )
     assert answer.status_code < 400, answer.text
     assert alice.call("PATCH", address, json={"body": "three"}).status_code == 409
+
+
+def test_who_wrote_a_post_removes_it_and_only_organizers_put_it_back(site: Site) -> None:
+    alice, bob, olga = site.member("alice"), site.member("bob"), site.owner()
+    outsider = site.person("eve")
+    thread = _begin(alice, "How many seeds?", "Is it one?")
+    answer = bob.call("POST", f"{thread}/posts", json={"body": "Three, and my password is x"}).json()[
+        "posts"
+    ][1]
+    address = f"{thread}/posts/{answer['id']}"
+
+    def stands(person: Person) -> tuple[bool, str]:
+        post = person.call("GET", thread).json()["posts"][1]
+        return not post["removed"], post["body"]
+
+    told = (True, "Three, and my password is x")
+    for person, status in ((alice, 403), (outsider, 403)):
+        assert person.call("DELETE", address).status_code == status and stands(bob) == told
+    removed = bob.call("DELETE", address)
+    assert removed.status_code == 200 and removed.json()["posts"][1]["removed"]
+    assert "password" not in alice.call("GET", thread).text + bob.call("GET", thread).text
+    for person in (bob, alice, outsider):
+        assert person.call("POST", f"{address}/restore").status_code == 403
+    assert not stands(alice)[0]
+    assert olga.call("POST", f"{address}/restore").status_code == 200 and stands(alice) == told
+    assert olga.call("POST", f"{address}/restore").status_code == 200
+    assert olga.call("DELETE", address).status_code == 200 and stands(alice)[0] is False
+    with site.services.database.reading() as session:
+        query = select(AuditEntry.action).where(AuditEntry.object_id == answer["id"]).order_by(AuditEntry.id)
+        done = [str(action).rpartition(".")[2] for action in session.scalars(query)]
+    assert done == ["remove_post", "restore_post", "remove_post"]
+    nowhere = f"{thread}/posts/{'0' * 32}"
+    assert (
+        olga.call("DELETE", nowhere).status_code == olga.call("POST", f"{nowhere}/restore").status_code == 404
+    )
 
 
 def test_who_asked_accepts_one_answer(site: Site) -> None:

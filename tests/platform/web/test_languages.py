@@ -5,13 +5,17 @@ from __future__ import annotations
 import html
 import re
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 from sqlalchemy import select
 
+from anyshot_core.wire.verdicts import Cause
+from anyshot_core.wire.worker_api import Usage
 from anyshot_core.words import told
+from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
 from anyshot_platform.kernel.filters import count, duration, score, size, when
 from anyshot_platform.kernel.language import (
     FOLDER,
@@ -28,6 +32,8 @@ from anyshot_platform.kernel.retold import retold
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.phases.ranking import rule_words
+from anyshot_platform.phases.states import PhaseStatus, VersionState
+from anyshot_platform.phases.status_words import STATUS_WORDS
 from anyshot_platform.runs.models import Run
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.users.models import User
@@ -145,6 +151,11 @@ def test_a_mail_is_in_the_language_of_its_reader(visitor: Visitor, scene: Scene)
     assert english.subject == "Submission 7 (a.zip) is scored" and english.body.startswith("Hello ")
 
 
+@pytest.mark.parametrize("states", [VersionState, PhaseStatus, CompetitionState, MemberStatus, Role, Cause])
+def test_each_state_that_a_page_shows_has_a_word(states: type[StrEnum]) -> None:
+    assert [state.value for state in states if state.value not in STATUS_WORDS] == []
+
+
 def test_who_signs_up_in_french_goes_on_in_french(visitor: Visitor) -> None:
     visitor.client.headers["accept-language"] = "fr"
     page = visitor.see("/sign-up")
@@ -175,9 +186,11 @@ def test_board_and_submission_are_read_in_french(visitor: Visitor, scene: Scene)
 
 def test_each_step_of_a_run_has_a_name_in_the_language_of_its_reader(visitor: Visitor, scene: Scene) -> None:
     """Steps that workers and task server time; one that a later worker may add is counted, not shown by its key."""
-    timed = re.compile(r'(?:attempt\.step|ledger\.platform|talk\.own|talk\.pieces)\("(\w+)"')
+    timed = re.compile(r'(?:attempt\.step|self\.step|ledger\.platform|talk\.own|talk\.pieces)\("(\w+)"')
     keys = {key for path in sources("core", "worker") for key in timed.findall(path.read_text())}
-    assert {"draw", "evidence", "unpack", "learner"} <= keys
+    assert {"draw", "evidence", "unpack", "learner", "upload"} <= keys
+    words = str(Usage.model_fields["platform_seconds"].description)
+    assert set(words.removeprefix("by step: ").partition(";")[0].split(", ")) == keys
     submission = scene.submissions["finished"].id
     with visitor.services.database.writing() as session:
         session.get_one(User, scene.ada.id).language = "fr"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from datetime import timedelta
 from html.parser import HTMLParser
@@ -291,3 +292,26 @@ def test_leagues_and_prizes_stand_on_the_overview_alone(visitor: Visitor, scene:
     base = f"/competitions/{scene.competition.slug}"
     places = ("", "/pages/overview", "/pages/data", "/pages/rules")
     assert [place for place in places if "Leagues and prizes" in visitor.see(base + place)] == [*places[:2]]
+
+
+def test_the_page_of_a_phase_says_what_a_task_is_and_what_a_smoke_test_may_use(
+    visitor: Visitor, scene: Scene
+) -> None:
+    page = f"/competitions/{scene.competition.slug}/phases/feedback"
+    visitor.sign_in(scene.ada)
+    text = " ".join(re.sub(r"<[^>]+>", " ", html.unescape(visitor.see(page))).split())
+    assert "2 to 20 ways, 1 to 20 shots, 20 query images per class" in text
+    assert "Each task from one dataset; ways and shots uniform over their ranges" in text
+    assert "Smoke test 5 public tasks, 2 min for all of it, no quota, at most 10 a day" in text
+    links = re.search(
+        r'<p class="small">\s*<a href="([^"]+)">[^<]*</a> ·\s*<a href="([^"]+)">', visitor.see(page)
+    )
+    assert links is not None and all(visitor.see(address) for address in links.groups())
+    with visitor.services.database.writing() as session:
+        phase = session.get_one(Phase, scene.phase.id)
+        phase.smoke_pool_version_id = None
+        version = session.get_one(PhaseVersion, scene.version.id)
+        version.protocol = {"name": "within_domain", "ways": [5, 5], "shots": [1, 1], "query": 15}
+        session.get_one(User, scene.ada.id).language = "fr"
+    text = html.unescape(visitor.see(page))
+    assert "5 classes, 1 exemple par classe, 15 requêtes par classe" in text and "Test rapide" not in text

@@ -48,6 +48,7 @@ CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
 """
 # What of a page is said by the site: not what people wrote, not code.
 LOOK = """
+const scale = (drawn) => Math.hypot(drawn.a, drawn.b); // of what is turned too
 const seen = document.body.cloneNode(true);
 const written = ".prose, pre, code, textarea, script, style, template, [lang], .comphead, .compcard, .crumbs, .log";
 for (const one of seen.querySelectorAll(written)) one.remove();
@@ -57,7 +58,7 @@ return {
   cut: [...document.querySelectorAll(".board__table span.faint")].filter(
     (one) => one.getBoundingClientRect().right > one.closest(".card").getBoundingClientRect().right - 4).length,
   drawings: [...document.querySelectorAll("main svg text")].map(
-    (one) => [one.textContent, Number.parseFloat(getComputedStyle(one).fontSize) * Math.hypot(one.getScreenCTM().a, one.getScreenCTM().b)]),
+    (one) => [one.textContent, Number.parseFloat(getComputedStyle(one).fontSize) * scale(one.getScreenCTM())]),
   charts: [...document.querySelectorAll("[data-chart]")].map((one) => JSON.parse(one.dataset.chart)),
   text: [...seen.querySelectorAll("*")].flatMap((one) => [...one.childNodes]).filter(
     (one) => one.nodeType === Node.TEXT_NODE).map((one) => one.data.trim().replace(/\\s+/g, " ")).filter(Boolean),
@@ -124,6 +125,7 @@ def faults(seen: dict[str, Any], *, wide: int) -> list[str]:
     found = [f"{seen['width']} pixels wide"] if seen["width"] > wide else []
     found += [f"{seen['cut']} intervals are cut off"] if seen["cut"] else []
     found += [f"English: {text[:90]}" for text in seen["text"] if _english(text)]
+    found += [f"for programs: {text[:90]}" for text in seen["text"] if "{'" in text or "['" in text]
     found += [f"a label of {size} pixels: {text}" for text, size in seen["drawings"] if size < SMALLEST]
     return found
 

@@ -28,4 +28,4 @@ def test_a_site_lists_the_weights_that_it_offers(site: Site, tmp_path: Path) -> 
     }
     assert (older["name"], older["licence"]) == ("older.pth", "")
     page = " ".join(site.client.get("/competitions/small/phases/feedback").text.split())
-    assert "older.pth (licence not told), resnet18.pt (BSD-3-Clause)" in page
+    assert "older.pth (licence not recorded), resnet18.pt (BSD-3-Clause)" in page

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
+from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.weights import list_weights
@@ -21,6 +22,8 @@ from anyshot_platform.runs.secrets import committed, weaknesses
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.logs import shown_logs
 from anyshot_platform.sight.phases import look_at_phase
+from anyshot_platform.sight.smoke import smoke_pool
+from anyshot_platform.site.phases.protocol_words import protocol_words, task_words
 from anyshot_platform.site.shell.page_header import TONES, read_header
 from anyshot_platform.site.submissions.quota_view import quota_view
 from anyshot_platform.web.access import visible_competition
@@ -74,7 +77,10 @@ def show_phase(
         },
         scoring=[] if _runs_nothing(phase) else _scoring(phase, version),
         committed=[] if _runs_nothing(phase) else _committed(phase, version, status),
-        limits=_limits(phase, version, services.settings.weights_folder),
+        limits=[
+            *_limits(phase, version, services.settings.weights_folder),
+            *_smoke_test(session, phase),
+        ],
         quota=quota_view(session, phase, access.membership.team_id)
         if member and access.membership and phase.accepts_uploads and status != PhaseStatus.CLOSED
         else None,
@@ -92,9 +98,8 @@ def _scoring(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]
     rows: list[tuple[str, Any]] = [
         (say("Tasks"), say("%(tasks)s, the same for everybody", tasks=count(version.tasks, "hidden task")))
     ]
-    protocol = protocol_words(version.protocol)
-    if protocol:
-        rows.append((say("Protocol"), protocol))
+    rows.append((say("Protocol"), protocol_words(version.protocol)))
+    rows.append((say("A task"), task_words(version.protocol)))
     for label, named in (
         (say("Training tasks"), version.train_protocol),
         (say("Validation tasks"), version.validation_protocol),
@@ -127,39 +132,35 @@ def _committed(phase: Phase, version: PhaseVersion | None, status: PhaseStatus) 
     known = committed(phase, version, status) if version else None
     if known is None:
         return []
-    rows = {
-        "SHA-256": known.commitment,
-        "Key": known.key,
-        "Test seeds": ", ".join(map(str, known.test_seeds)),
-    }
-    if known.split_seed is not None:
-        rows["Split seed"] = str(known.split_seed)
-    return [(term, value) for term, value in rows.items() if value]
+    rows = [
+        ("SHA-256", known.commitment),
+        (say("Key"), known.key),
+        (say("Test seeds"), ", ".join(map(str, known.test_seeds))),
+        (say("Split seed"), "" if known.split_seed is None else str(known.split_seed)),
+    ]
+    return [(term, value) for term, value in rows if value]
 
 
-def protocol_words(protocol: dict[str, Any]) -> str:
-    """The protocol in a few words, from what its dictionary says."""
-    names = {
-        "any_way_any_shot": say("any-way any-shot, cross-domain"),
-        "within_domain": say("within-domain"),
-        "legacy": say("any-way any-shot, as drawn in 2022"),
-    }
-    name = str(protocol.get("name", ""))
-    words = [names.get(name, name.replace("_", " "))]
-    for low, high, one, several in (
-        ("min_ways", "max_ways", say("%(number)s ways"), say("%(least)s to %(most)s ways")),
-        ("min_shots", "max_shots", say("%(number)s shots"), say("%(least)s to %(most)s shots")),
-    ):
-        if low in protocol and high in protocol:
-            least, most = protocol[low], protocol[high]
-            words.append(say(one, number=least) if least == most else say(several, least=least, most=most))
-    return together(words, by=", ")
+def _smoke_test(session: Session, phase: Phase) -> list[tuple[str, str]]:
+    """What a smoke test is of and how long it may take, where the phase offers one."""
+    if not phase.accepts_uploads or smoke_pool(session, phase) is None:
+        return []
+    a_day = phase.smoke_quota_day
+    words = (
+        count(phase.smoke_tasks, "public task"),
+        say("%(time)s for all of it", time=duration(phase.smoke_seconds)),
+        say("no quota") if a_day is None else say("no quota, at most %(number)s a day", number=a_day),
+    )
+    return [(say("Smoke test"), together(words, by=", "))]
 
 
 def _weights(folder: Path | None) -> list[tuple[str, str]]:
     """The pretrained weights that runs may read, where there are any."""
-    offered = [f"{one.name} ({one.licence or 'licence not told'})" for one in list_weights(folder)]
-    return [("Pretrained weights in /weights", ", ".join(offered))] if offered else []
+    offered = [
+        say("%(name)s (%(licence)s)", name=one.name, licence=one.licence or say("licence not recorded"))
+        for one in list_weights(folder)
+    ]
+    return [(say("Pretrained weights in /weights"), together(offered, by=", "))] if offered else []
 
 
 def image_words(version: PhaseVersion) -> str:

@@ -36,7 +36,7 @@ def show_version(
         heading=say("%(phase)s, version %(number)s", phase=phase.name, number=number),
         phase=phase,
         version=version,
-        protocol=open_protocol(version.protocol),
+        protocol=", ".join(f"{name} {value}" for name, value in open_protocol(version.protocol).items()),
         acts=ACTS,
         live=live,
         ways=versions.ways_of_rescoring(session, phase, version) if version is not live else {},

@@ -1,0 +1,55 @@
+"""A phase's task protocol in words: what a task is, and how many classes and images it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from anyshot_core.protocols import PROTOCOLS
+from anyshot_platform.kernel.filters import count
+from anyshot_platform.kernel.language import Said, gettext, say, say_count, together
+
+_NAMES = {
+    "any_way_any_shot": say("any-way any-shot, cross-domain"),
+    "fixed": say("fixed ways and shots"),
+    "held_out_domains": say("held-out domains"),
+    "within_domain": say("within-domain"),
+    "legacy": say("any-way any-shot, as drawn in 2022"),
+    "class_side": say("base or novel classes"),
+    "base_novel": say("base and novel classes together"),
+    "fixed_supports": say("fixed support sets"),
+    "attribute_pairs": say("pairs of attributes"),
+    "writers": say("one task per writer"),
+}
+
+
+def _counts(protocol: Mapping[str, Any]) -> Iterator[Said]:
+    least, most = _range(protocol.get("ways"))
+    if least is not None:
+        ways = say("%(least)s to %(most)s ways", least=least, most=most)
+        yield count(least, "way") if least == most else ways
+    least, most = _range(protocol.get("shots"))
+    if least is not None:
+        shots = say("%(least)s to %(most)s shots", least=least, most=most)
+        yield count(least, "shot") if least == most else shots
+    if isinstance(protocol.get("query"), int):
+        yield say_count(protocol["query"], "%(num)s query image per class", "%(num)s query images per class")
+
+
+def protocol_words(protocol: Mapping[str, Any]) -> str:
+    """Its name, ways, shots and query images, from what its dictionary says."""
+    name = str(protocol.get("name", ""))
+    return together([_NAMES.get(name, name.replace("_", " ")), *_counts(protocol)], by=", ")
+
+
+def _range(value: Any) -> tuple[int | None, int | None]:
+    """A number, or the least and the most of one."""
+    if isinstance(value, list | tuple) and len(value) == 2:
+        return value[0], value[1]
+    return (value, value) if isinstance(value, int) else (None, None)
+
+
+def task_words(protocol: Mapping[str, Any]) -> str:
+    """The sentence that the form of a phase says of the protocol; nothing for one that this release does not know."""
+    kind = PROTOCOLS.get(str(protocol.get("name", "")))
+    return gettext((kind.__doc__ or "").strip().partition("\n")[0]) if kind else ""
