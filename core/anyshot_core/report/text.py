@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anyshot_core.report.content import METRIC_TITLES
+from anyshot_scoring.pooling import pool_groups
 from anyshot_scoring.summary import Group, RunSummary
 from anyshot_scoring.table import TaskTable
 
@@ -29,13 +30,20 @@ def report_text(summary: RunSummary, table: TaskTable, meta: Mapping[str, Any]) 
         ),
         *_rows("By dataset", summary.by_dataset),
         *(_rows("By domain", summary.by_domain) if len(summary.by_domain) > 1 else ()),
-        *_rows("By number of ways", summary.by_ways),
-        *_rows("By number of shots", summary.by_shots),
+        *_pooled("By number of ways", summary.by_ways),
+        *_pooled("By number of shots", summary.by_shots),
         "Seconds a task",
         f"  fit      {fit.mean():8.3f}, longest {fit.max():8.3f}, all tasks {fit.sum():10.1f}",
         f"  predict  {predict.mean():8.3f}, longest {predict.max():8.3f}, all tasks {predict.sum():10.1f}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _pooled(title: str, groups: Sequence[Group]) -> list[str]:
+    """Rows that say something: an interval over two tasks is wider than the scale."""
+    pooled = pool_groups(groups)
+    joined = "; those of fewer than 5 tasks are joined, at their mean" if len(pooled) < len(groups) else ""
+    return _rows(title + joined, pooled)
 
 
 def _rows(title: str, groups: Sequence[Group]) -> list[str]:

@@ -1,3 +1,4 @@
+import re
 from html.parser import HTMLParser
 
 from anyshot_core.report import report_html, report_section, report_text
@@ -66,6 +67,18 @@ def test_one_task_says_that_its_interval_is_undefined():
     summary = summarize(table, 1)
     assert "the interval of a single task is undefined" in report_html(summary, table, {})
     assert "(interval undefined)" in report_text(summary, table, {})
+
+
+def test_numbers_of_few_tasks_are_joined_in_the_text_as_in_the_charts():
+    table = draw_table(1, 12)
+    summary = summarize(table, 12)
+    text = report_text(summary, table, {})
+    for title in ("ways", "shots"):
+        part = text.split(f"By number of {title}; those of fewer than 5 tasks are joined, at their mean\n")[1]
+        rows = part.split("\n\n")[0].splitlines()
+        assert 1 <= len(rows) <= 2 and all(
+            5 <= int(re.findall(r"\d+", row.rstrip(" █"))[-1]) <= 12 for row in rows
+        )
 
 
 def test_equal_input_gives_equal_bytes():
