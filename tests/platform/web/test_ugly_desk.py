@@ -14,7 +14,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_core.words import told
 from anyshot_platform.alerts.service import open_alert
 from anyshot_platform.competitions.models import Competition
@@ -28,6 +27,7 @@ from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.users.models import User
 from anyshot_platform.workers.models import Worker, WorkerToken
+from tests.contract.recording import worker_info
 from tests.platform.web.conftest import LiveSite
 from tests.platform.web.test_axe_organizers import ADMIN, MANAGE, add_reports
 from tests.platform.web.test_ugly_states import LOOK, SHOTS, VIEWS, _in_french, _open, _shoot, faults
@@ -35,7 +35,7 @@ from tests.platform.web.test_ugly_states import LOOK, SHOTS, VIEWS, _in_french, 
 
 def add_trouble(session: Session, live: LiveSite) -> None:
     """Each alert that the platform watches for, work that was given up, and a worker of an older release."""
-    old = WorkerInfo(name="old-one", hardware_class="gpu", version=1)
+    old = worker_info(name="old-one", hardware_class="gpu", version=1)
     token = WorkerToken(name="gpu", digest="0" * 64)
     session.add(token)
     session.flush()
