@@ -26,7 +26,7 @@ from anyshot_platform.judging import leases
 from anyshot_platform.notifications import delivery as mails
 from anyshot_platform.notifications.letters import send_email
 from anyshot_platform.notifications.models import Email
-from anyshot_platform.operations.watch import watch_loops
+from anyshot_platform.operations.watch import watch_conditions, watch_loops
 from anyshot_platform.queue import isolation
 from anyshot_platform.queue.loops import Loop
 from anyshot_platform.queue.models import LoopRound, Trouble
@@ -175,6 +175,28 @@ def test_what_is_set_aside_is_tried_again_from_the_page_and_the_shell(site: Site
     assert "two" in listed and "one" not in listed
     assert "1 to be" in shell.invoke(cli.admin, ["retry", "--all"]).output
     assert shell.invoke(cli.admin, ["set-aside"]).output == ""
+
+
+def test_a_mail_that_cannot_be_sent_is_an_alert_until_it_is_tried_again(site: Site) -> None:
+    """The review: a mail server that refuses everything was a line in the log alone."""
+    root = site.person("root1", is_site_admin=True)
+
+    def operations() -> str:
+        with site.services.database.writing() as session:
+            watch_conditions(session, site.services.settings)
+        return root.call("GET", "/admin", headers={"accept": "text/html"}).text
+
+    failed = {"attempts": 8, "ended_at": now(), "error": "550 no such user"}
+    with site.services.database.writing() as session:
+        session.add(Email(to="ann@example.org", subject="Results", body="x", **failed))
+    page = operations()
+    assert "An e-mail, a webhook message or a row was tried too often and is set aside." in page
+    assert "550 no such user" in page and "ann@example.org: Results" in page
+    with site.services.database.writing() as session:
+        session.add(Email(to="bob@example.org", subject="Results", body="x", **failed))
+    assert "2 e-mails, webhook messages or rows were tried too often and are set aside." in operations()
+    CliRunner(env=site.environment).invoke(cli.admin, ["retry", "--all"])
+    assert "tried too often" not in operations()
 
 
 def hook(site: Site, url: str) -> None:

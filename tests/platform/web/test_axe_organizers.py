@@ -13,6 +13,8 @@ from anyshot_analysis.jobs import run as analyse
 from anyshot_core.results import write_results
 from anyshot_core.wire.reports import DifficultyParameters, ReportSummary
 from anyshot_platform.artifacts.service import keep_file
+from anyshot_platform.competitions.models import Membership
+from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.pools.models import Pool
 from anyshot_platform.queue.outbox import mark_outbox
 from anyshot_platform.reports.models import Report
@@ -108,3 +110,46 @@ def test_axe_for_organizers(
     ]
     found = [fault for path in paths for fault in look(browser, live.address + path)]
     assert not found, "\n".join(found)
+
+
+# What of a page's tables a reader cannot reach or read: acts beyond the edge, addresses that are broken over lines.
+OUT_OF_SIGHT = """
+const right = Math.min(...[window.innerWidth, document.documentElement.clientWidth]);
+const beyond = [...document.querySelectorAll("main tbody a, main tbody button, main tbody summary")].filter((one) => {
+  const box = one.getBoundingClientRect();
+  const card = one.closest(".card, .tablewrap, .table-wrap");
+  const edge = card ? Math.min(right, card.getBoundingClientRect().right) : right;
+  return box.width > 0 && (box.right > edge + 1 || box.left < -1);
+}).map((one) => one.textContent.trim());
+const broken = [...document.querySelectorAll("main table td *")].filter((one) => {
+  if (one.children.length || !/^\\S+@\\S+$/.test(one.textContent.trim())) return false;
+  const range = document.createRange();
+  range.selectNodeContents(one);
+  return range.getClientRects().length > 1;
+}).map((one) => one.textContent.trim());
+const now = document.querySelector(".sidenav [aria-current]");
+const tab = now ? now.getBoundingClientRect() : { left: 0, right: 0 };
+return { beyond, broken, tab: tab.left >= 0 && tab.right <= right, wide: document.documentElement.scrollWidth - right };
+"""
+
+
+@pytest.mark.slow("tables of organizers and administrators in a browser, at two widths")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_acts_of_a_table_are_within_reach(live: LiveSite, browser: webdriver.Chrome, width: int) -> None:
+    """The review: "Approve" was cut off at the edge of a desk, hidden beyond it on a phone; e-mails took four lines."""
+    with live.services.database.writing() as session:
+        session.get_one(User, live.scene.organizer.id).is_site_admin = True
+        member = session.scalars(select(Membership).where(Membership.user_id == live.scene.bob.id)).one()
+        member.status = MemberStatus.PENDING
+    set_screen(browser, width, "light")
+    live.sign_in(browser, live.scene.organizer)
+    base = f"/competitions/{live.scene.competition.slug}/manage"
+    tables = ("/people", "/submissions", "/entries", "/baselines", "/final", "/audit")
+    paths = [base + table for table in tables] + ["/admin" + part for part in ADMIN]
+    odd = {}
+    for path in paths:
+        browser.get(live.address + path)
+        found = browser.execute_script(OUT_OF_SIGHT)
+        if found["beyond"] or found["broken"] or not found["tab"] or found["wide"] > 0:
+            odd[path] = found
+    assert not odd
