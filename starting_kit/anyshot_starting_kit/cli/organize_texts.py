@@ -224,7 +224,7 @@ def audit(client: Client, competition: str, action: str, who: str, page: int) ->
     for row in found["items"]:
         person = row["who"] or "the platform"
         click.echo(
-            f"{row['at'][:19]}  {person:20} {row['action']:24} {row['object_type']} {row['object_id']}"
+            f"{row['at'][:19]}  {person:20} {row['action']:24} {row['object_type']} {row['object_name']}"
             f"  {row['reason']}".rstrip()
         )
     click.echo(f"{found['total']} entries, page {found['page']} of {found['pages']}.")

@@ -98,6 +98,28 @@ def test_a_save_without_a_change_leaves_no_entry(site: Site) -> None:
     assert len(log(site, "phase.change")) == before
 
 
+def test_the_log_names_the_phase_and_what_changed_and_no_gate_that_was_kept(site: Site) -> None:
+    """The review: gates that were kept were "cleared", and two phases had one name of twelve characters."""
+    owner = site.owner()
+    final = phase_form(**{"key": "final", "title": "Final", "kind": "final", "entries.phase": "feedback"})
+    assert post(owner, f"{BASE}/phases/new", **final).status_code == 303
+    post(owner, f"{BASE}/baselines/gates", phase="final", league="free", score="0.5", note="by hand")
+    where = f"{BASE}/phases/final"
+    renamed = {**final, "title": "Finals", "quota.per_day": "7"}
+    assert flash(post(owner, where, seen=seen(owner, where), **renamed)) == "Saved."
+    (entry,) = log(site, "phase.change")
+    assert (entry.before, entry.after) == (
+        {"title": "Final", "quota.per_day": 3},
+        {"title": "Finals", "quota.per_day": 7},
+    )
+    gates = owner.call("GET", f"{MANAGE}/gates").json()
+    assert [(gate["phase"], gate["league"], gate["score"]) for gate in gates] == [("final", "free", 0.5)]
+    shown = page(owner, f"{BASE}/audit").text
+    assert "phase final" in " ".join(re.sub("<[^>]+>", " ", shown).split()), "by its short name"
+    names = {row["object_name"] for row in owner.call("GET", f"{MANAGE}/audit").json()["items"]}
+    assert {"final", entry.object_id[-12:]} & names == {"final"}
+
+
 def test_what_a_form_does_not_show_is_kept(site: Site) -> None:
     owner = site.owner()
     secret = {"test_seeds": [7, 8, 9], "train_seeds": [4, 5, 6], "query_order": QueryOrder.TEST_SEEDS}

@@ -6,11 +6,12 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit.service import read_entries
 from anyshot_platform.kernel.paging import PageParam
+from anyshot_platform.site.audit.object_names import names_of
 from anyshot_platform.site.shell.manage_frame import AsReviewer
 from anyshot_platform.web.access import site_admin
 from anyshot_platform.web.services import SessionDep
@@ -28,6 +29,7 @@ class AuditEntryOut(BaseModel):
     action: str
     object_type: str
     object_id: str
+    object_name: str = Field(description="as it is called today; of what has no name the end of its id")
     reason: str
     before: dict[str, Any]
     after: dict[str, Any]
@@ -58,6 +60,7 @@ def read_site_log(session: SessionDep, action: Word = "", who: Word = "", page: 
 
 def _show(session: Session, competition_id: str | None, action: str, who: str, number: int) -> AuditPage:
     rows, page = read_entries(session, competition_id=competition_id, action=action, who=who, number=number)
+    objects = names_of(session, [row for row, _ in rows])
     items = [
         AuditEntryOut(
             id=row.id,
@@ -66,6 +69,7 @@ def _show(session: Session, competition_id: str | None, action: str, who: str, n
             action=row.action,
             object_type=row.object_type,
             object_id=row.object_id,
+            object_name=objects[row.id],
             reason=row.reason,
             before=row.before,
             after=row.after,

@@ -14,6 +14,7 @@ from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.audit.service import read_entries
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import Page, PageParam
+from anyshot_platform.site.audit.object_names import names_of
 from anyshot_platform.site.shell.manage_frame import AsReviewer, render_manage
 from anyshot_platform.web.access import site_admin
 from anyshot_platform.web.rendering import render
@@ -80,12 +81,14 @@ def _read(
     session: Session, competition_id: str | None, action: str, who: str, number: int
 ) -> tuple[list[dict[str, object]], Page]:
     rows, page = read_entries(session, competition_id=competition_id, action=action, who=who, number=number)
-    return [_row(entry, name) for entry, name in rows], page
+    objects = names_of(session, [entry for entry, _ in rows])
+    return [_row(entry, name, objects[entry.id]) for entry, name in rows], page
 
 
-def _row(entry: AuditEntry, name: str | None) -> dict[str, object]:
+def _row(entry: AuditEntry, name: str | None, thing: str) -> dict[str, object]:
     return {
         "entry": entry,
+        "object": thing,
         "who": name or "the platform",
         "before": json.dumps(entry.before, ensure_ascii=False, indent=1) if entry.before else "",
         "after": json.dumps(entry.after, ensure_ascii=False, indent=1) if entry.after else "",
