@@ -62,6 +62,11 @@ def test_a_smoke_test_ends_with_score_time_and_what_the_phase_would_take(site: S
     page = _page(site, alice, f"/submissions/{shown['id']}")
     assert "Your code works" in page and "0.400" in page and "3.0 GiB" in page
     assert "leaves 40 s for meta-training" in page and "Submit this zip for scoring" in page
+    listed = _page(site, alice, f"/competitions/{SLUG}/submissions").split("<tbody>")[1]
+    assert (
+        " ".join(re.sub(r"<[^>]+>", " ", listed).split()).count("0.400 ± ") == 1
+        and "on public tasks" in listed
+    )
 
 
 def test_a_smoke_test_that_is_too_slow_for_the_phase_says_so(site: Site) -> None:

@@ -196,7 +196,8 @@ def test_a_board_of_one_row_and_of_none_counts_in_french_and_explains_no_bracket
     one, none = (visitor.see(pages[name].path) for name in ("one-task-board", "closed-board"))
     assert ": 1 équipe classée" in one and ": 0 équipe classée" in none
     assert "legend__bracket" not in one
-    assert "legend__bracket" in visitor.see(pages["names-board"].path)
+    board = visitor.see(pages["names-board"].path)
+    assert "legend__bracket" in board and "Plus un score est foncé" in board and "H1 est Hidden 1." in board
 
 
 def test_what_is_undefined_is_not_drawn(visitor: Visitor, scene: Scene) -> None:

@@ -15,10 +15,12 @@ from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING
+from anyshot_platform.scores.models import RunScore
 from anyshot_platform.sight.access import find_roles
 from anyshot_platform.sight.phases import look_at_phase
 from anyshot_platform.sight.standing import kept, standing_of
 from anyshot_platform.sight.submissions import Sight
+from anyshot_platform.site.submissions.smoke_answer import public_scores
 from anyshot_platform.site.submissions.words import KIND_WORDS, VERDICT_WORDS
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.notes import tags_of
@@ -43,6 +45,7 @@ class SubmissionRow:
     verdict_words: str
     score: float | None
     half_width: float | None
+    on_public: bool  # the score is that of a smoke test, on a few public tasks
     seconds: float | None
     created_at: datetime
     comparable: bool
@@ -123,17 +126,19 @@ def make_rows(session: Session, viewer: Viewer, submissions: Sequence[Submission
         if run.submission_id is not None:
             runs[run.submission_id].append(run)
     tags = tags_of(session, runs)
+    public = public_scores(session, submissions)
     return [
         _row(
             Sight(one, look_at_phase(one.phase, roles.get(one.competition_id))),
             runs[one.id],
             tags.get(one.id, []),
+            public.get(one.id),
         )
         for one in submissions
     ]
 
 
-def _row(sight: Sight, runs: Sequence[Run], tags: list[str]) -> SubmissionRow:
+def _row(sight: Sight, runs: Sequence[Run], tags: list[str], public: RunScore | None) -> SubmissionRow:
     submission = sight.submission
     running = [run.state.value for run in runs if run.state in RUNNING]
     seconds = sum(run.seconds_used for run in runs)
@@ -146,8 +151,9 @@ def _row(sight: Sight, runs: Sequence[Run], tags: list[str]) -> SubmissionRow:
         kind_words=KIND_WORDS[submission.kind],
         state=running[0] if running else submission_state(submission),
         verdict_words=VERDICT_WORDS.get(submission.verdict, say("our fault")) if submission.verdict else "",
-        score=sight.score,
-        half_width=sight.half_width,
+        score=public.value if public else sight.score,
+        half_width=public.half_width if public else sight.half_width,
+        on_public=public is not None,
         seconds=seconds or None,
         created_at=submission.created_at,
         comparable=sight.scored,

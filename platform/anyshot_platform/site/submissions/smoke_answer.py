@@ -56,6 +56,17 @@ def read_smoke_answer(
     )
 
 
+def public_scores(session: Session, submissions: Sequence[Submission]) -> dict[str, RunScore]:
+    """What smoke tests that are through scored on their public tasks, by the submission."""
+    smoke = [one.id for one in submissions if one.kind == SubmissionKind.SMOKE]
+    query = (
+        select(Run.submission_id, RunScore)
+        .join(RunScore, RunScore.run_id == Run.id)
+        .where(Run.submission_id.in_(smoke), Run.state == RunState.FINISHED)
+    )
+    return {str(key): score for key, score in session.execute(query)} if smoke else {}
+
+
 def project(run: Run, tasks: int, version: PhaseVersion) -> tuple[str, bool | None]:
     """How long the phase's tasks would take at the speed of this run, and whether its time is enough for them.
 
