@@ -19,9 +19,11 @@ from anyshot_platform.organizers.reports.catalogue import KINDS, Subject
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.teams.models import Team
 from tests.platform.admin.results import finish_with_predictions, finish_with_results, work_off
 from tests.platform.admin.test_manage import BASE, acts, flash, page, post
-from tests.platform.site import SLUG, Site
+from tests.platform.site import SLUG, Site, make_zip
 from tests.platform.web.crawling import walk_below
 from tests.services.material import TRAIN
 
@@ -152,6 +154,40 @@ def test_the_same_inputs_are_computed_once_and_new_results_again(board: Site, tm
     assert owner.call("POST", API, json=wish).json()["id"] != first.json()["id"]
 
 
+def test_a_submission_that_was_scored_again_is_judged_by_its_new_results(board: Site, tmp_path: Path) -> None:
+    """pia led; scored again with the skill of the last, it is last."""
+    owner, worker = board.owner(), board.worker()
+    with board.services.database.reading() as session:
+        first = session.scalars(select(Submission.id).join(Team).where(Team.name == "pia")).one()
+    acts_at = f"/api/v1/competitions/{SLUG}/manage/submissions/acts"
+    assert owner.call("POST", acts_at, json={"act": "rerun", "ids": [first]}).status_code == 200
+    for run in range(3):
+        assert finish_with_results(worker, 0.1, seed=70 + run) == first
+    wish = {"analysis": "flips", "phase": "feedback", "settings": {"replicates": 1000}}
+    report = owner.call("POST", API, json=wish).json()["id"]
+    assert work_off(board, tmp_path) == 1
+    result = owner.call("GET", f"{API}/{report}").json()["result"]["result"]
+    assert result["keys"][-1] == first and result["scores"][-1] == pytest.approx(0.1, abs=0.05)
+
+
+def test_a_plan_and_a_ranking_are_of_entries_and_no_baseline(site: Site) -> None:
+    """One entry and one baseline stand on the board: datasets are difficult to both, and no lead is planned for."""
+    owner, worker = site.owner(), site.worker()
+    site.set_version(tasks=30)
+    site.member("pia").submit()
+    finish_with_results(worker, 0.6, seed=1)
+    entered = {"name": "Proto", "upload_id": owner.upload(make_zip(salt="baseline")), "leagues": ["free"]}
+    baselines = f"/api/v1/competitions/{SLUG}/manage/baselines"
+    assert owner.call("POST", baselines, json=entered).status_code == 201
+    assert owner.call("POST", f"{baselines}/proto/run", json={"phase": "feedback"}).status_code == 202
+    finish_with_results(worker, 0.65, seed=2)
+    asked = {
+        name: owner.call("POST", API, json={"analysis": name, "phase": "feedback"}).status_code
+        for name in ("difficulty", "plan", "flips")
+    }
+    assert asked == {"difficulty": 202, "plan": 409, "flips": 409}
+
+
 def test_what_an_older_analysis_computed_is_computed_anew(
     board: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,6 +306,10 @@ def test_a_pool_is_looked_at_before_its_phase(
         ("diversity", "finished", ""),
         ("audit", "finished", ""),
     ]
+    audit = owner.call("GET", f"{API}/{listed[1]['id']}").json()["result"]
+    with site.services.database.reading() as session:
+        tasks = session.get_one(Phase, site.phase_id).versions[0].tasks
+    assert audit["manifest"]["parameters"]["tasks"] == tasks and f"{tasks} tasks" in audit["finding"]
     shown = page(owner, f"{BASE}/reports/{listed[0]['id']}").text
     assert "Diversity of the pool" in shown
     assert "Distance between tasks, by dataset" in shown

@@ -197,6 +197,23 @@ def test_other_submissions_than_a_report_is_of_are_refused(
     assert refused.json()["field"] == "submissions"
 
 
+def test_a_smoke_test_and_a_deleted_submission_have_no_report(pair: Pair) -> None:
+    owner, acts = pair.site.owner(), "/api/v1/competitions/small/manage/submissions/acts"
+    pair.site.offer_smoke_tests("open-a")
+    smoke = pair.site.member("uma").submit(smoke=True).json()["id"]
+    job = (worker := pair.site.worker("another")).claim()
+    assert job is not None and worker.complete(job, 0.4).status_code == 204
+    wish = {"analysis": "n-way-flips", "phase": "feedback"}
+    listed = page(owner, f"{BASE}/reports").text
+    assert pair.pia in listed and smoke not in listed
+    refused = owner.call("POST", API, json={**wish, "submissions": [pair.pia, smoke]})
+    assert refused.status_code == 422 and "is no scored submission" in refused.json()["message"]
+    assert owner.call("POST", acts, json={"act": "delete", "ids": [pair.rob]}).status_code == 200
+    refused = owner.call("POST", API, json={**wish, "submissions": [pair.pia, pair.rob]})
+    assert refused.status_code == 422 and "is no scored submission" in refused.json()["message"]
+    assert pair.rob not in page(owner, f"{BASE}/reports").text
+
+
 def test_what_was_not_exported_is_said_with_what_to_change(site: Site) -> None:
     site.set_version(tasks=len(PAIRS))
     participant = site.member("pia")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from anyshot_platform.database import now
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import BoardShows, PhaseKind
+from tests.platform.admin.results import finish_with_scores, work_off
 from tests.platform.entries.test_entries import names, scored
 from tests.platform.site import Person, Site, make_zip
 
@@ -68,6 +70,27 @@ def launch(owner: Person, **body: Any) -> list[str]:
     answer = owner.call("POST", f"{FINAL}/launch", json=said)
     assert answer.status_code == 200, answer.text
     return answer.json()["submissions"]
+
+
+def test_a_report_on_the_final_board_compares_it_with_the_feedback_phase(final: Site, tmp_path: Path) -> None:
+    """ada led the feedback phase and lost the final by 0.2: what trusting that would have cost."""
+    worker, owner = final.worker(), final.owner()
+    for name, score in (("ada", 0.9), ("bob", 0.5)):
+        scored(worker, final.member(name), score)
+    end_feedback(final)
+    launch(owner)
+    for _ in range(4):
+        job = worker.claim()
+        assert job is not None
+        level = 0.4 if job["submission_name"].startswith("ada") else 0.6
+        finish_with_scores(worker, job, {"alpha": level, "beta": level + 0.1})
+    reports = "/api/v1/competitions/small/manage/reports"
+    wish = {"analysis": "flips", "phase": "final", "settings": {"replicates": 1000}}
+    report = owner.call("POST", reports, json=wish).json()["id"]
+    assert work_off(final, tmp_path) == 1
+    found = owner.call("GET", f"{reports}/{report}").json()["result"]["result"]["feedback"]
+    assert (found["submissions"], found["tau"]) == (2, -1.0)
+    assert found["cost"] == pytest.approx(0.2)
 
 
 def test_the_last_submission_enters_not_the_first(final: Site) -> None:
