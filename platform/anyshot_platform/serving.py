@@ -247,6 +247,7 @@ class EmbeddedWorker:
             "ANYSHOT_PLATFORM_URL": f"http://{host}:{port}",
             "ANYSHOT_WORKER_TOKEN": self._token,
             "ANYSHOT_WORKER_NAME": EMBEDDED_TOKEN,
+            "ANYSHOT_LOG_FORMAT": self._settings.log_format,
             "ANYSHOT_BROKER_URL": self._settings.broker_url or "filesystem://localhost",
             "ANYSHOT_BROKER_FOLDER": str(home / "broker"),
             "ANYSHOT_WORKSPACE": str(home / "worker" / "workspace"),

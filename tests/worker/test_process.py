@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import logging
 from typing import cast
 
 import pytest
+from click.testing import CliRunner
 
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker import process
+from anyshot_worker.cli import worker
 from anyshot_worker.sandbox import SandboxError, Sandboxes
 from anyshot_worker.settings import WorkerSettings
 
@@ -46,3 +50,23 @@ def test_a_guarantee_that_does_not_hold_is_not_tried_again(monkeypatch: pytest.M
     with pytest.raises(SandboxError, match="does not hold"):
         process.open_sandboxes(SETTINGS)
     assert len(left) == 1
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_log_lines_have_the_form_that_was_asked_for(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The review: the embedded worker wrote text among the platform's lines of JSON."""
+    root = logging.getLogger()
+    monkeypatch.setattr(root, "handlers", list(root.handlers))
+    monkeypatch.setattr(root, "level", root.level)
+    told = {"PLATFORM_URL": "http://127.0.0.1:1", "WORKER_TOKEN": "t", "BROKER_URL": "filesystem://localhost"}
+    for name, value in {**told, "LOG_FORMAT": form}.items():
+        monkeypatch.setenv(f"ANYSHOT_{name}", value)
+    log = logging.getLogger("anyshot_worker")
+    monkeypatch.setattr(process, "run", lambda _: log.info("claimed", extra={"run_id": "r1"}))
+    done = CliRunner().invoke(worker, ["run"], catch_exceptions=False)
+    line = done.stderr.splitlines()[-1]
+    if form == "json":
+        entry = json.loads(line)
+        assert (entry["message"], entry["level"], entry["run_id"]) == ("claimed", "info", "r1")
+    else:
+        assert line.endswith("INFO anyshot_worker: claimed")

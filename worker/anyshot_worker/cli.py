@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 
 import click
 from pydantic import ValidationError
@@ -20,19 +19,19 @@ def worker() -> None:
 @click.option("--log-level", default="INFO", show_default=True, help="How much to log.")
 def run(log_level: str) -> None:
     """Claim and run submissions until told to stop (SIGTERM); settings come from ANYSHOT_*."""
+    from anyshot_core.logs import JsonLines, send_to_standard_error
     from anyshot_worker import process
     from anyshot_worker.sandbox import SandboxError
     from anyshot_worker.settings import WorkerSettings
 
-    logging.basicConfig(
-        level=log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr
-    )
-    logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
         settings = WorkerSettings()  # pyright: ignore[reportCallIssue] - filled from the environment
     except ValidationError as error:
         missing = "; ".join(f"ANYSHOT_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors())
         raise click.ClickException(f"The settings of this worker are not complete: {missing}") from error
+    text = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    send_to_standard_error(JsonLines() if settings.log_format == "json" else text, log_level)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
         process.run(settings)
     except SandboxError as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
+from anyshot_core.logs import LogForm
 from anyshot_worker.sandbox.settings import SandboxSettings
 
 
@@ -21,6 +22,7 @@ class WorkerSettings(SandboxSettings):
     worker_name: str = Field(
         default_factory=socket.gethostname, description="name shown to operators, one a worker"
     )
+    log_format: LogForm = Field(default="text", description="form of the log lines: json or text")
     hardware_class: str = Field(
         default="cpu", pattern=r"^[a-z0-9][a-z0-9-]*$", description="queue that this worker serves"
     )

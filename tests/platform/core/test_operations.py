@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import subprocess
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
@@ -17,6 +18,7 @@ from moto.server import ThreadedMotoServer
 from sqlalchemy import func, select, text, update
 from sqlalchemy.exc import DBAPIError
 
+from anyshot_platform import serving
 from anyshot_platform.app import make_services
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.artifacts.s3 import S3Storage
@@ -492,6 +494,28 @@ def test_json_logs_carry_what_is_known() -> None:
         "s1",
         "warning",
     )
+
+
+def test_the_embedded_worker_logs_in_the_form_of_the_platform(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[dict[str, str]] = []
+    known = threading.Event()
+
+    def begin(_command: list[str], *, env: dict[str, str], **_: object) -> None:
+        begun.append(env)
+        known.set()
+        raise OSError("nothing is started here")
+
+    monkeypatch.setattr(subprocess, "Popen", begin)
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    for form in ("json", "text"):
+        known.clear()
+        worker = serving.EmbeddedWorker(make_settings(tmp_path, log_format=form), "token", lambda: 8000)
+        worker.start()
+        assert known.wait(10)
+        worker.stop()
+    assert [env["ANYSHOT_LOG_FORMAT"] for env in begun] == ["json", "text"]
 
 
 def test_no_quota_means_no_quota(site: Site) -> None:
