@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from typing import Any
 
 import pytest
@@ -97,3 +98,21 @@ def test_opening_a_page_marks_the_messages_about_it_as_read(ada: Visitor, scene:
     ada.send("/account", "/notifications/seen", 204, url=path)
     page = ada.see(path)
     assert "unread" not in page and "data-seen" not in page
+
+
+def test_a_page_tells_verdict_why_how_log_and_what_is_next_before_the_details(
+    ada: Visitor, scene: Scene
+) -> None:
+    page = ada.see(f"/submissions/{scene.submissions['finished'].id}")
+    titles = [
+        re.sub(r"<[^>]+>", "", title).strip() for title in re.findall(r"<h2[^>]*>(.*?)</h2>", page, re.DOTALL)
+    ]
+    order = ["Result", "How it ran", "Log", "Next", "Details"]
+    assert [title for title in titles if title in order] == order
+    assert page.index('id="results-title"') < page.index("By dataset") < page.index("How it ran")
+
+
+def test_a_failure_is_told_once(ada: Visitor, scene: Scene) -> None:
+    page = ada.see(f"/submissions/{scene.submissions['failed'].id}")
+    assert re.search(r'<p class="strong" data-status aria-live="polite" hidden>Failed\.</p>', page)
+    assert "Your submission failed." in page or "Your code raised an error." in page
