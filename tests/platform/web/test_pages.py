@@ -224,6 +224,9 @@ def test_comparison_says_in_words_what_it_means(visitor: Visitor, scene: Scene) 
     ids = [scene.submissions[name].id for name in ("finished", "older")]
     page = visitor.see(f"/compare?id={ids[0]}&id={ids[1]}")
     assert "is better by" in page and "different" in page and "Hidden 10" in page
+    assert "Choose two submissions of one phase." in visitor.see("/compare")
+    assert "Choose a second submission of the same phase." in visitor.see(f"/compare?id={ids[0]}")
+    assert "Choose " not in page
     assert "has no score" in visitor.see(f"/compare?id={ids[0]}&id={scene.submissions['failed'].id}")
 
 

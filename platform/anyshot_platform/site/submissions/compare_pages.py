@@ -64,10 +64,24 @@ def show_comparison(
         "submissions/compare.html",
         section="submissions",
         slots=slots,
-        options=_options(session, viewer, found),
+        options=(options := _options(session, viewer, found)),
+        hint=_hint(len(chosen), len(options)),
         problem=problem,
         matrix=matrix,
         pairs=pairs,
+    )
+
+
+def _hint(chosen: int, offered: int) -> str:
+    """What to do while there is nothing to compare."""
+    if chosen > 1:
+        return ""
+    if offered < 2:
+        return say("You need two submissions with a score in one phase before there is something to compare.")
+    return (
+        say("Choose a second submission of the same phase.")
+        if chosen
+        else say("Choose two submissions of one phase.")
     )
 
 
