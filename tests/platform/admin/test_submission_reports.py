@@ -197,6 +197,14 @@ def test_other_submissions_than_a_report_is_of_are_refused(
     assert refused.json()["field"] == "submissions"
 
 
+def test_a_pool_lists_reports_on_its_data_and_none_on_submissions(pair: Pair, tmp_path: Path) -> None:
+    """The flips of two teams are no property of the images that they were tested on."""
+    address = ask(pair, "n-way-flips", pair.pia, pair.rob)
+    assert work_off(pair.site, tmp_path) == 1
+    assert pair.site.owner().call("GET", f"{API}/{address.rpartition('/')[2]}").json()["state"] == "finished"
+    assert address.rpartition("/")[2] not in page(pair.site.owner(), f"/organize/pools/{SLUG}-pool").text
+
+
 def test_a_smoke_test_and_a_deleted_submission_have_no_report(pair: Pair) -> None:
     owner, acts = pair.site.owner(), "/api/v1/competitions/small/manage/submissions/acts"
     pair.site.offer_smoke_tests("open-a")

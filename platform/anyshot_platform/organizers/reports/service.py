@@ -18,7 +18,7 @@ from anyshot_platform.judging.kinds import REPORT
 from anyshot_platform.judging.queueing import enqueue
 from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.models import League
-from anyshot_platform.organizers.reports.catalogue import ReportKind, Subject
+from anyshot_platform.organizers.reports.catalogue import KINDS, ReportKind, Subject
 from anyshot_platform.organizers.reports.inputs import (
     NothingToReport,
     board_parameters,
@@ -157,7 +157,7 @@ def list_pool_reports(session: Session, pool_version_ids: list[str]) -> list[tup
         .join(Run, Run.id == Report.run_id)
         .where(
             PhaseVersion.meta_test_pool_version_id.in_(pool_version_ids),
-            Report.league_id.is_(None),
+            Report.analysis.in_([kind.name for kind in KINDS.values() if kind.subject == Subject.POOL]),
             Report.deleted_at.is_(None),
             Competition.deleted_at.is_(None),
             Run.state == RunState.FINISHED,
