@@ -85,6 +85,7 @@ def told_in() -> list[Path]:
     return [
         *sorted(core.glob("bundle/*.py")),
         core / "taskserver/verdicts.py",
+        core / "wire/advice.py",
         *sorted(kit.glob("runner/*.py")),
         *sorted(PACKAGE.glob("judging/**/*.py")),
         PACKAGE / "operations/watch.py",

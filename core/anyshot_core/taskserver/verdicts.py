@@ -13,6 +13,7 @@ from anyshot_core.taskserver.channel import Death
 from anyshot_core.taskserver.job import DrawnTask, Failure
 from anyshot_core.taskserver.ledger import Limit
 from anyshot_core.taskserver.loglines import clean, shows
+from anyshot_core.wire.advice import advice_in
 from anyshot_core.wire.messages import ErrorKind, ErrorReport
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import LogPolicy, Stage
@@ -180,9 +181,10 @@ def of_report(moment: FailureMoment, report: ErrorReport) -> Ended:
     if report.kind in (ErrorKind.BAD_PREDICTION, ErrorKind.BAD_ARCHIVE):
         return moment.fail(verdict, said, _marked_traceback(report))
     first = said.splitlines()[0][:300] if said.strip() else ""
-    name = _exception_name(report)
-    text = f"{name} {moment.doing}" + (f": {first}" if first else ".")
-    return moment.fail(verdict, text, _marked_traceback(report))
+    text = f"{_exception_name(report)} {moment.doing}"
+    if advice := advice_in(said):
+        return moment.fail(verdict, f"{text}. {advice}", _marked_traceback(report))
+    return moment.fail(verdict, f"{text}: {first}" if first else f"{text}.", _marked_traceback(report))
 
 
 def _exception_name(report: ErrorReport) -> str:
@@ -190,13 +192,13 @@ def _exception_name(report: ErrorReport) -> str:
 
 
 def _guarded_message(moment: FailureMoment, report: ErrorReport) -> str:
-    """What may be said of a failure in hidden tasks: texts could carry the images out."""
+    """What may be said of a failure in hidden tasks: texts could carry the images out, but for our own sentences."""
     if report.kind is ErrorKind.BAD_PREDICTION:
         known = any(re.fullmatch(pattern, report.message) for pattern in _SAFE_PREDICTION_TEXTS)
         return report.message if known else told("predict returned something that cannot be scored.")
     where = _places(moment, report).splitlines()
-    place = f" ({where[-1]})" if where else ""
-    return f"{_exception_name(report)} {moment.doing}{place}."
+    place, advice = f" ({where[-1]})" if where else "", advice_in(report.message)
+    return f"{_exception_name(report)} {moment.doing}{place}. {advice}".rstrip()
 
 
 def _places(moment: FailureMoment, report: ErrorReport) -> str:

@@ -33,13 +33,15 @@ def retold(text: str) -> Said:
 
 
 def _line(line: str, language: str) -> str:
-    """Two sentences as they stand in a refusal, what is wrong and what to do, or one."""
+    """Two sentences as they stand in a refusal, what is wrong and what to do, or one; what is wrong may be code's."""
+    advised = None
     for stop in list(re.finditer(r"(?<=\.) ", line[:_LONGEST]))[:_MOST_STOPS]:
         remedy = _sentence(line[stop.end() :], language)
         problem = _sentence(line[: stop.start()], language) if remedy else None
         if problem:
             return f"{problem} {remedy}"
-    return _sentence(line, language) or line
+        advised = advised or (remedy and f"{line[: stop.start()]} {remedy}")
+    return _sentence(line, language) or advised or line
 
 
 def _sentence(text: str, language: str) -> str | None:

@@ -10,17 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-NO_NETWORK = (
-    "There is no network where submissions run. Put the file (weights, data, package) into your zip and read it"
-    " from there, or take one of the pretrained weights that the site offers (`anyshot weights list --site ADDRESS`;"
-    " they lie in /weights); with timm use pretrained=False and load_state_dict."
-)
-NO_INSTALL = (
-    "Nothing can be installed where submissions run. Importable are torch, torchvision, timm, numpy, scipy,"
-    " scikit-learn, pandas, pillow, tqdm, POT, cython, requests and pytorch-metric-learning; put any other package"
-    " into your zip."
-)
-
+from anyshot_core.wire.advice import NO_INSTALL, NO_NETWORK
 
 _HUB = "huggingface_hub"  # told to stay offline, it does not try, so that no error of ours is behind its own
 _OFFLINE = ("OfflineModeIsEnabled", "LocalEntryNotFoundError")

@@ -10,8 +10,9 @@ from types import TracebackType
 import anyshot_starting_kit
 from anyshot_core.bundle.config import BadConfig
 from anyshot_core.bundle.zipsafety import ZipRefused
+from anyshot_core.wire.advice import NO_NETWORK, advice_in
 from anyshot_core.wire.messages import CodeLine, ErrorKind, ErrorReport
-from anyshot_starting_kit.runner.offline import NO_NETWORK, tried_to_download
+from anyshot_starting_kit.runner.offline import tried_to_download
 from anyshot_starting_kit.runner.predictions import BadPrediction
 
 _KIT = str(Path(anyshot_starting_kit.__file__).parent)
@@ -32,7 +33,7 @@ def describe(error: BaseException, program: Path) -> ErrorReport:
 def _explained(error: BaseException) -> str:
     """Its text; where it tried to download something, behind the sentence that says what to do instead."""
     text = _text(error)
-    return f"{NO_NETWORK} ({text})" if tried_to_download(error) and NO_NETWORK not in text else text
+    return f"{NO_NETWORK} ({text})" if tried_to_download(error) and not advice_in(text) else text
 
 
 def _kind(error: BaseException) -> ErrorKind:

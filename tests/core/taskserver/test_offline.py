@@ -6,7 +6,7 @@ import importlib.util
 
 import pytest
 
-from anyshot_starting_kit.runner.offline import NO_NETWORK
+from anyshot_core.wire.advice import NO_NETWORK
 from tests.core.conftest import HONEST, Runs
 
 DOWNLOADS = {
@@ -30,6 +30,28 @@ def test_what_tries_to_download_is_told_what_to_do(library: str, runs: Runs) -> 
     assert outcome.failure is not None
     told = " ".join(f"{outcome.failure.message} {outcome.failure.detail}".split())
     assert NO_NETWORK in told, told
+
+
+PLACES = {
+    "import": ("class MyMetaLearner(MetaLearner):", "{}\n\n\nclass MyMetaLearner(MetaLearner):"),
+    "fit": ("        means = ", "        {}\n        means = "),
+    "predict": ("        return -(query_set", "        {}\n        return -(query_set"),
+}
+
+
+@pytest.mark.rotating(2)
+@pytest.mark.seconds("a process of its own for each library")
+@pytest.mark.parametrize("library", DOWNLOADS)
+@pytest.mark.parametrize("place", PLACES)
+def test_it_is_told_wherever_it_tries(place: str, library: str, runs: Runs) -> None:
+    """At the import too, and in `fit` and `predict`, of whose messages nothing else may be shown."""
+    pytest.importorskip(library)
+    line, changed = PLACES[place]
+    assert HONEST.count(line) == 1
+    outcome = runs.run(HONEST.replace(line, changed.format(DOWNLOADS[library])))
+    assert outcome.failure is not None
+    assert outcome.failure.message.endswith(f". {NO_NETWORK}"), outcome.failure
+    assert "example.org" not in outcome.failure.message
 
 
 @pytest.mark.seconds("a process of its own for each library")

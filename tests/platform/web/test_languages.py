@@ -12,6 +12,7 @@ import pytest
 from pydantic import ValidationError
 from sqlalchemy import select
 
+from anyshot_core.wire.advice import NO_NETWORK
 from anyshot_core.wire.verdicts import Cause
 from anyshot_core.wire.worker_api import Usage
 from anyshot_core.words import told
@@ -303,6 +304,11 @@ def test_a_text_of_core_that_no_sentence_has_the_form_of_stays() -> None:
     lines = "config.json is nested too deeply.\nwhat an older kit said"
     assert said_in(retold(lines), "fr") == "config.json est trop imbriqué.\nwhat an older kit said"
     assert said_in(retold("x" * 100_000), "fr") == "x" * 100_000
+
+
+def test_what_to_do_about_an_error_of_code_is_translated_and_the_error_stays() -> None:
+    said = said_in(retold(f"URLError in fit (model.py, line 3.5). {NO_NETWORK}"), "fr")
+    assert said.startswith("URLError in fit (model.py, line 3.5). Il n'y a pas de réseau là où"), said
 
 
 def test_values_that_are_words_are_translated_in_their_sentence() -> None:
