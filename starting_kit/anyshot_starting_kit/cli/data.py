@@ -21,6 +21,7 @@ from rich.progress import (
 
 from anyshot_core.data.block_workers import BlockWorkers
 from anyshot_core.data.dataset import check_dataset, read_dataset
+from anyshot_core.data.domains import meta_album_set
 from anyshot_core.data.download import DownloadError
 from anyshot_core.data.openml import VERSIONS, download_dataset
 from anyshot_core.data.pack import Pack
@@ -163,6 +164,9 @@ def show(
     click.echo(f"{out}: {picture.width} x {picture.height}")
 
 
+_META_ALBUM_SETS = {f"set-{number}": meta_album_set(number) for number in range(3)}
+
+
 @data.command()
 @click.argument("datasets", nargs=-1, required=True)
 @click.option("--version", default="Mini", type=click.Choice(VERSIONS), help="Which version of Meta-Album.")
@@ -173,11 +177,14 @@ def show(
 def download(datasets: tuple[str, ...], version: str, out: Path, api: str | None) -> None:
     """Download public Meta-Album DATASETS from OpenML by identifier (BRD, PLK, ...) or OpenML's number.
 
-    Broken-off downloads continue; every file is verified. Exits with 3 when there is no network.
+    set-0, set-1 and set-2 are the ten datasets of these sets each, one of each domain, as the competition of 2022 has
+    them. Broken-off downloads continue; every file is verified. Exits with 3 when there is no network.
     """
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        for dataset in datasets:
+        for dataset in (
+            identifier for name in datasets for identifier in _META_ALBUM_SETS.get(name, (name,))
+        ):
             bar = progress.add_task(dataset, total=None)
 
             def advance(done: int, total: int, bar: object = bar) -> None:

@@ -22,6 +22,7 @@ from anyshot_core.data import download as transfer
 from anyshot_core.data.dataset import check_dataset
 from anyshot_core.data.download import DownloadError
 from anyshot_core.data.openml import download_dataset
+from anyshot_starting_kit.cli import data as cli_data
 from anyshot_starting_kit.cli.data import data
 from tests.core.data.factory import write_dataset
 
@@ -212,3 +213,31 @@ def test_the_command_downloads(bucket: Bucket, tmp_path: Path) -> None:
     done = CliRunner().invoke(data, arguments)
     assert done.exit_code == 0, done.output
     assert "Pack it with: anyshot pack-data" in done.output
+
+
+def test_a_set_of_meta_album_is_its_ten_datasets(
+    bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the name that competitions call it; other names stay single datasets."""
+    asked = []
+
+    def download(name: str, *_: object, **__: object) -> Path:
+        asked.append(name)
+        return tmp_path
+
+    monkeypatch.setattr(cli_data, "download_dataset", download)
+    done = CliRunner().invoke(data, ["download", "set-1", "BRD"])
+    assert done.exit_code == 0, done.output
+    assert asked == [
+        "DOG",
+        "INS_2",
+        "PLT_NET",
+        "MED_LF",
+        "PNU",
+        "RSICB",
+        "APL",
+        "TEX_DTD",
+        "ACT_40",
+        "MD_5_BIS",
+        "BRD",
+    ]
