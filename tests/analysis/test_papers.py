@@ -107,6 +107,16 @@ def test_an_item_is_reproduced_by_one_command(tmp_path: Path) -> None:
     )
 
 
+def test_a_study_stands_in_for_what_takes_a_gpu_whose_command_is_the_full_size() -> None:
+    """On images MAML and the union's network are trained by the settings that hold the paper's values."""
+    small, full = (
+        CliRunner().invoke(reproduce, ["low-diversity", "table 2", "--show", *more]).output
+        for more in ([], ["--full"])
+    )
+    assert "reproduce initialization" in small and "experiment" not in small
+    assert "experiment baselines maml supervised_baseline" in full and "--settings diversity" in full
+
+
 def page() -> ReportPage:
     one = exact("x", 1.0, "points", "nothing")
     chart = draw_bars([Bar("x", 1.0)], "x", "x")

@@ -54,7 +54,8 @@ def reproduce(
     try:
         found = find_item(paper, item.lower())
         out = output / paper / found.item.replace(" ", "-")
-        steps = _study(found.study, out, full) if found.study else found.steps(out, full=full)
+        by_study = found.study and not (full and found.full)
+        steps = _study(found.study, out, full) if by_study else found.steps(out, full=full)
     except NoReproduction as error:
         raise click.UsageError(str(error)) from error
     if data is not None:

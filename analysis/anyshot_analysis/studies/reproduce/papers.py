@@ -23,7 +23,8 @@ class NoReproduction(ValueError):
 class Item:
     """A table or figure: its state and why, and a `study` of this folder or commands of `anyshot` that reproduce it.
 
-    `as_item` is the one that another item is reproduced with.
+    A study that stands in with something small may have commands of the paper's size beside it (`full`). `as_item` is
+    the one that another item is reproduced with.
     """
 
     paper: str
