@@ -19,6 +19,7 @@ from anyshot_analysis.studies.experiment.command import experiment
 from anyshot_analysis.studies.experiment.comparisons import make_matrix
 from anyshot_analysis.studies.experiment.conditions import conditions_of_experiments
 from anyshot_analysis.studies.experiment.findings import find
+from anyshot_analysis.studies.experiment.joined import harder_across, read_scores
 from anyshot_analysis.studies.experiment.plan import Experiment
 from anyshot_analysis.studies.experiment.report import facts_of, write_findings
 from anyshot_analysis.studies.experiment.stored import write_facts
@@ -72,6 +73,27 @@ def test_curves_that_cross_are_told_from_those_that_do_not() -> None:
     assert same is not None and same.verdict == "undecided"
 
 
+def test_curves_keep_apart_where_each_pair_does() -> None:
+    """One pair that is not seen to differ leaves it undecided."""
+    flat = 0.5 + own_noise()
+    three = matrix(one=flat, two=flat + 0.1 + own_noise(), three=flat + own_noise())
+    said = shape.do_not_cross(three, ["one", "two", "three"], "ways")
+    assert said is not None and said.verdict == "undecided" and said.evidence.startswith("2 of 3 pairs")
+
+
+def test_many_pairs_of_curves_share_the_level() -> None:
+    """A pair that crosses at the level of one test alone (5 %) is not seen to cross among nine tests."""
+    difference = RANDOM.normal(0, 1, N)
+    for rows, side in ((WAYS <= 8, 1), (WAYS > 14, -1)):  # the first and the last third of 2 to 20
+        own = difference[rows] - difference[rows].mean()
+        difference[rows] = own + side * 2.3 * own.std(ddof=1) / np.sqrt(rows.sum())
+    flat = np.full(N, 0.5)
+    alone = matrix(one=flat + difference / 100, two=flat, three=flat + 1)
+    names = ["one", "two", "three"]
+    said = shape.do_not_cross(alone, names, "ways")
+    assert said is not None and said.verdict == "undecided", said
+
+
 @pytest.mark.parametrize(
     ("curve", "verdict"),
     [
@@ -97,6 +119,33 @@ def test_a_spread_on_nearly_all_datasets_is_seen() -> None:
     )
 
 
+def test_a_spread_on_three_of_four_datasets_is_not_one_on_nearly_all() -> None:
+    but_d = np.where(DATASETS == "D", 0.0, 0.2)
+    three = matrix(one=0.5 + own_noise(), two=0.5 + own_noise(), three=0.5 + but_d + own_noise())
+    said = shape.are_spread(three, ["one", "two", "three"])
+    assert said is not None and (said.verdict, said.evidence[:21]) == ("undecided", "they differ on 3 of 4")
+
+
+def test_datasets_share_the_level_of_the_spread() -> None:
+    """Of 100 tasks 60 order three methods one way and 40 the other: Friedman's p is exp(-4), above 5 % / 4 datasets."""
+    side = np.where(np.arange(N) // 4 < 60, 0.1, -0.1)
+    said = shape.are_spread(
+        matrix(one=0.5 - side, two=0.5 + 0 * side, three=0.5 + side), ["one", "two", "three"]
+    )
+    assert said is not None and said.evidence == "they differ on 0 of 4 datasets"
+
+
+@pytest.mark.parametrize(("best_other", "verdict"), [(0.5, "holds"), (0.7, "does not hold")])
+def test_prototypical_networks_are_first_where_they_are_above_the_next_best(
+    best_other: float, verdict: str
+) -> None:
+    others = ("train_from_scratch", "fine_tuning", "matching_networks", "fo_maml_2022")
+    six = {name: 0.3 + own_noise() for name in others} | {"metadelta": best_other + own_noise()}
+    found = {one.claim: one for one in find(runs(**six, prototypical_networks=0.6 + own_noise()))}
+    (first,) = [one for claim, one in found.items() if "prototypical networks are first" in claim]
+    assert first.verdict == verdict and "next best here: metadelta" in first.claim
+
+
 def test_metadelta_is_asked_for_with_pretrained_weights() -> None:
     methods = [
         "train_from_scratch",
@@ -119,6 +168,16 @@ def test_metadelta_is_asked_for_with_pretrained_weights() -> None:
 def write(folder: Path, **methods: np.ndarray) -> str:
     write_tables(make_rows(pooled(runs(**methods))), folder)
     return str(folder)
+
+
+def test_the_difference_of_two_experiments_has_the_uncertainty_of_both(tmp_path: Path) -> None:
+    """A lead of 0.02 within domains, measured well, over scores across domains that vary by 0.5: undecided."""
+    wide = RANDOM.normal(0, 0.5, N)
+    scores = {"within": np.full(N, 0.52), "cross": 0.5 + wide - wide.mean()}
+    made = [read_scores(title, Path(write(tmp_path / title, maml=one))) for title, one in scores.items()]
+    (found,) = harder_across(made)
+    assert found.evidence.startswith("difference +0.020 [-0.0"), found
+    assert found.verdict == "undecided"
 
 
 @pytest.mark.seconds("trains and tests small networks")
