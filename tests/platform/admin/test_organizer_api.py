@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -428,7 +429,8 @@ def test_a_competition_is_begun_imported_and_taken_as_a_bundle(site: Site) -> No
     first = call(owner, "GET", "/competitions/next-year/manage/phases", 200)[0]
     assert first["settings"]["start"].startswith("2030-01-01T00:00")
     call(owner, "POST", "/ready-made/none", 404, json={})
-    made = call(owner, "PUT", "/bundles?slug=other", 201, content=zipped(BUNDLE))
+    pictures = {"files/plot.bin": secrets.token_bytes(300_000)}  # more than a call without a file may have
+    made = call(owner, "PUT", "/bundles?slug=other", 201, content=zipped({**BUNDLE, **pictures}))
     assert made == {"slug": "other"}
     assert call(owner, "GET", "/competitions/other/manage/import", 200)["taken"][-1] == "1 pool"
     again = call(owner, "PUT", "/bundles?slug=other", 409, content=zipped(BUNDLE))
@@ -486,9 +488,14 @@ def test_a_competition_lives_in_a_folder_by_command_line(site: Site, tmp_path: P
         assert "to do: " in ready and "Imported as next, a draft." in ready
         assert "line 3: titel: unknown key; did you mean" in run("import", str(tmp_path / "wrong"), code=1)
         assert f"Wrote {file}" in run("export", "from-a-file", str(file))
+        run("export", "next", str(tmp_path / "plain.zip"))
         assert "nothing is overwritten" in run("export", "from-a-file", str(file), code=1)
         assert "Imported as again" in run("import", str(file), "--slug", "again")
         asked = ("--with-seeds", "--yes", "next", "--reason", "why")
         assert "keep it secret" in run("export", "next", str(whole), *asked)
     assert read_bundle(file.read_bytes()).spec.title == "From a file"
     assert read_bundle(whole.read_bytes()).spec.phases[0].tasks.key
+    plain = read_bundle((tmp_path / "plain.zip").read_bytes()).spec.phases
+    assert {(phase.tasks.key, *phase.tasks.test_seeds) for phase in plain} == {(None,)}, (
+        "no secret without asking"
+    )
