@@ -352,6 +352,7 @@ FORMS = {
 }
 # The same of JSON: what replaces something and takes no `If-Match`.
 REPLACING = {
+    "/api/v1/bundles": ADDS,
     "/api/v1/competitions/{slug}/leagues/{league_slug}/answers": "one's own, each answer named",
     "/api/v1/competitions/{slug}/mute": OWN_NOW,
     "/api/v1/me": "one's own; only what is named changes",
