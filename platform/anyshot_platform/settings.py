@@ -65,6 +65,11 @@ class PlatformSettings(BaseSettings):
         default="http://127.0.0.1:8000", description="The address at which browsers and workers reach us."
     )
     site_name: str = Field(default="Anyshot", description="Name shown in page titles and e-mails.")
+    footer_links: dict[str, str] = Field(
+        default={},
+        description="Links at the foot of every page, as JSON, such as privacy, imprint and contact: "
+        '{"Privacy": "https://example.org/privacy", "Contact": "mailto:help@example.org"}.',
+    )
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 picks a free one.")
     web_processes: int = Field(default=1, ge=1, description="Number of web processes.")
@@ -228,6 +233,15 @@ class PlatformSettings(BaseSettings):
             raise ValueError(
                 f"{old[0]} is no setting any more: write ANYSHOT_BUDGET_LIMITS, see the table of budgets"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _links_lead_somewhere(self) -> PlatformSettings:
+        for words, address in self.footer_links.items():
+            if not words.strip() or not address.startswith(("https://", "http://", "mailto:", "/")):
+                raise ValueError(
+                    f"ANYSHOT_FOOTER_LINKS: {words!r} needs an address that begins with https://, mailto: or /"
+                )
         return self
 
     @model_validator(mode="after")

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 import pytest
+from pydantic import ValidationError
 from sqlalchemy import select
 
 from anyshot_core.wire.verdicts import Cause, Verdict
@@ -19,6 +20,7 @@ from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pool
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
+from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.site.shell.page_header import competition_status, read_cards
 from anyshot_platform.site.submissions.provenance import repeat_command
 from anyshot_platform.teams.models import TeamInvitation
@@ -292,6 +294,20 @@ def test_leagues_and_prizes_stand_on_the_overview_alone(visitor: Visitor, scene:
     base = f"/competitions/{scene.competition.slug}"
     places = ("", "/pages/overview", "/pages/data", "/pages/rules")
     assert [place for place in places if "Leagues and prizes" in visitor.see(base + place)] == [*places[:2]]
+
+
+def test_privacy_imprint_and_contact_of_a_site_stand_at_the_foot_of_every_page(visitor: Visitor) -> None:
+    links = {"Privacy": "https://example.org/privacy", "Contact <us>": "mailto:help@example.org"}
+    settings = visitor.services.settings.model_copy(update={"footer_links": links})
+    object.__setattr__(visitor.services, "settings", settings)
+    for page, status in (("/", 200), ("/docs", 200), ("/nowhere", 404)):
+        foot = visitor.see(page, status).split("<footer")[1]
+        assert '<a href="https://example.org/privacy">Privacy</a>' in foot, page
+        assert '<a href="mailto:help@example.org">Contact &lt;us&gt;</a>' in foot, page
+    with pytest.raises(ValidationError, match="ANYSHOT_FOOTER_LINKS"):
+        PlatformSettings.model_validate(
+            {**settings.model_dump(), "footer_links": {"Odd": "javascript:alert(1)"}}
+        )
 
 
 def test_the_page_of_a_phase_says_what_a_task_is_and_what_a_smoke_test_may_use(
