@@ -29,7 +29,7 @@ def find_place(session: Session, run: Run) -> QueuePlace | None:
     if run.state != RunState.QUEUED:
         return None
     moment, ahead = now(), _count_ahead(session, run)
-    able = taking_work(session, run.hardware_class)
+    able = taking_work(session, run.hardware_class, competition_id=run.competition_id)
     needs = Needs(run.image, run.image_digest, run.gpus, run.memory_bytes)
     workers = sum(can_carry(worker, needs) for worker in able)
     return QueuePlace(ahead, workers, _expect(session, run, ahead, workers, moment))

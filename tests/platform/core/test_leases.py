@@ -34,6 +34,7 @@ from anyshot_platform.sweeper import (
 from anyshot_platform.users.models import User
 from anyshot_platform.workers.models import Worker
 from anyshot_platform.workers.places import find_place
+from anyshot_platform.workers.tokens import Reach, create_worker_token
 from tests.platform.conftest import Databases
 from tests.platform.site import PaperWorker, Site, make_small_competition, make_zip
 from tests.services.processes import wait_until
@@ -332,6 +333,22 @@ def test_a_place_in_the_queue_counts_turns(site: Site) -> None:
         own = session.scalars(select(Run).join(Run.submission).where(Submission.user_id == alice.id)).one()
         place = find_place(session, own)
     assert place is not None and place.ahead == 1
+
+
+@pytest.mark.parametrize(("own", "workers"), [(True, 1), (False, 0)])
+def test_a_worker_of_another_competition_serves_no_run_of_this_one(
+    site: Site, own: bool, workers: int
+) -> None:
+    """Its token is for that one: a page that counted it would promise a start that never comes."""
+    patient, busy = waits(site, "patient", 2), waits(site, "busy", 1)
+    with site.services.database.writing() as session:
+        reach = Reach(competition_id=patient if own else busy)
+        token = create_worker_token(session, "machine", reach=reach)
+    assert PaperWorker(site.client, token, "machine").claim() is not None
+    with site.services.database.reading() as session:
+        waiting = select(Run).where(Run.competition_id == patient, Run.state == RunState.QUEUED)
+        place = find_place(session, session.scalars(waiting.limit(1)).one())
+    assert place is not None and place.workers == workers
 
 
 @pytest.mark.parametrize(("patience", "workers"), [(600.0, 1), (60.0, 0)])
