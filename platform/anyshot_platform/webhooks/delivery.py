@@ -80,6 +80,24 @@ def parse_address(url: str) -> tuple[str, int]:
     return host, port or (443 if parts.scheme == "https" else 80)
 
 
+def require_outside(url: str, *, private_allowed: bool) -> None:
+    """Raise `ForbiddenAddress` for what is seen to lie inside without asking a name server: `localhost`, an IP address.
+
+    Any other name is looked up as a message goes out, by `resolve`: what it stands for may change.
+    """
+    host, port = parse_address(url)
+    if private_allowed:
+        return
+    try:
+        found = socket.getaddrinfo(host, port, proto=socket.IPPROTO_TCP, flags=socket.AI_NUMERICHOST)
+    except OSError:  # a name
+        inside = f".{host.rstrip('.')}".endswith((".localhost", ".internal", ".local"))
+    else:
+        inside = not all(_is_public(str(entry[4][0])) for entry in found)
+    if inside:
+        raise ForbiddenAddress(say("Webhooks may not reach private networks."), field="url")
+
+
 def resolve(url: str, *, private_allowed: bool) -> str:
     """The IP address to connect to; raises `ForbiddenAddress`.
 

@@ -207,6 +207,29 @@ def hook(site: Site, url: str) -> None:
         session.add(WebhookDelivery(webhook_id=row.id, event="test", payload={"event": "test"}))
 
 
+INSIDE = [
+    "http://10.0.0.1/",
+    "http://127.1/hook",
+    "http://[::1]:8080/",
+    "http://localhost:5432/",
+    "http://db.internal/",
+]
+
+
+@pytest.mark.parametrize("url", INSIDE)
+def test_a_webhook_into_a_private_network_is_refused_when_it_is_added(site: Site, url: str) -> None:
+    """The review: it was added, and failed later. Where the operator allows it, it is added."""
+    owner, path = site.owner(), f"/api/v1/competitions/{SLUG}/manage/webhooks"
+    answer = owner.call("POST", path, json={"url": url, "events": []})
+    assert (answer.status_code, answer.json()["field"]) == (422, "url"), answer.text
+    sent = owner.call(
+        "POST", f"/competitions/{SLUG}/manage/webhooks", data={"url": url}, follow_redirects=True
+    )
+    assert "Webhooks may not reach private networks." in sent.text
+    change_settings(site, webhooks_to_private_addresses=True)
+    assert owner.call("POST", path, json={"url": url, "events": []}).status_code == 201
+
+
 @pytest.mark.parametrize("url", MALFORMED)
 def test_a_malformed_webhook_is_refused_when_it_is_added(site: Site, url: str) -> None:
     path = f"/api/v1/competitions/{SLUG}/manage/webhooks"

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.audit import service as audit
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.kernel.language import say
-from anyshot_platform.webhooks.delivery import parse_address
+from anyshot_platform.webhooks.delivery import require_outside
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
 from anyshot_platform.webhooks.service import EVENTS
 
@@ -41,10 +41,16 @@ def find_webhook(session: Session, competition_id: str | None, webhook_id: str) 
 
 
 def add_webhook(
-    session: Session, competition_id: str | None, url: str, events: Sequence[str], actor_id: str
+    session: Session,
+    competition_id: str | None,
+    url: str,
+    events: Sequence[str],
+    actor_id: str,
+    *,
+    private_allowed: bool = False,
 ) -> Webhook:
-    """Post events to an address from now on."""
-    parse_address(url)
+    """Post events to an address from now on; one in a private network only where the site's operator allows it."""
+    require_outside(url, private_allowed=private_allowed)
     unknown = set(events) - set(EVENTS)
     if unknown:
         raise Invalid(

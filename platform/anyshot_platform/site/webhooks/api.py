@@ -122,7 +122,9 @@ def _list(session: Session, services: Services, competition_id: str | None) -> l
 def _add(
     session: Session, services: Services, competition_id: str | None, body: WebhookIn, actor_id: str
 ) -> WebhookOut:
-    hook = organizing.add_webhook(session, competition_id, body.url, body.events, actor_id)
+    inside = services.settings.webhooks_to_private_addresses
+    wanted = (competition_id, body.url, body.events, actor_id)
+    hook = organizing.add_webhook(session, *wanted, private_allowed=inside)
     return _show(services, hook, [])
 
 

@@ -33,8 +33,12 @@ def _hooks(session: Session, services: Services, competition_id: str | None) -> 
     return {"hooks": hooks, "secrets": secrets, "events": EVENTS, "acts": ACTS}
 
 
-def _add(session: Session, competition_id: str | None, form: SentForm, actor_id: str) -> None:
-    organizing.add_webhook(session, competition_id, form.text("url", 2000), form.all("events"), actor_id)
+def _add(
+    session: Session, services: Services, competition_id: str | None, form: SentForm, actor_id: str
+) -> None:
+    inside = services.settings.webhooks_to_private_addresses
+    wanted = (competition_id, form.text("url", 2000), form.all("events"), actor_id)
+    organizing.add_webhook(session, *wanted, private_allowed=inside)
 
 
 @router.get("/competitions/{slug}/manage/webhooks")
@@ -57,9 +61,9 @@ def show_webhooks(
 
 
 @router.post("/competitions/{slug}/manage/webhooks")
-def add_webhook(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+def add_webhook(access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep) -> Response:
     """Add an address."""
-    change = partial(_add, session, access.competition.id, form, access.viewer.id)
+    change = partial(_add, session, services, access.competition.id, form, access.viewer.id)
     return carry_out_change(session, manage_path(access, "/webhooks"), say("The webhook is added."), change)
 
 
@@ -90,10 +94,13 @@ def show_site_webhooks(
 
 
 @router.post("/admin/webhooks")
-def add_site_webhook(viewer: AsAdmin, session: SessionDep, form: FormDep) -> Response:
+def add_site_webhook(viewer: AsAdmin, session: SessionDep, services: ServicesDep, form: FormDep) -> Response:
     """Add an address for the site."""
     return carry_out_change(
-        session, "/admin/webhooks", say("The webhook is added."), lambda: _add(session, None, form, viewer.id)
+        session,
+        "/admin/webhooks",
+        say("The webhook is added."),
+        lambda: _add(session, services, None, form, viewer.id),
     )
 
 
