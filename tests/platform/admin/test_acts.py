@@ -235,7 +235,7 @@ def test_columns_that_a_league_declares_stand_on_its_board(site: Site) -> None:
     said["metrics"] = [{"key": "macro_f1", "mean": 0.375, "half_width": 0.01, "tasks": job["tasks"]}]
     assert worker.complete(job, 0.5, summary=said).status_code == 204
     (row,) = site.board("free")["rows"]
-    assert row["columns"] == {"F1": "0.38", "Duration": "0 ms"}
+    assert row["columns"] == {"F1": "0.38", "Duration": "0 s"}
     shown = site.client.get(f"/competitions/{SLUG}/leaderboard").text
     assert ">F1<" in shown
     assert ">0.38<" in shown
