@@ -243,6 +243,28 @@ def test_only_named_layers_learn() -> None:
         train_on_batches(classifier, batches, settings_of(trained_layers=["layer9"]), lambda *_: None)
 
 
+@pytest.mark.parametrize("still", [True, False])
+def test_batch_norm_of_frozen_layers_keeps_its_statistics_where_it_should(still: bool) -> None:
+    """As the kit of 2022 has it; and it works by them in training, as its layers do at test time."""
+    settings = settings_of(trained_layers=["blocks.3"], iterations=3, frozen_statistics=still)
+    classifier = Classifier(settings.make_backbone(), 4, 3)
+    before = {name: value.clone() for name, value in classifier.named_buffers() if "running" in name}
+    train_on_batches(classifier, batches, settings, lambda *_: None)
+    changed = {
+        name for name, value in classifier.named_buffers() if not torch.equal(value, before.get(name, value))
+    }
+    moved = {name.split("blocks.")[1][0] for name in changed}
+    assert moved == ({"3"} if still else {"0", "1", "2", "3"})
+    norms = {
+        name: part
+        for name, part in classifier.train().named_modules()
+        if isinstance(part, torch.nn.BatchNorm2d)
+    }
+    assert {name for name, part in norms.items() if part.training} == {
+        name for name in norms if "blocks.3" in name or not still
+    }
+
+
 def test_turns_are_learned_one_by_one() -> None:
     """The gradient is that of the mean over the four turns, of which one at a time is in memory."""
     settings = settings_of(rotations=True, iterations=1, learning_rate=1.0, weight_decay=0.0)

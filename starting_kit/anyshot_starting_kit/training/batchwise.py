@@ -23,7 +23,8 @@ class Classifier(nn.Module):
     """A backbone with a linear head, and one for the four rotations.
 
     With `cosine_scale` the head compares by cosine; with `unit_scale` it sees features of unit length. Both are the
-    factor of its logits. Of `hidden_layers` before it each is half as wide as the features.
+    factor of its logits. Of `hidden_layers` before it each is half as wide as the features. The parts that are `still`
+    work in training as they do outside of it.
     """
 
     def __init__(
@@ -40,6 +41,14 @@ class Classifier(nn.Module):
         self.hidden = hidden(width, hidden_layers)
         self.linear = nn.Linear(width // 2 if hidden_layers else width, classes)
         self.rotation = nn.Linear(width, 4)
+        self.still: tuple[nn.Module, ...] = ()
+
+    def train(self, mode: bool = True) -> Classifier:
+        """Set the mode of all parts but those that are still."""
+        super().train(mode)
+        for part in self.still:
+            part.eval()
+        return self
 
     def scores(self, features: Tensor) -> Tensor:
         """Logits `[n, classes]` of features."""
@@ -75,6 +84,7 @@ def train_on_batches(
     where, clock = device(), clock or Clock(settings.share_for_training)
     if settings.trained_layers:
         _freeze_others(classifier.backbone, settings.trained_layers)
+        classifier.still = _frozen_norms(classifier.backbone) if settings.frozen_statistics else ()
     classifier.to(where)
 
     def turns(batch: Any) -> Iterator[Tensor]:
@@ -111,6 +121,12 @@ def _loss(
         turns = torch.full_like(labels, turn)
         loss = (loss + cross_entropy(classifier.rotation(features), turns)) / 4
     return logits, loss
+
+
+def _frozen_norms(backbone: nn.Module) -> tuple[nn.Module, ...]:
+    """Batch norm whose weights do not learn."""
+    norms = [part for part in backbone.modules() if isinstance(part, nn.BatchNorm2d)]
+    return tuple(part for part in norms if not part.weight.requires_grad)
 
 
 def _freeze_others(backbone: nn.Module, layers: tuple[str, ...]) -> None:

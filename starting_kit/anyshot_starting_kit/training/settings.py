@@ -122,6 +122,7 @@ class BatchSettings(LoopSettings):
     """Training on batches (`training.batchwise`)."""
 
     trained_layers: tuple[str, ...] = ()  # the backbone's, such as layer4; empty for all
+    frozen_statistics: bool = False  # batch norm of layers that are not trained keeps what it knows
     rotations: bool = False  # the images turned by 90, 180, 270 degrees too; the turn is the second task
 
 
