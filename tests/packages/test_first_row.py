@@ -89,6 +89,7 @@ def test_from_nothing_to_the_first_row(demo_packs: dict[str, Path], tmp_path: Pa
         assert "anyshot dry-run my-method --data" in anyshot(kit, "data", "get", stage.competition)
         assert "score" in anyshot(kit, "submit", "mine", "--to", target, "--join", "--smoke", "--follow")
         printed = anyshot(kit, "submit", "mine", "--to", target, "--join", "--follow")
+        assert "is queued" in printed and "Watch it" not in printed  # it is watched
         with Client(server.address) as nobody:
             (row,) = nobody.leaderboard(stage.competition, stage.phase)["rows"]
     assert row["team"] == "ada" and f"{row['score']:.4f}" in printed.replace("\N{MINUS SIGN}", "-")

@@ -46,7 +46,7 @@ def again(
         smoke=smoke,
     )
     remember_submission(made["id"])
-    tell_queued(client, made, slug, phase)
+    tell_queued(client, made, slug, phase, followed=follow)
     code = Exit.OK
     if follow:
         _, code = follow_to_end(client, made["id"], Console(highlight=False))

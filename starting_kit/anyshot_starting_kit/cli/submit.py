@@ -86,7 +86,7 @@ def submit(
             )
     remember_submission(made["id"])
     if not as_json:
-        tell_queued(client, made, slug, phase)
+        tell_queued(client, made, slug, phase, followed=follow)
     if follow:
         made, code = follow_to_end(client, made["id"], console)
     else:
@@ -143,8 +143,8 @@ def _tell_replaced(client: Client, console: Console, slug: str, phase: str, leag
             )
 
 
-def tell_queued(client: Client, made: dict[str, Any], slug: str, phase: str) -> None:
-    """Number and page of a new submission, and what is left of the quota."""
+def tell_queued(client: Client, made: dict[str, Any], slug: str, phase: str, *, followed: bool) -> None:
+    """Number and page of a new submission, what is left of the quota, and how to watch it unless it is followed."""
     place = made.get("queue_place")
     queue = f", {place} before it" if place else ""
     name = f"{slug}/{phase}/{made['number']}"
@@ -153,4 +153,5 @@ def tell_queued(client: Client, made: dict[str, Any], slug: str, phase: str) -> 
     for span, words in (("day", "today"), ("phase", "in this phase")):
         if quota[span]["left"] is not None:
             click.echo(f"  {quota[span]['left']} of {quota[span]['limit']} submissions left {words}.")
-    click.echo(f"Watch it: anyshot status --follow {name}")
+    if not followed:
+        click.echo(f"Watch it: anyshot status --follow {name}")
