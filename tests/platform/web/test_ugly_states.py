@@ -55,6 +55,7 @@ for (const one of seen.querySelectorAll(written)) one.remove();
 for (const one of seen.querySelectorAll("option")) if (one.textContent.trim() === one.value) one.remove(); // keywords
 return {
   width: document.documentElement.scrollWidth,
+  over: [...document.querySelectorAll("summary")].filter((one) => one.scrollWidth > one.clientWidth + 1).length,
   cut: [...document.querySelectorAll(".board__table span.faint")].filter(
     (one) => one.getBoundingClientRect().right > one.closest(".card").getBoundingClientRect().right - 4).length,
   drawings: [...document.querySelectorAll("main svg text")].map(
@@ -124,6 +125,7 @@ def faults(seen: dict[str, Any], *, wide: int) -> list[str]:
     """What is wrong with a page in French: its width, its words, the labels of its drawings."""
     found = [f"{seen['width']} pixels wide"] if seen["width"] > wide else []
     found += [f"{seen['cut']} intervals are cut off"] if seen["cut"] else []
+    found += [f"{seen['over']} titles to open run out of their box"] if seen["over"] else []
     found += [f"English: {text[:90]}" for text in seen["text"] if _english(text)]
     found += [f"for programs: {text[:90]}" for text in seen["text"] if "{'" in text or "['" in text]
     found += [f"a label of {size} pixels: {text}" for text, size in seen["drawings"] if size < SMALLEST]
