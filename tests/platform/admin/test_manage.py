@@ -402,7 +402,12 @@ def test_people_are_banned_and_let_back(site: Site) -> None:
         path = f"{BASE}/people/{member.id}"
     asked = post(owner, f"{path}/ban", reason="two accounts")
     assert "1 submission of this person is disqualified" in asked.text
-    assert post(owner, f"{path}/ban", reason="two accounts", confirm="pia").status_code == 303
+    banned = post(owner, f"{path}/ban", reason="two accounts", confirm="pia")
+    assert flash(banned) == "Banned; “Lift the ban” undoes it."
+    (button,) = re.findall(
+        rf'action="{path}/approve".*?</form>', page(owner, f"{BASE}/people").text, re.DOTALL
+    )
+    assert "Lift the ban" in button and "Approve" not in button
     assert site.board("free")["rows"] == []
     assert pia.submit(make_zip(salt="again")).status_code == 403
     post(owner, f"{path}/approve")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from PIL import Image
 
 from anyshot_core.protocols import PROTOCOLS
 from anyshot_core.protocols.registry import SEEDS
+from anyshot_platform.competitions.states import Role
 from anyshot_platform.described.settings import Column, Elsewhere
 from anyshot_platform.phases.description import SETTINGS, decides_scores
 from anyshot_platform.phases.models import Phase, PhaseVersion
@@ -19,7 +21,8 @@ from anyshot_platform.site.phases.protocol_form import ROLES
 from tests.platform.admin.test_manage import flash, page, phase_form, post
 from tests.platform.site import Site
 
-FEEDBACK = "/competitions/small/manage/phases/feedback"
+BASE = "/competitions/small/manage"
+FEEDBACK = f"{BASE}/phases/feedback"
 # Columns that no setting keeps: identity, moments of acts, and what a description says in another way.
 NOT_DESCRIBED = {
     Phase: {
@@ -71,6 +74,17 @@ def test_the_editor_shows_every_setting_in_words(site: Site) -> None:
             continue
         assert f'name="{setting.path}"' in text, setting.path
         assert setting.info.title, f"{setting.path} has no label"
+
+
+def test_the_end_is_moved_above_the_long_form_and_its_parts_are_jumped_to(site: Site) -> None:
+    """The review: one form of fifty fields, and to move a deadline came below all of it."""
+    text = page(site.owner(), f"{BASE}/phases/feedback").text
+    assert text.index("/phases/feedback/extend") < text.index('name="title"') < text.index('id="versions"')
+    (jumps,) = re.findall(r'<nav [^>]*aria-label="On this page">(.*?)</nav>', text, re.DOTALL)
+    targets = re.findall(r'href="#([^"]+)"', jumps)
+    assert len(targets) > 5 and all(text.count(f'id="{target}"') == 1 for target in targets)
+    assert "/extend" not in page(site.member("rita", Role.REVIEWER), f"{BASE}/phases/feedback").text
+    assert "/extend" not in page(site.owner(), f"{BASE}/phases/new").text
 
 
 def test_what_decides_a_score_is_what_the_version_keeps() -> None:
