@@ -306,6 +306,18 @@ def test_propagation_is_balanced_and_helps(task: SmallTask) -> None:
     assert right >= (plain == truth).sum() and right >= 27
 
 
+@pytest.mark.parametrize("count", [30, 32, 7])
+def test_the_exact_transport_is_that_of_another_program(count: int) -> None:
+    """POT's, with uniform marginals; the ways need not divide the query."""
+    ot = pytest.importorskip("ot")
+    distances = torch.rand(count, 3, generator=torch.Generator().manual_seed(count), dtype=torch.float64)
+    plan = heads.exact_assignment(distances)
+    torch.testing.assert_close(plan.sum(dim=1), torch.ones(count, dtype=torch.float64))
+    torch.testing.assert_close(plan.sum(dim=0), torch.full((3,), count / 3, dtype=torch.float64))
+    best = ot.emd2(np.full(count, 1 / count), np.full(3, 1 / 3), distances.numpy())
+    assert (plan * distances).sum().item() / count == pytest.approx(best, abs=1e-9)
+
+
 def test_layout_and_precision_change_rounding_only() -> None:
     """Channels last gives the same features; bfloat16 nearly the same, as float32, and learns by the same gradients."""
     images = torch.rand(3, 3, 32, 32, generator=torch.Generator().manual_seed(0))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from math import gcd
+
 import torch
+from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize, one_hot
 
@@ -151,20 +154,28 @@ def propagate_labels(
     sharpness: float = 10.0,
     rounds: int = 20,
     pace: float = 0.2,
+    exact: bool = False,
 ) -> Tensor:
     """Probabilities `[q, ways]` by optimal transport from a balanced query to class centres (Hu et al. 2021).
 
     Features should have unit length. Centres start as prototypes; each round assigns the query by Sinkhorn's algorithm
-    with uniform marginals and moves the centres by `pace` towards the mean of support and assigned query.
+    with uniform marginals and moves the centres by `pace` towards the mean of support and assigned query. With `exact`
+    the transport is solved exactly, by cosine distances, as the kit of 2022 has it.
     """
+
+    def assigned() -> Tensor:
+        if exact:
+            return exact_assignment(1 - cosines(queries, centres))
+        return balanced_assignment(-torch.cdist(queries, centres).square(), sharpness)
+
     known = one_hot(labels, ways).to(support)
     centres = prototypes(support, labels, ways)
-    plan = balanced_assignment(-torch.cdist(queries, centres).square(), sharpness)
+    plan = assigned()
     for _ in range(rounds):
         mass = known.sum(dim=0) + plan.sum(dim=0)
         means = (known.T @ support + plan.T @ queries) / mass[:, None]
         centres = centres + pace * (means - centres)
-        plan = balanced_assignment(-torch.cdist(queries, centres).square(), sharpness)
+        plan = assigned()
     return plan
 
 
@@ -176,3 +187,22 @@ def balanced_assignment(scores: Tensor, sharpness: float = 10.0, sweeps: int = 5
         logs = logs - logs.logsumexp(dim=0, keepdim=True) + share
         logs = logs - logs.logsumexp(dim=1, keepdim=True)
     return logs.exp()
+
+
+def exact_assignment(distances: Tensor) -> Tensor:
+    """Rows that sum to 1, columns that sum to q / ways each, of the least total distance: `[q, ways]`.
+
+    Where the ways do not divide the query, rows are split into as many equal parts as it takes.
+    """
+    count, ways = distances.shape
+    common = gcd(count, ways)
+    parts, places = ways // common, count // common
+    costs = distances.detach().cpu().double().numpy().repeat(parts, axis=0).repeat(places, axis=1)
+    rows, columns = linear_sum_assignment(costs)
+    plan = torch.zeros(count, ways, dtype=torch.float64)
+    plan.index_put_(
+        (torch.from_numpy(rows // parts), torch.from_numpy(columns // places)),
+        torch.full((len(rows),), 1 / parts, dtype=torch.float64),
+        accumulate=True,
+    )
+    return plan.to(distances)
