@@ -32,9 +32,17 @@ def init(folder: Path, notebook: bool) -> None:
     if notebook:
         beside.write_text(_notebook((templates / "tutorial.ipynb").read_text(encoding="utf-8"), folder.name))
         click.echo(f"  {beside}")
-    click.echo(f"\nNext:\n  anyshot dry-run {folder} --quick    does it run? (about a minute)")
-    click.echo(f"  anyshot dry-run {folder}            what does it score?")
-    click.echo(f"  anyshot submit {folder}             take part")
+    click.echo("\nNext:")
+    steps = (
+        ("data get COMPETITION", "the competition's public data; without --data, pictures are made"),
+        (f"dry-run {folder} --data data/COMPETITION --quick", "does it run? (about a minute)"),
+        (f"dry-run {folder} --data data/COMPETITION", "what does it score?"),
+        (f"submit {folder} --to COMPETITION/PHASE --smoke --follow", "does it run there? (no quota)"),
+        (f"submit {folder} --to COMPETITION/PHASE --follow", "take part"),
+    )
+    width = max(len(words) for words, _ in steps)
+    for words, meaning in steps:
+        click.echo(f"  anyshot {words:<{width}}  {meaning}")
 
 
 def _notebook(text: str, name: str) -> str:

@@ -49,6 +49,16 @@ def test_init_makes_a_bundle_that_passes(tmp_path: Path) -> None:
         "metadata",
         "README.md",
     }
+    steps = [line.split() for line in result.output.split("Next:\n")[1].splitlines()]
+    assert [" ".join(step[1:3]) for step in steps] == [
+        "data get",
+        *[f"dry-run {folder}"] * 2,
+        *[f"submit {folder}"] * 2,
+    ]
+    for step in steps:
+        helped = CliRunner().invoke(main, [*(step[1:3] if step[1] == "data" else step[1:2]), "--help"])
+        assert helped.exit_code == 0
+        assert all(word in helped.output for word in step if word.startswith("--") and word != "--data,")
     assert CliRunner().invoke(main, ["init", str(folder)]).exit_code == 2  # never over somebody's files
 
 
