@@ -199,7 +199,27 @@ def test_a_board_of_one_row_and_of_none_counts_in_french_and_explains_no_bracket
     assert ": 1 équipe classée" in one and ": 0 équipe classée" in none
     assert "legend__bracket" not in one
     board = visitor.see(pages["names-board"].path)
-    assert "legend__bracket" in board and "Plus un score est foncé" in board and "H1 est Hidden 1." in board
+    assert (
+        "legend__bracket" in board
+        and "Plus la couleur d'un score est forte" in board
+        and "H1 est Hidden 1." in board
+    )
+
+
+def test_the_legend_of_a_board_has_the_colours_of_its_scores(
+    live: LiveSite, browser: webdriver.Chrome
+) -> None:
+    live.sign_in(browser, live.scene.ada)
+    _open(
+        browser, f"{live.address}/competitions/{live.scene.competition.slug}/leaderboard", "desk", bare=False
+    )
+    shown = browser.execute_script("""
+      const colour = (one) => getComputedStyle(one).backgroundColor;
+      return ["1", "2", "3", "4"].map((step) => [
+        colour(document.querySelector(`.legend__heat .heat--${step}`)),
+        colour(document.querySelector(`td.heat--${step}`))]);
+    """)
+    assert all(legend == cell for legend, cell in shown) and len({legend for legend, _ in shown}) == 4
 
 
 def test_what_is_undefined_is_not_drawn(visitor: Visitor, scene: Scene) -> None:
