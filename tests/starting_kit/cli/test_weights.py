@@ -49,6 +49,11 @@ def test_weights_are_added_listed_and_shown(folder: Path, tmp_path: Path) -> Non
     assert shown.exit_code == 0 and DIGEST in shown.output and "BSD-3-Clause" in shown.output
     assert add(tmp_path, "--name", "other.pt").exit_code == 0
     assert len(weights("list").output.splitlines()) == 2
+    listed = json.loads(weights("list", "--json").output)
+    assert [(one["name"], one["licence"]) for one in listed] == [
+        ("other.pt", "BSD-3-Clause"),
+        ("resnet18.pt", "BSD-3-Clause"),
+    ]
 
 
 def test_other_bytes_under_a_known_name_are_refused_and_seen(folder: Path, tmp_path: Path) -> None:
@@ -67,6 +72,7 @@ def test_other_bytes_under_a_known_name_are_refused_and_seen(folder: Path, tmp_p
     ("words", "said"),
     [
         (("--name", "../up.pt"), "in no folder"),
+        (("--name", "deep/down.pt"), "in no folder"),
         (("--name", "weights.zip"), ".safetensors"),
         (("--licence", " "), "under which licence"),
     ],
