@@ -73,17 +73,17 @@ def add_weights(folder: Path, file: Path, licence: str, source: str = "", name: 
 
 
 def list_weights(folder: Path | None) -> list[WeightsFile]:
-    """The files that the folder offers, by name, with what the catalogue says of them."""
+    """The files that the folder offers, by name, with what the catalogue says of these very bytes."""
     if folder is None or not folder.is_dir():
         return []
     known = {one.name: one for one in _catalogue(folder)}
-    return [
-        known.get(path.name)
-        or WeightsFile(
-            path.name, _digest(path, path.stat().st_mtime_ns, path.stat().st_size), path.stat().st_size
-        )
-        for path in _files(folder)
-    ]
+    listed = []
+    for path in _files(folder):
+        stands = path.stat()
+        found = WeightsFile(path.name, _digest(path, stands.st_mtime_ns, stands.st_size), stands.st_size)
+        added = known.get(path.name)
+        listed.append(added if added is not None and added.digest == found.digest else found)
+    return listed
 
 
 def problem_of(folder: Path, weights: WeightsFile) -> str:
@@ -97,7 +97,7 @@ def problem_of(folder: Path, weights: WeightsFile) -> str:
 
 def find_weights_file(folder: Path, name: str) -> WeightsFile:
     """What is known of the file `name`. Raises `BadWeights`, naming those that there are."""
-    listed = {one.name: one for one in [*_catalogue(folder), *list_weights(folder)]}
+    listed = {one.name: one for one in [*list_weights(folder), *_catalogue(folder)]}
     if name not in listed:
         raise BadWeights(
             f"There are no weights {name} in {folder}; there are: {', '.join(listed) or 'none'}."
@@ -107,7 +107,7 @@ def find_weights_file(folder: Path, name: str) -> WeightsFile:
 
 @lru_cache(maxsize=64)
 def _digest(file: Path, changed: int, size: int) -> str:
-    """Of a file that nobody added, until it changes: pages ask often."""
+    """Of a file, until it changes: pages ask often."""
     return digest_file(file)
 
 

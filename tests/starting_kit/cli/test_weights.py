@@ -64,6 +64,8 @@ def test_other_bytes_under_a_known_name_are_refused_and_seen(folder: Path, tmp_p
     (folder / "resnet18.pt").write_bytes(b"changed")
     shown = weights("show", "resnet18.pt")
     assert shown.exit_code == 1 and "others than were added" in shown.output
+    (listed,) = json.loads(weights("list", "--json").output)  # whose licence they have, nobody said
+    assert (listed["digest"], listed["licence"]) == (hashlib.sha256(b"changed").hexdigest(), "")
     (folder / "resnet18.pt").unlink()
     assert "the file is gone" in weights("show", "resnet18.pt").output
 
