@@ -1,7 +1,7 @@
 """Are two learners different, equivalent, or is the evidence undecided?
 
 From paired per-task differences, never from overlapping intervals: two one-sided t tests (TOST, Schuirmann 1987) for
-equivalence within a margin, a paired t test for a difference.
+equivalence within a margin, a paired t test for a difference: the verdict of `judge_differences`, as on boards.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from anyshot_analysis.undefined import Undefined
-
-MARGIN = 0.01  # accuracy: one point
+from anyshot_scoring.reliability.verdicts import MARGIN, judge_differences
 
 
 class EquivalenceVerdict(StrEnum):
@@ -70,13 +69,5 @@ def compare_paired(
         difference_p = float(2 * stats.t.sf(abs(mean) / error, n - 1))
         equivalence_p = float(stats.t.sf((margin - abs(mean)) / error, n - 1))
     half = float(stats.t.ppf(1 - level / 2, n - 1) * error)
-    return Equivalence(
-        mean, half, n, margin, difference_p, equivalence_p, decide(difference_p, equivalence_p, level)
-    )
-
-
-def decide(difference_p: float, equivalence_p: float, level: float) -> EquivalenceVerdict:
-    """Equivalence first: a tiny difference that many tasks make significant does not matter."""
-    if equivalence_p < level:
-        return EquivalenceVerdict.EQUIVALENT
-    return EquivalenceVerdict.DIFFERENT if difference_p < level else EquivalenceVerdict.UNDECIDED
+    verdict = EquivalenceVerdict(judge_differences(gaps, margin, level))
+    return Equivalence(mean, half, n, margin, difference_p, equivalence_p, verdict)

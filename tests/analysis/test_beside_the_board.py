@@ -109,7 +109,7 @@ def test_the_plan_of_assumptions_has_no_interval_and_says_why(tmp_path: Path) ->
 
 
 def test_a_report_and_a_board_give_one_verdict_on_the_same_differences() -> None:
-    """Two homes of one rule: reports of the analysis package, and pairs on the platform's boards."""
+    """Reports of the analysis package, and pairs on the platform's boards."""
     rng, seen = np.random.default_rng(0), set[str]()
     for _ in range(400):
         size = int(rng.integers(2, 60))

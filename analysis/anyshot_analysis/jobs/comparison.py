@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anyshot_analysis.equivalence import MARGIN, EquivalenceVerdict, compare_paired
+from anyshot_analysis.equivalence import EquivalenceVerdict, compare_paired
 from anyshot_analysis.jobs.inputs import SAME_TASKS, BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Cell, PageTable, ReportPage, points
 from anyshot_analysis.undefined import Undefined
@@ -17,6 +17,7 @@ from anyshot_core.report.stored import interval_cell
 from anyshot_core.words import count_of
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.reliability import Interval, NotComparable, align, compare
+from anyshot_scoring.reliability.verdicts import MARGIN
 from anyshot_scoring.table import TaskTable
 
 WORDS = {

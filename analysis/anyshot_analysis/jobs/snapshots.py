@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from anyshot_analysis.equivalence import MARGIN, Equivalence, compare_paired
+from anyshot_analysis.equivalence import Equivalence, compare_paired
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import PageTable, ReportPage, in_points, points
 from anyshot_analysis.shift import ShiftChoice, Snapshots, choose_snapshots
@@ -18,6 +18,7 @@ from anyshot_core.charts import draw_curves
 from anyshot_core.report.estimates import Estimate, around, mean
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.reliability import tau_b
+from anyshot_scoring.reliability.verdicts import MARGIN
 from anyshot_scoring.summary import Group
 
 NEEDED, SCORES = ("train_loss", "base", "validation"), ("base", "validation", "novel")

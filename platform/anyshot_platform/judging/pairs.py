@@ -21,11 +21,10 @@ from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.reliability.matrix import NotComparable, ScoreMatrix, align
-from anyshot_scoring.reliability.paired import Interval, Verdict, judge
+from anyshot_scoring.reliability.paired import Verdict
 from anyshot_scoring.reliability.shared_tasks import mean_of_runs
+from anyshot_scoring.reliability.verdicts import MARGIN, judge_differences
 from anyshot_scoring.table import TaskTable
-
-MARGIN = 0.01  # normalized accuracy: differences below a point do not matter in practice
 
 
 @dataclass(frozen=True)
@@ -80,17 +79,7 @@ def _aligned(tables: Mapping[str, Sequence[TaskTable]], share_tasks: bool) -> Sc
 def make_statement(difference: NDArray[np.float64], pairs: int = 1) -> Statement:
     """What differences by task `[T]` say; with `pairs` pairs that shall hold together, after Bonferroni."""
     mean, half = t_interval(difference, 1 - 0.05 / pairs)
-    return Statement(mean, half, _judge(difference, pairs), len(difference))
-
-
-def _judge(difference: NDArray[np.float64], pairs: int) -> Verdict:
-    intervals = []
-    for confidence in (1 - 0.05 / pairs, 1 - 0.1 / pairs):
-        mean, half = t_interval(difference, confidence)
-        if half is None:
-            return "undecided"
-        intervals.append(Interval(mean - half, mean + half, confidence, len(difference)))
-    return judge(intervals[0], intervals[1], MARGIN)
+    return Statement(mean, half, judge_differences(difference, level=0.05 / pairs), len(difference))
 
 
 def read_statements(

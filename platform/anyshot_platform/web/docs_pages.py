@@ -75,9 +75,9 @@ def _show(request: Request, section: str, name: str) -> Response:
         return _render(request, section, name, page.title, page.body)
     if not file.is_file():
         raise NotFound(say("The documentation has no such page. It lies in the folder docs/ of the project."))
-    text = file.read_text().replace(
-        "ADDRESS/kit/", f"{request.app.state.services.settings.base_url.rstrip('/')}/kit/"
-    )
+    address = request.app.state.services.settings.base_url.rstrip("/")
+    text = file.read_text().replace("ADDRESS/kit/", f"{address}/kit/")
+    text = text.replace("login --server ADDRESS\n", f"login --server {address}\n")
     title = text.partition("\n")[0].removeprefix("#").strip()
     body = _LINK.sub(
         lambda found: f"]({_address(section, found[1])}{found[2] or ''})", text.partition("\n")[2]

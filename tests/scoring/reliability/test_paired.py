@@ -3,6 +3,7 @@ import pytest
 
 from anyshot_scoring.reliability import Interval, Population, align, align_classes, compare, judge
 from anyshot_scoring.reliability.paired import expansion, percentile_interval
+from anyshot_scoring.reliability.verdicts import judge_differences
 from anyshot_scoring.undefined import Undefined
 from tests.scoring.simulated import draw_matrix, draw_run_by_class
 
@@ -93,3 +94,18 @@ def test_a_verdict_needs_an_interval_that_excludes_zero_or_lies_within_the_margi
     assert judge(interval(-0.006, 0.008), interval(-0.005, 0.007)) == "equivalent"
     assert judge(interval(-0.02, 0.03), interval(-0.01, 0.02)) == "undecided"
     assert judge(interval(0.001, 0.007), interval(0.002, 0.006)) == "equivalent"
+
+
+def test_differences_are_judged_by_their_intervals_and_more_pairs_ask_for_more() -> None:
+    """By hand: mean 0.02 and t of 2.5 at 19 degrees of freedom; 2.093 is enough for one pair, 2.861 not for five."""
+    gaps = 0.02 + 0.008 * np.sqrt(19) * np.array([1.0, -1.0] * 10)
+    assert judge_differences(gaps) == "different"
+    assert judge_differences(gaps, level=0.05 / 5) == "undecided"
+    assert judge_differences(gaps, margin=0.034) == "equivalent"  # 0.02 + 1.729 x 0.008 = 0.0338
+    assert judge_differences(gaps, margin=0.033) == "different"
+
+
+def test_a_single_task_decides_nothing_and_equal_differences_decide_all() -> None:
+    assert judge_differences([0.5]) == "undecided"
+    assert judge_differences([0.02, 0.02]) == "different"
+    assert judge_differences([0.009, 0.009]) == "equivalent"

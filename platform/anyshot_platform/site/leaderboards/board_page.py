@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 from anyshot_core.evaluations import PointScore
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import NotFound
-from anyshot_platform.judging.pairs import MARGIN
 from anyshot_platform.kernel.language import say, say_count
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.kernel.storage import Storage
@@ -34,6 +33,7 @@ from anyshot_platform.site.leaderboards.board_view import Scale, make_columns, m
 from anyshot_platform.site.leaderboards.history_chart import MOST_TEAMS, draw_lines
 from anyshot_platform.site.shell.page_header import Tab
 from anyshot_platform.site.submissions.chart_data import ChartView
+from anyshot_scoring.reliability.verdicts import MARGIN
 
 PAGE_SIZE = 50
 
