@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.platform import conftest
-from tests.services.rotation import pytest_collection_modifyitems
+from tests.services.test_services import kept_of
 
 TESTS = Path(__file__).parents[1]
 OF_SQLITE = re.compile(
@@ -44,14 +44,13 @@ def test_whoever_runs_on_sqlite_says_why() -> None:
 
 
 @pytest.mark.skipif("ANYSHOT_TEST_DATABASE" in os.environ, reason="one kind of database was asked for")
-def test_sites_are_on_postgresql_and_a_slice_on_sqlite(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sites_are_on_postgresql_and_a_slice_on_sqlite() -> None:
     """Of a hundred tests on SQLite each landing runs some, twice as many as slices all, `make test-all` all at once."""
     postgres, sqlite = conftest._databases()
     assert (postgres.values, postgres.marks, sqlite.values) == (("postgres",), (), ("sqlite",))
     marks = {mark.name: mark for mark in sqlite.marks}
 
     def run(rotate: str) -> set[str]:
-        monkeypatch.setenv("ANYSHOT_ROTATE", rotate)
         items = [
             SimpleNamespace(
                 nodeid=f"test_x.py::test_{number}[sqlite]",
@@ -60,9 +59,7 @@ def test_sites_are_on_postgresql_and_a_slice_on_sqlite(monkeypatch: pytest.Monke
             )
             for number in range(100)
         ]
-        config = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=lambda items: None))
-        pytest_collection_modifyitems(config, items)  # type: ignore[arg-type]
-        return {item.nodeid for item in items}
+        return {item.nodeid for item in kept_of(items, rotate)}
 
     assert len(run("all")) == 100
     slices = [run(f"{number}/8") for number in range(16)]

@@ -10,16 +10,10 @@ A test that is left to another slice is deselected, and the summary says how man
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections import defaultdict
 
 import pytest
-
-
-def slice_of(name: str, slices: int) -> int:
-    """The slice that a name falls into: stable, whatever else there is."""
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big") % slices
 
 
 def finer_by(item: pytest.Item) -> int:

@@ -44,9 +44,17 @@ def test_chromium_shows_a_page(browser: Chrome) -> None:
     assert browser.title == "anyshot"
 
 
-def test_eight_landings_run_every_long_test_once_and_none_runs_them_all(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def kept_of(items: list[SimpleNamespace], rotate: str) -> list[SimpleNamespace]:
+    """What of these tests, by what rotation asks of each, a run with `ANYSHOT_ROTATE` keeps."""
+    kept = list(items)
+    config = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=lambda items: None))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANYSHOT_ROTATE", rotate)
+        pytest_collection_modifyitems(config, kept)  # type: ignore[arg-type]
+    return kept
+
+
+def test_eight_landings_run_every_long_test_once_and_none_runs_them_all() -> None:
     marks = {f"test_long[{number}]": pytest.mark.slow("learns") for number in range(16)}
     marks["test_main"] = pytest.mark.slow("the main journey", each_time=True)
 
@@ -58,56 +66,39 @@ def test_eight_landings_run_every_long_test_once_and_none_runs_them_all(
         )
 
     def run(rotate: str) -> set[str]:
-        monkeypatch.setenv("ANYSHOT_ROTATE", rotate)
         items = [item(name) for name in (*marks, "test_short")]
-        config = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=lambda items: None))
-        pytest_collection_modifyitems(config, items)  # type: ignore[arg-type]
-        return {found.nodeid.partition("::")[2] for found in items}
+        return {found.nodeid.partition("::")[2] for found in kept_of(items, rotate)}
 
     landings = [run(f"{number}/8") for number in range(8)]
     assert all(len(landing) == 4 and {"test_main", "test_short"} < landing for landing in landings)
     assert set().union(*landings) == run("all") == {*marks, "test_short"}
 
 
-def test_long_tests_that_follow_each_other_lie_in_different_landings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_tests_that_follow_each_other_lie_in_different_landings() -> None:
     """Of whichever files they are: two competitions that are played whole cost as much as all else of a landing."""
     mark = pytest.mark.slow("whole").mark
-
-    def run(rotate: str) -> int:
-        monkeypatch.setenv("ANYSHOT_ROTATE", rotate)
-        items = [
-            SimpleNamespace(
-                nodeid=f"test_{number}.py::test_whole",
-                get_closest_marker={"slow": mark}.get,
-                iter_markers=lambda name: [],
-            )
-            for number in range(8)
-        ]
-        config = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=lambda items: None))
-        pytest_collection_modifyitems(config, items)  # type: ignore[arg-type]
-        return len(items)
-
-    assert [run(f"{number}/8") for number in range(8)] == [1] * 8
+    items = [
+        SimpleNamespace(
+            nodeid=f"test_{number}.py::test_whole",
+            get_closest_marker={"slow": mark}.get,
+            iter_markers=lambda name: [],
+        )
+        for number in range(8)
+    ]
+    assert [len(kept_of(items, f"{number}/8")) for number in range(8)] == [1] * 8
 
 
-def test_what_a_file_shares_is_made_in_one_landing_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_file_shares_is_made_in_one_landing_only() -> None:
     mark = pytest.mark.rotating(together=True).mark
-
-    def run(rotate: str) -> int:
-        monkeypatch.setenv("ANYSHOT_ROTATE", rotate)
-        items = [
-            SimpleNamespace(
-                nodeid=f"test_x.py::test_{number}",
-                get_closest_marker={"rotating": mark}.get,
-                iter_markers=lambda name: [mark] if name == "rotating" else [],
-            )
-            for number in range(20)
-        ]
-        config = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=lambda items: None))
-        pytest_collection_modifyitems(config, items)  # type: ignore[arg-type]
-        return len(items)
-
-    assert sorted(run(f"{number}/8") for number in range(8)) == [0] * 7 + [20]
+    items = [
+        SimpleNamespace(
+            nodeid=f"test_x.py::test_{number}",
+            get_closest_marker={"rotating": mark}.get,
+            iter_markers=lambda name: [mark] if name == "rotating" else [],
+        )
+        for number in range(20)
+    ]
+    assert sorted(len(kept_of(items, f"{number}/8")) for number in range(8)) == [0] * 7 + [20]
 
 
 def test_make_test_takes_a_slice_and_make_test_all_all_of_it() -> None:

@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any
 
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
@@ -22,6 +23,14 @@ from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.web.services import SAFE_METHODS
 from anyshot_platform.web.viewer import find_viewer
+
+# How OpenAPI describes a request whose body is a file.
+BODY_OF_BYTES: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
 
 ANYBODY = 64 << 10  # bytes that anyone may send
 FORM = 2 << 20

@@ -28,6 +28,7 @@ from anyshot_platform.web.rendering import redirect, render
 
 router = APIRouter(include_in_schema=False)
 DOCS = Path(__file__).parents[1] / "_docs"  # package data: in a checkout a link to its folder docs/
+_THIS_SITE = re.compile(r"ADDRESS(?=/kit/)|(?<=--server )ADDRESS")  # in commands that are to be copied
 _LINK = re.compile(r"\]\((?!https?:|mailto:|/|#)([^)\s#]+)\.md(#[^)\s]*)?\)")
 _IMAGE = re.compile(r"\]\((?:\.\./)?images/([a-z0-9-]+\.png)\)")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -76,8 +77,7 @@ def _show(request: Request, section: str, name: str) -> Response:
     if not file.is_file():
         raise NotFound(say("The documentation has no such page. It lies in the folder docs/ of the project."))
     address = request.app.state.services.settings.base_url.rstrip("/")
-    text = file.read_text().replace("ADDRESS/kit/", f"{address}/kit/")
-    text = text.replace("login --server ADDRESS\n", f"login --server {address}\n")
+    text = _THIS_SITE.sub(lambda _: address, file.read_text())
     title = text.partition("\n")[0].removeprefix("#").strip()
     body = _LINK.sub(
         lambda found: f"]({_address(section, found[1])}{found[2] or ''})", text.partition("\n")[2]

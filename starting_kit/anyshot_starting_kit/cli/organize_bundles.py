@@ -13,6 +13,7 @@ import click
 from anyshot_core.client import Client, Refused
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.consent import ask_first, consent_options
+from anyshot_starting_kit.cli.new_file import must_be_new, say_written
 
 _SLUG = "Short name in addresses; it cannot be changed later."
 
@@ -72,15 +73,13 @@ def _send(client: Client, source: Path, slug: str, start: str | None) -> dict[st
 @connection_options
 def export(client: Client, competition: str, file: Path, with_seeds: bool, **said: Any) -> None:
     """Write COMPETITION to FILE as a bundle that can be imported again, without the seeds of its hidden tasks."""
-    if file.exists():
-        raise click.ClickException(f"{file} is there already: nothing is overwritten.")
+    must_be_new(file)
     path = f"/competitions/{competition}/manage/bundle"
     if with_seeds:
         ask_first(lambda more: client.fetch(f"{path}-with-seeds", file, more), **said)
     else:
         client.fetch(path, file)
-    secret = " It holds the keys of the hidden tasks: keep it secret." if with_seeds else ""
-    click.echo(f"Wrote {file} ({file.stat().st_size:,} bytes).{secret}")
+    say_written(file, secret=with_seeds)
 
 
 BUNDLE_COMMANDS = (begin, import_bundle, export)

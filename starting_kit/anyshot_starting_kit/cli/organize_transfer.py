@@ -10,6 +10,7 @@ import click
 from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.consent import ask_first, consent_options
+from anyshot_starting_kit.cli.new_file import must_be_new, say_written
 
 
 @click.command()
@@ -20,13 +21,10 @@ from anyshot_starting_kit.cli.consent import ask_first, consent_options
 @connection_options
 def transfer(client: Client, competition: str, file: Path, emails: bool, **said: Any) -> None:
     """Write COMPETITION to the archive FILE, for another site: with people, submissions, scores and secrets."""
-    if file.exists():
-        raise click.ClickException(f"{file} is there already: nothing is overwritten.")
+    must_be_new(file)
     path = f"/competitions/{competition}/manage/transfer"
     ask_first(lambda more: client.fetch(path, file, {"emails": emails, **more}), **said)
-    click.echo(
-        f"Wrote {file} ({file.stat().st_size:,} bytes). It holds the keys of the hidden tasks: keep it secret."
-    )
+    say_written(file, secret=True)
 
 
 @click.command()

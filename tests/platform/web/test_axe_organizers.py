@@ -89,6 +89,19 @@ def add_report(session: Session, live: LiveSite, state: RunState) -> Report:
 
 
 @pytest.mark.slow("axe-core over every page for organizers, in a browser")
+def desk_paths(session: Session, live: LiveSite, reports: list[str]) -> list[str]:
+    """The pages of the scene's organizers, those of all pools, and those of administrators."""
+    base = f"/competitions/{live.scene.competition.slug}/manage"
+    return [
+        *(base + part for part in MANAGE),
+        *(f"{base}/reports/{report}" for report in reports),
+        "/organize",
+        "/organize/pools",
+        *(f"/organize/pools/{pool.slug}" for pool in session.scalars(select(Pool))),
+        *("/admin" + part for part in ADMIN),
+    ]
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_axe_for_organizers(
     live: LiveSite, browser: webdriver.Chrome, tmp_path: Path, width: int, scheme: str
@@ -97,17 +110,8 @@ def test_axe_for_organizers(
     reports = add_reports(live, tmp_path)
     with live.services.database.writing() as session:
         session.get_one(User, live.scene.organizer.id).is_site_admin = True
-        pools = [pool.slug for pool in session.scalars(select(Pool))]
+        paths = desk_paths(session, live, reports)
     live.sign_in(browser, live.scene.organizer)
-    base = f"/competitions/{live.scene.competition.slug}/manage"
-    paths = [
-        *(base + part for part in MANAGE),
-        *(f"{base}/reports/{report}" for report in reports),
-        "/organize",
-        "/organize/pools",
-        *(f"/organize/pools/{slug}" for slug in pools),
-        *("/admin" + part for part in ADMIN),
-    ]
     found = [fault for path in paths for fault in look(browser, live.address + path)]
     assert not found, "\n".join(found)
 

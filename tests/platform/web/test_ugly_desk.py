@@ -21,7 +21,6 @@ from anyshot_platform.database import now
 from anyshot_platform.judging.choosing import TOO_OLD
 from anyshot_platform.judging.releases import words_for_too_old
 from anyshot_platform.operations.watch import watch_conditions
-from anyshot_platform.pools.models import Pool
 from anyshot_platform.queue.models import Trouble
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RunState
@@ -29,7 +28,7 @@ from anyshot_platform.users.models import User
 from anyshot_platform.workers.models import Worker, WorkerToken
 from tests.contract.recording import worker_info
 from tests.platform.web.conftest import LiveSite
-from tests.platform.web.test_axe_organizers import ADMIN, MANAGE, add_reports
+from tests.platform.web.test_axe_organizers import add_reports, desk_paths
 from tests.platform.web.test_ugly_states import LOOK, SHOTS, VIEWS, _in_french, _open, _shoot, faults
 
 
@@ -66,17 +65,8 @@ def test_desks_are_readable(live: LiveSite, browser: webdriver.Chrome, tmp_path:
         organizer = session.get_one(User, live.scene.organizer.id)
         organizer.is_site_admin, organizer.language = True, "fr"
         add_trouble(session, live)
-        pools = [pool.slug for pool in session.scalars(select(Pool))]
+        paths = [*desk_paths(session, live, reports), "/admin/budgets"]
     live.sign_in(browser, live.scene.organizer)
-    base = f"/competitions/{live.scene.competition.slug}/manage"
-    paths = [
-        *(base + part for part in MANAGE),
-        *(f"{base}/reports/{report}" for report in reports),
-        "/organize",
-        "/organize/pools",
-        *(f"/organize/pools/{slug}" for slug in pools),
-        *("/admin" + part for part in (*ADMIN, "/budgets")),
-    ]
     odd: dict[str, list[str]] = {}
     for path in paths:
         _open(browser, live.address + path, "phone", bare=False)

@@ -30,6 +30,7 @@ from anyshot_platform.site.shell.act_frame import ConsentIn
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsOwner
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import may_organize
+from anyshot_platform.web.bodies import BODY_OF_BYTES
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1", tags=["organizing: competitions"])
@@ -94,12 +95,7 @@ def begin_ready_made(services: ServicesDep, viewer: Beginner, name: str, body: R
 @router.put(
     "/bundles",
     status_code=201,
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-        }
-    },
+    openapi_extra=BODY_OF_BYTES,
 )
 async def import_bundle_file(
     request: Request, services: ServicesDep, viewer: Beginner, slug: Slug = "", start: Start = None

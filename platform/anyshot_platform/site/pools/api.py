@@ -33,6 +33,7 @@ from anyshot_platform.submissions import uploads
 from anyshot_platform.submissions.states import UploadPurpose
 from anyshot_platform.users.viewer import Scope, Viewer
 from anyshot_platform.web.access import may_organize, signed_in_as
+from anyshot_platform.web.bodies import BODY_OF_BYTES
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1/pools", tags=["organizing: pools"])
@@ -203,12 +204,7 @@ def show_pool(session: SessionDep, viewer: Looker, pool_slug: PoolParam) -> Pool
 @router.put(
     "/{pool_slug}/packs",
     status_code=201,
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-        }
-    },
+    openapi_extra=BODY_OF_BYTES,
 )
 async def upload_pack(
     request: Request, services: ServicesDep, viewer: Owner, pool_slug: PoolParam

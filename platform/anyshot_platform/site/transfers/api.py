@@ -29,6 +29,7 @@ from anyshot_platform.site.transfers.receiving import take_in
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Scope, Viewer
 from anyshot_platform.web.access import may_organize, signed_in_as
+from anyshot_platform.web.bodies import BODY_OF_BYTES
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1", tags=["organizing: between sites"])
@@ -143,12 +144,7 @@ def list_placeholders(access: AsReviewer, session: SessionDep) -> list[Placehold
 @router.put(
     "/transfers",
     status_code=201,
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-        }
-    },
+    openapi_extra=BODY_OF_BYTES,
 )
 async def take_in_archive(
     request: Request,
