@@ -11,6 +11,7 @@ import numpy as np
 from anyshot_core.data.pool import Pool
 from anyshot_core.episodes.prefetch import PrefetchSlot, prefetch
 from anyshot_core.protocols.draws import Draws
+from anyshot_core.protocols.keys import Seed
 from anyshot_core.protocols.task import Protocol, TaskSpec
 
 
@@ -22,7 +23,7 @@ class BatchArrays:
     labels: np.ndarray
 
 
-def train_tasks(pool: Pool, protocol: Protocol, seed: int) -> Callable[[int], Iterator[TaskSpec]]:
+def train_tasks(pool: Pool, protocol: Protocol, seed: Seed) -> Callable[[int], Iterator[TaskSpec]]:
     """A function of a count that yields so many tasks; every call starts again and yields the same tasks."""
     return lambda count: protocol.tasks(pool, seed, count)
 

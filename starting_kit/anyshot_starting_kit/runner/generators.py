@@ -24,6 +24,7 @@ from anyshot_core.protocols import (
     Range,
     TaskSpec,
 )
+from anyshot_core.protocols.keys import Seed
 from anyshot_core.protocols.legacy import training_stream, validation_split
 from anyshot_starting_kit.episodes.tensors import floats, read_pack_floats, to_float
 
@@ -75,7 +76,8 @@ def make_generators(
     total = sum(len(pack.classes) for pack in train)
     if validation is not None:
         wished = apply_wishes(validation[1], config.valid)
-        episodes = _protocol_generator(validation[0], wished, seed, hide_names)
+        stream = _stream_of(wished, "validation", seed)
+        episodes = _protocol_generator(validation[0], wished, stream, hide_names)
     else:
         episodes = _task_generator(valid, config.valid, seed, hide_names) if valid else None
     if config.batches:
@@ -84,7 +86,7 @@ def make_generators(
         tasks = _task_generator(train, config.train, seed, hide_names)
         return MetaTrainingData(config.train.ways, total, tasks, episodes)
     protocol = apply_wishes(protocol, config.train)
-    tasks = _protocol_generator(train, protocol, seed, hide_names)
+    tasks = _protocol_generator(train, protocol, _stream_of(protocol, "training", seed), hide_names)
     return MetaTrainingData(_fixed_ways(protocol), total, tasks, episodes)
 
 
@@ -118,8 +120,16 @@ def _fixed_ways(protocol: Protocol) -> int | None:
     return ways.low if isinstance(ways, Range) and ways.low == ways.high else None
 
 
+def _stream_of(protocol: Protocol, role: str, seed: int) -> Seed:
+    """What the tasks of a role are drawn from.
+
+    Where roles have the same images, a number that they share, or that is the test's too, would draw the same tasks.
+    """
+    return f"{role} {seed}".encode() if protocol.splits_tasks else seed
+
+
 def _protocol_generator(
-    pool: Pool, protocol: Protocol, seed: int, hide_names: bool
+    pool: Pool, protocol: Protocol, seed: Seed, hide_names: bool
 ) -> Callable[[int], Iterator[Task]]:
     """Every call starts again from the seed and yields the same tasks, which may be kept."""
     memory, tasks = Memory(), train_tasks(pool, protocol, seed)

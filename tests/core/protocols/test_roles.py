@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from anyshot_core.bundle.config import EpisodeConfig
+from anyshot_core.bundle.config import EpisodeConfig, SubmissionConfig
 from anyshot_core.data.pack import Pack, pack_dataset
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import (
@@ -31,7 +31,7 @@ from anyshot_core.protocols import (
 )
 from anyshot_core.protocols.cutting import Shown, cut_packs, write_cut
 from anyshot_core.report.protocol_lines import write_protocol
-from anyshot_starting_kit.runner.generators import apply_wishes
+from anyshot_starting_kit.runner.generators import apply_wishes, make_generators
 from tests.core.tinydata import write_dataset
 
 TWO, ONE = Range(2, 2), Range(1, 1)
@@ -150,6 +150,27 @@ def test_unseen_attributes_stay_unseen(packs: tuple[Path, ...], tmp_path: Path) 
     pool, own = Pool.open(shown.train), roles.train.on_shown()  # type: ignore[union-attr]
     tasks = list(own.tasks(pool, 1, 6))
     assert all(task.ways == 2 for task in tasks) and tasks[0].rows.tolist() == tasks[3].rows.tolist()
+
+
+@pytest.mark.parametrize("seed", [0, 93])
+def test_pairs_of_the_same_attributes_are_other_tasks_in_training_validation_and_test(
+    seed: int, packs: tuple[Path, ...]
+) -> None:
+    """In distribution all three have the same images: with one number as seed they would be the same tasks."""
+    protocol, pool = AttributePairs(2, 3, "all", 5), Pool.open(packs)
+    data = make_generators(
+        pool, SubmissionConfig(), seed, hide_names=True, protocol=protocol, validation=(pool, protocol)
+    )
+    assert data.valid is not None
+    first, second = (
+        [task.support_set[0].numpy().tobytes() for task in own(6)] for own in (data.train, data.valid)
+    )
+    tested = [
+        np.divide(pool[task.dataset].images[task.support], 255, dtype=np.float32).tobytes()
+        for task in protocol.tasks(pool, seed, 6)
+    ]
+    assert len({*first, *second, *tested}) == 18
+    assert first == [task.support_set[0].numpy().tobytes() for task in data.train(6)]
 
 
 @pytest.mark.parametrize(
