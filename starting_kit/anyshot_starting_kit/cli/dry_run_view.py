@@ -189,7 +189,8 @@ def _print_failure(outcome: JobOutcome, console: Console) -> None:
     console.print(f"\n[bold red]{failure.verdict}[/bold red]  {escape(failure.message)}", soft_wrap=True)
     if failure.task_index is not None:
         shape = f"{failure.ways}-way" + (f" {failure.shots}-shot" if failure.shots else "")
-        console.print(f"At task {failure.task_index} ({shape}), after {len(outcome.results)} tasks.")
+        number = failure.task_index + 1  # as the platform's page and `anyshot status` count
+        console.print(f"At task number {number}: {shape}.")
     for text in (failure.detail, failure.private):
         if text:
             console.print(escape(text), soft_wrap=True)

@@ -75,7 +75,7 @@ def test_a_failure_shows_everything_and_exits_with_1(tmp_path: Path, data: Path)
     )
     assert done.returncode == 1, done.stdout + done.stderr
     assert "RUNTIME_ERROR" in done.stdout and "KeyError in fit: 'my fault'" in done.stdout
-    assert "At task 0 (3-way 2-shot), after 0 tasks." in done.stdout
+    assert "At task number 1: 3-way 2-shot." in done.stdout
     assert 'File "model.py", line 14, in fit' in done.stdout
 
 
