@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from anyshot_core.data.pack import Pack
 from anyshot_core.protocols import protocol_from_dict
 from anyshot_core.wire.jobs import LogPolicy
+from anyshot_platform.database import now
 from anyshot_platform.judging import releases
 from anyshot_platform.organizers.phases.leaks import leaks
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.pools.models import Pool
 from tests.contract.stage import PROTOCOL, Stage
 from tests.contract.test_jobs import submit, text_of
 from tests.platform.admin.test_manage import phase_form, post
@@ -68,6 +72,24 @@ def test_training_sees_nothing_of_a_domain_that_is_held_out(stage: Stage) -> Non
     assert seen is not None
     known = {name for name in TRAIN + TEST if domain_of(stage, name) != domain}
     assert {name.strip(" '") for name in seen[1].split(",")} == known and TEST[0] not in seen[1]
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_the_log_never_calls_a_training_set_as_a_hidden_one_is_called(stage: Stage, published: bool) -> None:
+    """Public training sets keep their names; others have names that no results page gives to a hidden set."""
+    stage.site.set_phase(hide_dataset_names=True, log_policy=LogPolicy.META_TRAIN)
+    with stage.site.services.database.writing() as session:
+        session.scalars(select(Pool).where(Pool.slug == "train")).one().published_at = (
+            now() if published else None
+        )
+    alice, entry = submit(stage, "alice", SEEING)
+    stage.worker().work()
+    page = html.unescape(stage.page(f"/submissions/{entry}", alice))
+    seen = re.search(r"SEEN \[(.*?)\]", page)
+    assert seen is not None
+    names = {name.strip(" '") for name in seen[1].split(",")}
+    assert names == (set(TRAIN) if published else {f"Dataset {k + 1}" for k in range(len(TRAIN))})
+    assert "Hidden 1" in page and not [name for name in TEST if name in page]
 
 
 def test_a_phase_that_trains_on_what_it_tests_is_refused_in_words(stage: Stage) -> None:

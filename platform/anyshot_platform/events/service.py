@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.worker_api import Event, LogPolicy
@@ -57,6 +57,14 @@ def keep_events(session: Session, settings: PlatformSettings, run: Run, events: 
     return kept
 
 
+def count_missing_lines(session: Session, run_ids: Sequence[str]) -> dict[str, int]:
+    """How many lines of each run came and are not kept; of a run without any there is no entry."""
+    query = select(EventCount.run_id, func.sum(EventCount.dropped)).where(
+        EventCount.run_id.in_(run_ids), EventCount.dropped > 0
+    )
+    return {run_id: int(dropped) for run_id, dropped in session.execute(query.group_by(EventCount.run_id))}
+
+
 def clean_line(text: str) -> str:
     """A line as it is stored: without NUL and lone surrogates, which PostgreSQL refuses, and not endless."""
     text = text[:LONGEST_LINE].replace("\x00", "\ufffd")
@@ -77,9 +85,9 @@ def _insert_new(session: Session, rows: list[dict[str, object]]) -> int:
         index_elements=[RunEvent.run_id, RunEvent.epoch, RunEvent.seq]
     )
     inserted = 0
-    for start in range(0, len(rows), 500):
-        result = session.execute(statement.values(rows[start : start + 500]))
-        inserted += max(result.rowcount, 0)  # pyright: ignore[reportAttributeAccessIssue]
+    for start in range(0, len(rows), 500):  # no driver counts the rows of an INSERT for sure
+        new = statement.values(rows[start : start + 500]).returning(RunEvent.seq)
+        inserted += len(session.scalars(new).all())
     return inserted
 
 

@@ -32,8 +32,17 @@ def log(client: Client, submission: str | None, follow: bool, as_json: bool) -> 
                 click.echo(json.dumps(line) if as_json else _text(line))
             after = lines[-1]["id"]
         if ended:
-            return
+            break
         time.sleep(0.5)
+    if not as_json:
+        _tell_missing(client.submission(submission_id))
+
+
+def _tell_missing(state: dict[str, Any]) -> None:
+    """Say how many lines came that the platform does not keep; older platforms do not tell."""
+    missing = sum(run.get("log_lines_missing", 0) for run in state["runs"])
+    if missing:
+        click.echo(f"---- {missing:,} more lines came than the platform keeps of one log. ----")
 
 
 def _text(line: dict[str, Any]) -> str:

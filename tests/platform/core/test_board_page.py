@@ -67,4 +67,8 @@ def test_before_any_phase_begins_the_board_is_that_of_the_next_one(site: Site) -
             starts_at=later,
         )
         session.add(final)
-    assert "Feedback, " in read(site.owner())
+    shown = read(site.owner())
+    assert "Feedback, " in shown
+    assert "This phase has not begun" in shown and "appears here within seconds" not in shown
+    (opens,) = re.findall(r"It opens on <time[^>]* datetime=\"([^\"]+)\"", shown)
+    assert opens[:16] == (now() + timedelta(days=1)).isoformat()[:16]

@@ -82,9 +82,22 @@ def test_the_log_is_capped(site: Site) -> None:
     job = worker.claim()
     assert job is not None
     lines = [line(seq, "x" * 10_000) for seq in range(50)]
-    worker.tell(job, *lines)
+    for start in range(0, 50, 4):  # as a worker sends them: whatever is there, again and again
+        for _ in range(2):
+            worker.tell(job, *lines[start : start + 4])
     seen = alice.call("GET", f"/api/v1/submissions/{shown['id']}/log").json()
     assert len(seen) == 10 and all(len(entry["text"]) == 4000 for entry in seen)
+
+
+def test_the_page_counts_the_lines_that_are_kept_and_not_those_that_it_shows(site: Site) -> None:
+    alice, worker = site.member("alice"), site.worker()
+    shown = alice.submit().json()
+    job = worker.claim()
+    assert job is not None
+    for start in range(0, 1_200, 300):
+        worker.tell(job, *[line(seq, f"line {seq}") for seq in range(start, start + 300)])
+    page = alice.call("GET", f"/submissions/{shown['id']}", headers={"accept": "text/html"}).text
+    assert 'data-total="1200"' in page and "The last 1,000 lines are shown and searched" in page
 
 
 def test_the_stream_resumes_where_it_broke_off(site: Site) -> None:

@@ -215,6 +215,12 @@ def test_log_and_cancel(site: Site, address: str, folder: Path) -> None:
     assert worker.tell(job, *events).is_success
     result = call("log")
     assert [line.split("| ")[1] for line in result.output.splitlines()] == ["line 0", "line 1", "line 2"]
+    settings = site.services.settings.model_copy(update={"events_max_lines": 3})
+    object.__setattr__(site.services, "settings", settings)
+    assert worker.tell(job, *[{**events[0], "seq": n} for n in range(3, 7)]).is_success
+    *kept, last = call("log").output.splitlines()
+    assert len(kept) == 3 and "4 more lines came than the platform keeps" in last
+    assert call("log", "--json").output.count("\n") == 3
     cancelled = call("cancel")
     assert cancelled.exit_code == 0 and "quota" in cancelled.output
 

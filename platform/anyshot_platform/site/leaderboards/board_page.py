@@ -90,6 +90,8 @@ def read_board_view(
         if sort == "rank" and not text
         else say("%(phase)s, %(league)s league", phase=phase.name, league=league.name),
         ended=status == PhaseStatus.CLOSED,
+        opens=status == PhaseStatus.UPCOMING,
+        starts_at=phase.starts_at,
         submit_href=f"/competitions/{access.competition.slug}/phases/{phase.slug}/submit"
         if phase.accepts_uploads and status == PhaseStatus.OPEN
         else None,

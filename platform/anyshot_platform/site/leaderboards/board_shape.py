@@ -29,6 +29,8 @@ class BoardView:
 
     subtitle: str
     ended: bool  # the phase is closed: no row will come
+    opens: bool  # the phase has not begun: no row can come yet
+    starts_at: datetime | None
     submit_href: str | None
     phases: tuple[PhaseChoice, ...]
     leagues: tuple[Tab, ...]

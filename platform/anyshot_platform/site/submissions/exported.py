@@ -10,15 +10,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.report import report_html
 from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import NotFound
-from anyshot_platform.events.models import EventCount
-from anyshot_platform.events.service import read_events
+from anyshot_platform.events.service import count_missing_lines, read_events
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.tables import Form, write
 from anyshot_platform.runs.models import Run
@@ -62,7 +61,7 @@ def _log_lines(services: Services, run_ids: list[str], policy: LogPolicy) -> Ite
     after, part = 0, ""
     with services.database.reading() as reading:
         titles = part_titles(reading, reading.scalars(select(Run).where(Run.id.in_(run_ids))).all())
-        dropped = reading.scalar(select(func.sum(EventCount.dropped)).where(EventCount.run_id.in_(run_ids)))
+        dropped = sum(count_missing_lines(reading, run_ids).values())
     while True:
         with services.database.reading() as reading:
             events = read_events(reading, run_ids, policy=policy, after=after, limit=_BATCH)

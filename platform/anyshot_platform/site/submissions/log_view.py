@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.events.models import EventCount, RunEvent
-from anyshot_platform.events.service import read_events
+from anyshot_platform.events.service import count_missing_lines, read_events
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import begun, say, together
 from anyshot_platform.runs.models import Attempt, Run
@@ -49,6 +49,7 @@ class LogView:
     last: int
     total: int
     live: bool
+    cut_words: str  # that the page shows the last lines alone
     missing: str  # how many lines are not kept, in words
     policy_words: str
     empty_words: str
@@ -60,16 +61,21 @@ def read_log(session: Session, found: SubmissionAccess, runs: list[Run]) -> LogV
     policy = found.sight.logs
     ids = [run.id for run in runs]
     lines = read_events(session, ids, policy=policy, limit=SHOWN_LINES, tail=True)
-    kept, dropped = session.execute(
-        select(func.sum(EventCount.lines), func.sum(EventCount.dropped)).where(EventCount.run_id.in_(ids))
-    ).one()
+    kept = session.scalar(select(func.sum(EventCount.lines)).where(EventCount.run_id.in_(ids)))
     waiting = is_live(runs)
+    total = max(kept or 0, len(lines)) if len(lines) == SHOWN_LINES else len(lines)
     return LogView(
         parts=_parts(lines, part_titles(session, runs), runs, f"/submissions/{found.submission.id}/code"),
         last=lines[-1].id if lines else 0,
-        total=max(kept or 0, len(lines)) if len(lines) == SHOWN_LINES else len(lines),
+        total=total,
         live=waiting,
-        missing=missing_words(dropped or 0),
+        cut_words=say(
+            "The last %(shown)s lines are shown and searched; the whole log has the lines before them.",
+            shown=f"{SHOWN_LINES:,}",
+        )
+        if total > len(lines)
+        else "",
+        missing=missing_words(sum(count_missing_lines(session, ids).values())),
         policy_words=_POLICY_WORDS.get(policy, ""),
         empty_words=say("Lines appear here as soon as the code prints them.")
         if waiting

@@ -12,7 +12,7 @@ from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.events.models import RunEvent
-from anyshot_platform.events.service import read_events
+from anyshot_platform.events.service import count_missing_lines, read_events
 from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.judging.service import list_runs
 from anyshot_platform.kernel.storage import Storage
@@ -125,13 +125,22 @@ def show_runs(session: Session, sight: Sight, runs: Sequence[Run]) -> list[RunOu
     ):
         if sight.may_have(artifact.name):
             names[artifact.run_id].append(artifact.name)
+    missing = count_missing_lines(session, ids)
     return [
-        _show_run(sight, run, scores.get(run.id) if sight.phase.scores else None, sorted(names[run.id]))
+        _show_run(
+            sight,
+            run,
+            scores.get(run.id) if sight.phase.scores else None,
+            sorted(names[run.id]),
+            missing.get(run.id, 0),
+        )
         for run in runs
     ]
 
 
-def _show_run(sight: Sight, run: Run, score: RunScore | None, artifacts: list[str]) -> RunOut:
+def _show_run(
+    sight: Sight, run: Run, score: RunScore | None, artifacts: list[str], missing: int
+) -> RunOut:
     fault = sight.fault(run)
     return RunOut(
         id=run.id,
@@ -164,6 +173,7 @@ def _show_run(sight: Sight, run: Run, score: RunScore | None, artifacts: list[st
         usage=run.usage or Nothing(),
         provenance=shown_provenance(run) or Nothing(),
         artifacts=artifacts,
+        log_lines_missing=missing,
     )
 
 
