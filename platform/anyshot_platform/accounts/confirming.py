@@ -31,7 +31,7 @@ def ask_to_confirm(services: Services, session: Session, user: User) -> None:
         return
     owner = service.find_by_address(session, user.email)
     if owner is not None and owner is not user:
-        _tell_owner(services, session, owner)
+        tell_owner(services, session, owner)
         return
     secret = service.issue_one_time_token(session, user, PURPOSE, hours=HOURS, subject=user.email)
     send_email(
@@ -50,7 +50,8 @@ def ask_to_confirm(services: Services, session: Session, user: User) -> None:
     )
 
 
-def _tell_owner(services: Services, session: Session, owner: User) -> None:
+def tell_owner(services: Services, session: Session, owner: User) -> None:
+    """Tell the owner of an address that somebody wanted it for another account."""
     assert owner.email is not None
     send_email(
         session,
@@ -61,7 +62,7 @@ def _tell_owner(services: Services, session: Session, owner: User) -> None:
         body=reads(
             owner,
             say(
-                "Somebody, perhaps you, created another account with this address. It belongs to your account "
+                "Somebody, perhaps you, wanted this address for another account. It belongs to your account "
                 "%(name)s; the other one cannot use it.\n\n"
                 "Log in as %(name)s: %(address)s/login\n"
                 "If you forgot the password: %(address)s/reset\n\n"

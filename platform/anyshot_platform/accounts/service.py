@@ -380,6 +380,21 @@ def issue_one_time_token(
     return secret
 
 
+def void_links(session: Session, user_id: str) -> None:
+    """Let no link work any more that was sent to the user."""
+    session.execute(
+        update(OneTimeToken)
+        .where(OneTimeToken.user_id == user_id, OneTimeToken.used_at.is_(None))
+        .values(used_at=now())
+    )
+
+
+def is_link_for(session: Session, secret: str, purpose: str) -> bool:
+    """Whether a link's secret was made for that purpose."""
+    made_for = select(OneTimeToken.purpose).where(OneTimeToken.digest == digest_secret(secret))
+    return session.scalar(made_for) == purpose
+
+
 def redeem_one_time_token(session: Session, secret: str, purpose: str) -> tuple[User, str]:
     """The user and subject of a link's secret, which is used up; raises `NotFound`."""
     user, token = _find_one_time_token(session, secret, purpose)

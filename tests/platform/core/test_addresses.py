@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
+from anyshot_platform.database import now
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.users.models import LoginSession
 from tests.platform.site import PASSWORD, SLUG, Site
 
 KNOWN, FRESH = "bob@university.example", "nobody@university.example"
@@ -152,3 +155,81 @@ def test_a_captain_learns_nobodys_address(mailing_site: Site) -> None:
 def test_a_user_name_is_public_and_one_persons(mailing_site: Site) -> None:
     taken = sign_up(mailing_site, "BOB", FRESH)
     assert taken.status_code == 409 and taken.json()["message"] == "This user name is taken."
+
+
+def ask_for(site: Site, address: str) -> Any:
+    site.client.cookies.clear()
+    assert form(site, "/login", username="bob", password=PASSWORD).status_code == 303
+    token = site.client.get("/account/security").text.split('name="csrf_token" value="')[1].split('"')[0]
+    sent = {"csrf_token": token, "email": address}
+    answer = site.client.post("/account/security/address", data=sent, follow_redirects=False)
+    site.client.cookies.clear()
+    return answer
+
+
+def test_another_address_counts_once_its_link_is_opened_and_the_old_one_is_told(mailing_site: Site) -> None:
+    site = mailing_site
+    assert form(site, "/reset", email=KNOWN).status_code == 200
+    before = mails(site, KNOWN)[-1]
+    assert ask_for(site, FRESH).status_code == 303
+    (link,) = mails(site, FRESH)
+    assert (log_in(site, KNOWN), log_in(site, FRESH)) == (201, 401)
+    assert open_link(site, link.body).status_code == 303
+    assert (log_in(site, KNOWN), log_in(site, FRESH)) == (401, 201)
+    told_old = mails(site, KNOWN)[-1]
+    assert (
+        "has a new e-mail address" in told_old.body and "bob" in told_old.body and FRESH not in told_old.body
+    )
+    assert open_link(site, link.body).status_code == 404
+    late = open_link(site, before.body, password=PASSWORD + "!")  # it went to the old address
+    assert late.status_code == 404 and log_in(site, "bob") == 201
+
+
+def test_a_change_does_not_tell_whose_an_address_is_and_takes_none_from_its_owner(mailing_site: Site) -> None:
+    site = mailing_site
+    sign_up(site, "carl", FRESH)
+    assert open_link(site, mails(site, FRESH)[-1].body).status_code == 303
+    asked = {name: ask_for(site, name) for name in (FRESH, "free@university.example")}
+    assert {(one.status_code, one.headers["location"]) for one in asked.values()} == {
+        (303, "/account/security")
+    }
+    notice = mails(site, FRESH)[-1]
+    assert "belongs to your account carl" in notice.body and "/confirm/" not in notice.body
+    (link,) = mails(site, "free@university.example")
+    sign_up(site, "dora", "free@university.example")  # somebody else confirms it first
+    assert open_link(site, mails(site, "free@university.example")[-1].body).status_code == 303
+    assert open_link(site, link.body).status_code == 409
+    assert log_in(site, KNOWN) == 201
+
+
+def test_who_changes_an_address_has_said_the_password_lately(mailing_site: Site) -> None:
+    site = mailing_site
+    site.client.cookies.clear()
+    assert form(site, "/login", username="bob", password=PASSWORD).status_code == 303
+    with site.services.database.writing() as session:
+        session.execute(update(LoginSession).values(proved_at=now() - timedelta(days=1)))
+    page = site.client.get("/account/security").text
+    token = page.split('name="csrf_token" value="')[1].split('"')[0]
+    answer = site.client.post(
+        "/account/security/address",
+        data={"csrf_token": token, "email": FRESH},
+        headers={"accept": "text/html"},
+        follow_redirects=False,
+    )
+    assert "/account/prove" in answer.headers.get("location", "") + answer.text
+    assert mails(site, FRESH) == []
+
+
+def test_a_site_without_mail_takes_an_address_as_it_is_written_and_names_what_is_wrong(site: Site) -> None:
+    sign_up(site, "bob", KNOWN)
+    sign_up(site, "carl", "carl@university.example")
+    taken = ask_for(site, "carl@university.example")
+    assert taken.status_code == 409 and "has an account already" in taken.text
+    wrong = ask_for(site, "no address")
+    assert (
+        wrong.status_code == 422
+        and 'value="no address"' in wrong.text
+        and 'aria-invalid="true"' in wrong.text
+    )
+    assert ask_for(site, FRESH).status_code == 303
+    assert (log_in(site, KNOWN), log_in(site, FRESH)) == (401, 201)

@@ -291,6 +291,7 @@ FORMS = {
     "/account/second-factor": ONCE,
     "/account/second-factor/codes": "new codes, shown once; the old ones end, as the page says",
     "/account/second-factor/off": ONCE,
+    "/account/security/address": "a link to the newer of two addresses alone works, and both are one person's",
     "/account/security/password": "asks for the password that it replaces",
     "/account/security/sessions/{session_id}/end": ONCE,
     "/account/tokens": ADDS,

@@ -138,9 +138,7 @@ def show_runs(session: Session, sight: Sight, runs: Sequence[Run]) -> list[RunOu
     ]
 
 
-def _show_run(
-    sight: Sight, run: Run, score: RunScore | None, artifacts: list[str], missing: int
-) -> RunOut:
+def _show_run(sight: Sight, run: Run, score: RunScore | None, artifacts: list[str], missing: int) -> RunOut:
     fault = sight.fault(run)
     return RunOut(
         id=run.id,

@@ -235,14 +235,22 @@ def revoke_token(
 
 
 @router.get("/security")
-def show_security(request: Request, viewer: InBrowser, session: SessionDep) -> Response:
-    """Password, and the browsers that are signed in."""
-    return _security(request, viewer, session)
-
-
-def _security(
-    request: Request, viewer: Viewer, session: SessionDep, problem: PlatformError | None = None
+def show_security(
+    request: Request, viewer: InBrowser, services: ServicesDep, session: SessionDep
 ) -> Response:
+    """E-mail address, password, and the browsers that are signed in."""
+    return security_page(request, viewer, services, session)
+
+
+def security_page(
+    request: Request,
+    viewer: Viewer,
+    services: ServicesDep,
+    session: SessionDep,
+    problem: PlatformError | None = None,
+    values: dict[str, str] | None = None,
+) -> Response:
+    """The page of address, password and sessions, with what was refused."""
     user = session.get_one(User, viewer.id)
     return account_page(
         request,
@@ -252,7 +260,10 @@ def _security(
         this_session=viewer.session_id,
         has_password=user.password_hash is not None,
         second_factor_since=user.second_factor_since,
+        address=user.email if user.email_verified_at is not None else None,
         unconfirmed=user.email if user.email_verified_at is None else None,
+        asks_to_confirm=services.settings.asks_to_confirm,
+        **({"values": values} if values else {}),
     )
 
 
@@ -271,7 +282,7 @@ def change_password(
         )
     except PlatformError as error:
         error.details.setdefault("field", "old")
-        return _security(request, viewer, session, error)
+        return security_page(request, viewer, services, session, error)
     return redirect(
         "/account/security", flash=say("Your password is changed; all other sessions have ended.")
     )

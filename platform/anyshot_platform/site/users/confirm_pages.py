@@ -8,15 +8,24 @@ from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import Response
 
 from anyshot_platform.accounts.confirming import confirm, send_again
+from anyshot_platform.accounts.new_address import PURPOSE as NEW_ADDRESS
+from anyshot_platform.accounts.new_address import ask_for_address, take_address
+from anyshot_platform.accounts.proving import require_fresh
+from anyshot_platform.accounts.service import is_link_for
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.kernel.language import say
+from anyshot_platform.site.users.account_pages import security_page
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import browser_session, public
+from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import ServicesDep
+from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
 Secret = Annotated[str, Path(max_length=100)]
+_PROVED_MINUTES = (
+    15.0  # asked for also where the site asks nothing else again: who has the address has the account
+)
 
 
 @router.get("/confirm/{secret}", dependencies=[Depends(public)])
@@ -31,7 +40,10 @@ def confirm_address(request: Request, services: ServicesDep, secret: Secret) -> 
     """Confirm the address."""
     try:
         with services.database.writing() as session:
-            confirm(session, secret)
+            if is_link_for(session, secret, NEW_ADDRESS):
+                take_address(services, session, secret)
+            else:
+                confirm(session, secret)
     except PlatformError as error:
         return render(request, "users/confirm.html", status_code=error.status, problem=error.message)
     return redirect("/", flash=say("Your e-mail address is confirmed."))
@@ -45,3 +57,25 @@ def ask_again(viewer: Annotated[Viewer, Depends(browser_session)], services: Ser
     except PlatformError as error:
         return redirect("/account/security", flash=error.message, tone="bad")
     return redirect("/account/security", flash=say("The link is on its way."))
+
+
+@router.post("/account/security/address")
+def change_address(
+    request: Request,
+    viewer: Annotated[Viewer, Depends(browser_session)],
+    services: ServicesDep,
+    session: SessionDep,
+    form: FormDep,
+) -> Response:
+    """Ask the new address for a click, or take it where the site sends no mail."""
+    require_fresh(viewer, services.settings.prove_minutes or _PROVED_MINUTES)
+    address = form.text("email", 320)
+    try:
+        sent = ask_for_address(services, viewer.id, address)
+    except PlatformError as error:
+        error.details.setdefault("field", "email")
+        return security_page(request, viewer, services, session, error, {"email": address})
+    words = (
+        say("Open the link that was sent to the new address.") if sent else say("Your address is changed.")
+    )
+    return redirect("/account/security", flash=words)

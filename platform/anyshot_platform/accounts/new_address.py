@@ -1,0 +1,95 @@
+"""Another e-mail address for an account: a link goes to it, and the account has it once the link is opened."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from anyshot_platform.accounts import service
+from anyshot_platform.accounts.confirming import HOURS, may_mail, tell_owner
+from anyshot_platform.accounts.security_log import note_event
+from anyshot_platform.budgets.service import spend
+from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.language import say
+from anyshot_platform.notifications.letters import reads, send_email
+from anyshot_platform.services import Services
+from anyshot_platform.users.models import User
+
+PURPOSE = "email_change"
+
+
+def ask_for_address(services: Services, user_id: str, address: str) -> bool:
+    """Send a link to the new address; whether one is needed. A site without mail takes the address as it is written.
+
+    Raises `Invalid`, `TooMany`, or where no link is needed `NameTaken`: a site that sends mail tells nobody but its
+    owner that an address has an account.
+    """
+    spend(services, "links_sent", user_id)
+    address = service.check_email(address)
+    with services.database.reading() as session:
+        if session.get_one(User, user_id).email == address:
+            raise Invalid(say("This is the address of your account already."), field="email")
+    asks = services.settings.asks_to_confirm
+    welcome = asks and may_mail(services, address)
+    with services.database.writing() as session:
+        user = session.get_one(User, user_id)
+        if not asks:
+            _take(session, user, address)
+        elif welcome:
+            _send_link(services, session, user, address)
+    return asks
+
+
+def take_address(services: Services, session: Session, secret: str) -> User:
+    """Give the account the address that the link went to, and tell the old one; raises `NotFound` or `NameTaken`."""
+    user, address = service.redeem_one_time_token(session, secret, PURPOSE)
+    before = user.email if user.email_verified_at is not None else None
+    _take(session, user, address)
+    if before is not None:
+        send_email(
+            session,
+            to=before,
+            subject=reads(
+                user, say("Your account on %(site)s has another address", site=services.settings.site_name)
+            ),
+            body=reads(
+                user,
+                say(
+                    "Your account %(name)s has a new e-mail address: mails and links to log in go there from now on, "
+                    "and this address can no longer be used to log in.\n\n"
+                    "If it was not you, somebody has your password: tell the operators of the site at once.\n\n"
+                    "%(link)s\n",
+                    name=user.username,
+                    link=services.settings.base_url,
+                ),
+            ),
+        )
+    return user
+
+
+def _take(session: Session, user: User, address: str) -> None:
+    user.email, user.email_verified_at = address, None
+    service.own_address(session, user)
+    service.void_links(session, user.id)  # those of before went to an address that the account has no longer
+    note_event(session, user.id, "account.new_address")
+
+
+def _send_link(services: Services, session: Session, user: User, address: str) -> None:
+    owner = service.find_by_address(session, address)
+    if owner is not None and owner is not user:
+        tell_owner(services, session, owner)
+        return
+    secret = service.issue_one_time_token(session, user, PURPOSE, hours=HOURS, subject=address)
+    send_email(
+        session,
+        to=address,
+        subject=reads(user, say("Confirm your address on %(site)s", site=services.settings.site_name)),
+        body=reads(
+            user,
+            say(
+                "The account %(name)s is to have this address. Open the link to confirm it:\n\n%(link)s\n\n"
+                "The link works once, for two days. If it was not you, ignore it: nothing more is sent here.\n",
+                name=user.username,
+                link=f"{services.settings.base_url}/confirm/{secret}",
+            ),
+        ),
+    )
