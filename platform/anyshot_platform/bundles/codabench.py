@@ -190,7 +190,7 @@ class _Conversion:
         content = self.files.read(source)
         if said or content is None:
             words = said or f"{source!r} is a folder, not a page"
-            self.report.notice(path, f"{words}: write {title!r} here", "/settings#pages")
+            self.report.notice(path, f"{words}: write {title!r} here", "/pages")
             return None
         stem = unique(key_from(title, "page"), {name.split("/")[-1].rsplit(".", 1)[0] for name in self.kept})
         target = f"pages/{stem}.md"
@@ -203,7 +203,7 @@ class _Conversion:
         shown, number = _dollars(text)
         if number:
             words = f"{count(number, 'formula')} written as \\(...\\) or \\[...\\], now between dollars: look at it"
-            self.report.notice(path, words, "/settings#pages")
+            self.report.notice(path, words, "/pages")
         return shown
 
     def _with_images(self, path: Path, page: str, text: str) -> str:
@@ -230,7 +230,7 @@ class _Conversion:
             named = ", ".join(dict.fromkeys(lost))
             words = f"{count(len(lost), 'image')} of this page cannot be shown: {why}"
             act = "Add it under Images and files, and write files/NAME in the page"
-            self.report.notice(path, f"{words}. {act} ({named})", "/settings#files")
+            self.report.notice(path, f"{words}. {act} ({named})", "/pages#files")
 
     def _beside(self, folder: str, address: str) -> tuple[str, bytes]:
         """The name and content of an image of the bundle; none of what lies elsewhere."""

@@ -23,8 +23,8 @@ PLACES = {
     "publish a pool instead": "/phases",
     "upload it as a pool and publish it": "/phases",
     "upload them as pools": "/phases",
-    "participants use Anyshot's own starting kit; link yours from a page": "/settings#files",
-    "write it into a page": "/settings#pages",
+    "participants use Anyshot's own starting kit; link yours from a page": "/pages#files",
+    "write it into a page": "/pages",
     "it hides the files of scoring alone; choose in the phase who sees scores and boards": "/phases",
 }
 

@@ -287,8 +287,8 @@ def test_a_missing_text_stops_no_import_and_is_something_to_do() -> None:
     )
     assert (bundle.spec.terms, [page.title for page in bundle.spec.pages]) == (None, ["Terms", "Old page"])
     left = {notice.message: notice.place for notice in bundle.without_equivalent}
-    assert left["the file 'gone.md' is not in the bundle: write 'terms' here"] == "/settings#pages"
-    assert left["the file 'lost.md' is not in the bundle: write 'Overview' here"] == "/settings#pages"
+    assert left["the file 'gone.md' is not in the bundle: write 'terms' here"] == "/pages"
+    assert left["the file 'lost.md' is not in the bundle: write 'Overview' here"] == "/pages"
 
 
 def test_phases_that_are_all_over_are_said_to_be_moved() -> None:

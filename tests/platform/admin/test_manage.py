@@ -37,6 +37,8 @@ BASE = f"/competitions/{SLUG}/manage"
 PAGES = (
     "",
     "/settings",
+    "/pages",
+    "/pages/new",
     "/phases",
     "/phases/new",
     "/phases/feedback",
@@ -93,7 +95,7 @@ def test_every_page_of_organizers_is_there_for_reviewers_and_up_alone(site: Site
     participant, stranger = site.member("pia"), site.person("sam")
     for path in PAGES:
         assert page(owner, BASE + path).status_code == 200, path
-        wanted = 403 if path in ("/phases/new", "/webhooks") else 200
+        wanted = 403 if path in ("/pages/new", "/phases/new", "/webhooks") else 200
         assert page(reviewer, BASE + path).status_code == wanted, path
         assert page(participant, BASE + path).status_code == 403, path
         assert page(stranger, BASE + path).status_code == 403, path

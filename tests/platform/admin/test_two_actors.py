@@ -155,7 +155,7 @@ def test_two_organizers_change_a_page(site: Site) -> None:
     dana = site.owner()
     otto = site.member("otto", Role.ORGANIZER)
     made = dana.call("POST", f"{MANAGE}/pages", json={"title": "Rules", "body": "None."}).json()
-    read = seen(dana, SETTINGS, 1)
+    read = seen(dana, f"{BASE}/pages/{made['id']}")
     sent = {"page_id": made["id"], "title": "Rules", "seen": read}
     post(otto, f"{BASE}/pages", **sent, body="Otto's rules")
     asked = post(dana, f"{BASE}/pages", **sent, body="Dana's rules")
@@ -164,6 +164,37 @@ def test_two_organizers_change_a_page(site: Site) -> None:
     assert titled.status_code == 303
     (found,) = dana.call("GET", f"{MANAGE}/pages").json()
     assert (found["title"], found["body"]) == ("All rules", "Otto's rules")
+
+
+def test_a_refused_text_or_setting_is_shown_again_with_all_that_was_typed(site: Site) -> None:
+    """Nobody types a page twice because one of its values has a wrong name."""
+    dana = site.owner()
+    made = dana.call("POST", f"{MANAGE}/pages", json={"title": "Rules", "body": "None."}).json()
+    here = f"{BASE}/pages/{made['id']}"
+    typed = {"title": "Long rules", "body": "An evening's work, {{ quota.perday }}."}
+    for sent in ({"page_id": made["id"], "seen": seen(dana, here)}, {}):
+        refused = post(dana, f"{BASE}/pages", **sent, **typed)
+        assert refused.status_code == 422 and "Did you mean {{ quota.per_day }}?" in html.unescape(
+            refused.text
+        )
+        assert "An evening&#39;s work" in refused.text and 'value="Long rules"' in refused.text
+    assert [row["body"] for row in dana.call("GET", f"{MANAGE}/pages").json()] == ["None."]
+    form = settings_form(prizes="400 euros", team_size="0", terms="New terms.", discussion_open="")
+    refused = post(dana, SETTINGS, seen=seen(dana, SETTINGS), **form)
+    assert refused.status_code == 422 and 'id="team_size-error"' in refused.text
+    assert "400 euros" in refused.text and "New terms." in refused.text
+    assert dana.call("GET", f"{MANAGE}/settings").json()["prizes"] != "400 euros"
+    mended = {**form, "team_size": "3"}
+    (read,) = re.findall(r'name="seen" value="([^"]*)"', refused.text)
+    assert flash(post(dana, SETTINGS, seen=html.unescape(read), **mended)) == "Saved."
+
+
+def test_organizers_edit_a_page_from_the_page_and_others_see_no_way_to(site: Site) -> None:
+    dana, pia = site.owner(), site.member("pia")
+    made = dana.call("POST", f"{MANAGE}/pages", json={"title": "Rules", "body": "None."}).json()
+    public = f"/competitions/{SLUG}/pages/rules"
+    assert f'href="{BASE}/pages/{made["id"]}"' in page(dana, public).text
+    assert "/manage" not in page(pia, public).text
 
 
 def seen_beside(who: Person, place: str, marker: str) -> str:

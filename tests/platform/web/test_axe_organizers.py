@@ -28,6 +28,8 @@ from tests.platform.web.test_axe import look, set_screen
 MANAGE = (
     "",
     "/settings",
+    "/pages",
+    "/pages/new",
     "/phases",
     "/phases/new",
     "/phases/feedback",

@@ -13,14 +13,31 @@ from tests.services.browsing import text_of, until
 
 def test_the_preview_follows_what_is_written(live: LiveSite, browser: webdriver.Chrome) -> None:
     live.sign_in(browser, live.scene.organizer)
-    browser.get(f"{live.address}/competitions/{live.scene.competition.slug}/manage/settings#pages")
-    browser.execute_script("document.querySelectorAll('details').forEach((part) => { part.open = true; });")
-    field = browser.find_element(By.ID, "body-new")
+    browser.get(f"{live.address}/competitions/{live.scene.competition.slug}/manage/pages/new")
+    field = browser.find_element(By.ID, "body")
     field.send_keys("## Dates\n\nOpen {{ phases.feedback.dates }}, {{ quota.perday }}.")
     until(browser, lambda b: "Did you mean {{ quota.per_day }}?" in text_of(b))
-    shown = browser.find_element(By.CSS_SELECTOR, "#body-new ~ section .prose")
+    shown = browser.find_element(By.CSS_SELECTOR, "#body ~ section .prose")
     until(browser, lambda _: "Open " in shown.text and "{{ phases" not in shown.text)
     assert shown.find_element(By.TAG_NAME, "h2").text == "Dates"
     if folder := os.environ.get("ANYSHOT_SHOTS"):
         browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", shown)
         browser.save_screenshot(f"{folder}/preview.png")
+
+
+def test_a_page_that_is_opened_to_be_changed_shows_what_it_shows(
+    live: LiveSite, browser: webdriver.Chrome
+) -> None:
+    """And terms and announcements, which hold no values, are shown without them."""
+    live.sign_in(browser, live.scene.organizer)
+    manage = f"{live.address}/competitions/{live.scene.competition.slug}/manage"
+    browser.get(f"{manage}/pages")
+    browser.find_element(By.CSS_SELECTOR, "main .list a").click()
+    until(browser, lambda b: b.find_elements(By.CSS_SELECTOR, "#body ~ section .prose > *"))
+    for place, field in (("settings", "terms"), ("announcements", "body")):
+        browser.get(f"{manage}/{place}")
+        browser.find_element(By.ID, field).clear()
+        browser.find_element(By.ID, field).send_keys("**Bold** {{ quota.per_day }}")
+        until(browser, lambda b: "Values in braces stay as they are written here." in text_of(b))
+        shown = browser.find_element(By.CSS_SELECTOR, f"#{field} ~ section .prose")
+        assert shown.text == "Bold {{ quota.per_day }}"

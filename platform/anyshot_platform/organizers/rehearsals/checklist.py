@@ -53,7 +53,7 @@ def checklist(session: Session, settings: PlatformSettings, competition: Competi
             say("None yet: nobody accepts anything."),
             "/settings",
         ),
-        ChecklistPoint(say("Pages of text"), bool(competition.pages), say("None yet."), "/settings"),
+        ChecklistPoint(say("Pages of text"), bool(competition.pages), say("None yet."), "/pages"),
         ChecklistPoint(
             say("Contact"), bool(competition.contact_email), say("No address to write to."), "/settings"
         ),

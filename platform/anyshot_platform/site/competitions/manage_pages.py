@@ -1,42 +1,39 @@
-"""The organizers' first page, settings and texts."""
+"""The organizers' first page and the settings."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import partial
+from typing import Any
 
 from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
-from anyshot_platform.acts.merging import Stale, changes, seal, unseal
-from anyshot_platform.bundles.page_values import fill, unknown_in
-from anyshot_platform.competitions.files import find_file, is_image, list_files
+from anyshot_platform.acts.merging import Stale, seal
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
-from anyshot_platform.errors import Invalid
+from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.bundles.reporting import read_report
-from anyshot_platform.organizers.competitions import acts, file_acts, organizing
+from anyshot_platform.organizers.competitions import acts, organizing
 from anyshot_platform.organizers.competitions.agenda import read_agenda
-from anyshot_platform.organizers.competitions.texts import values_now
 from anyshot_platform.organizers.phases.acts import ACTS as PHASE_ACTS
 from anyshot_platform.organizers.phases.organizing import count_submissions
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases, status_of
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.described.form import written_moment
-from anyshot_platform.site.shell.act_frame import ask_which, perform_named
+from anyshot_platform.site.shell.act_frame import ask_which, merge, perform_named
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsOwner,
     AsReviewer,
-    carry_out_change,
     manage_path,
+    refused_in_form,
     render_manage,
 )
 from anyshot_platform.web.forms import FormDep, SentForm
-from anyshot_platform.web.markdown import markdown
+from anyshot_platform.web.rendering import redirect
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage", include_in_schema=False)
@@ -111,21 +108,23 @@ def restore(request: Request, access: AsOwner, session: SessionDep, form: FormDe
 
 @router.get("/settings")
 def show_settings(request: Request, access: AsReviewer, session: SessionDep) -> Response:
-    """The form of the settings, and the pages of text."""
+    """The form of the settings."""
+    return _settings_form(request, access, session)
+
+
+def _settings_form(
+    request: Request, access: CompetitionAccess, session: Session, seen: str = "", **refused: Any
+) -> Response:
     return render_manage(
         request,
         session,
         access,
         "settings.html",
         "settings",
-        heading=say("Settings and texts"),
+        heading=say("Settings"),
         fact_sheet_text=_questions(access.competition.fact_sheet),
-        seen=seal(organizing.settings_of(access.competition)),
-        values=values_now(session, access.competition),
-        files=list_files(session, access.competition),
-        is_image=is_image,
-        file_acts=file_acts.ACTS,
-        page_seen={page.id: seal(organizing.page_fields(page)) for page in access.competition.pages},
+        seen=seen or seal(organizing.settings_of(access.competition)),
+        **refused,
     )
 
 
@@ -140,28 +139,24 @@ def save_settings(
 ) -> Response:
     """Save what was changed; where somebody changed the same meanwhile, show both."""
     competition = access.competition
-
-    def change() -> None:
+    try:
         sent = _settings(form, competition)
-        mine = changes(
-            session,
-            ("competition", competition.id),
-            unseal(form.text("seen")),
-            {name: organizing.plain(value) for name, value in sent.items()},
-            organizing.settings_of(competition),
-            unseal(form.text("insist")),
+        plain = {name: organizing.plain(value) for name, value in sent.items()}
+        now_there = organizing.settings_of(competition)
+        mine = merge(session, form, ("competition", competition.id), plain, now_there)
+        organizing.change_settings(
+            session, competition, {name: sent[name] for name in mine}, access.viewer.id
         )
-        values = {name: sent[name] for name in mine}
-        organizing.change_settings(session, competition, values, access.viewer.id)
         logo = form.file("logo")
         if logo is not None:
-            organizing.set_logo(session, services.storage, access.competition, *logo, access.viewer.id)
-
-    back = manage_path(access, "/settings")
-    try:
-        return carry_out_change(session, back, say("Saved."), change)
+            organizing.set_logo(session, services.storage, competition, *logo, access.viewer.id)
+        session.flush()
     except Stale as error:
-        return ask_which(request, form, error, back)
+        return ask_which(request, form, error, manage_path(access, "/settings"))
+    except PlatformError as error:
+        refused = refused_in_form(session, error, form)
+        return _settings_form(request, access, session, form.text("seen"), **refused)
+    return redirect(manage_path(access, "/settings"), flash=say("Saved."))
 
 
 def _settings(form: SentForm, before: Competition) -> dict[str, object]:
@@ -182,7 +177,7 @@ def _settings(form: SentForm, before: Competition) -> dict[str, object]:
         "email_domains": [
             name.strip().lower() for name in form.text("email_domains").split(",") if name.strip()
         ],
-        "team_size": form.number("team_size") or 1,
+        "team_size": 1 if (size := form.number("team_size")) is None else size,
         "discussion_open": form.flag("discussion_open"),
         "prizes": form.text("prizes"),
         "fact_sheet": questions,
@@ -199,78 +194,3 @@ def _moment(form: SentForm, name: str, before: datetime | None) -> datetime | No
     except ValueError:
         raise Invalid(say("This is no moment: %(text)s", text=text[:40]), field=name) from None
     return before if before and found == before.replace(second=0, microsecond=0) else found
-
-
-@router.post("/files")
-def put_file(access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep) -> Response:
-    """Keep a file for the pages, under its own name or another."""
-
-    def change() -> str:
-        sent = form.file("file")
-        if sent is None:
-            raise Invalid(say("Choose a file first."), field="file")
-        name = form.text("name") or sent[0].rpartition("/")[2].replace(" ", "-")
-        organizing.put_file(session, services.storage, access.competition, name, sent[1], access.viewer.id)
-        return say("Write files/%(name)s where a page shall show it.", name=name)
-
-    return carry_out_change(session, manage_path(access, "/settings#files"), "", change)
-
-
-@router.post("/files/{name}/remove")
-def remove_file(
-    request: Request, access: AsOrganizer, session: SessionDep, name: str, form: FormDep
-) -> Response:
-    """Take a file away."""
-    file, back = find_file(session, access.competition, name), manage_path(access, "/settings#files")
-    return perform_named(request, session, form, file_acts.ACTS, "remove", file, access, back)
-
-
-@router.post("/pages")
-def save_page(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
-    """Add or change a page of text; where somebody changed the same meanwhile, show both."""
-    competition = access.competition
-
-    def change() -> None:
-        page_id = form.text("page_id") or None
-        fields = {"title": form.text("title"), "body": form.text("body")}
-        if page_id:
-            now_there = organizing.page_fields(organizing.find_page(competition, page_id))
-            seen, insist = unseal(form.text("seen")), unseal(form.text("insist"))
-            fields = now_there | changes(session, ("page", page_id), seen, fields, now_there, insist)
-        organizing.save_page(session, competition, fields["title"], fields["body"], access.viewer.id, page_id)
-
-    back = manage_path(access, "/settings#pages")
-    try:
-        return carry_out_change(session, back, say("The page is saved."), change)
-    except Stale as error:
-        return ask_which(request, form, error, back)
-
-
-@router.post("/pages/preview")
-def preview_page(access: AsOrganizer, session: SessionDep, form: FormDep) -> JSONResponse:
-    """A text as the page would show it, and what is wrong with the values in it; nothing is saved."""
-    text, values = form.text("body"), values_now(session, access.competition)
-    files = f"/competitions/{access.competition.slug}/files/"
-    return JSONResponse(
-        {"html": str(markdown(fill(text, values), files)), "problems": unknown_in(text, values)}
-    )
-
-
-@router.post("/pages/{page_id}/move")
-def move_page(access: AsOrganizer, session: SessionDep, page_id: str, form: FormDep) -> Response:
-    """Move a page up or down."""
-    by = -1 if form.text("by") == "-1" else 1
-    change = partial(organizing.move_page, session, access.competition, page_id, by)
-    return carry_out_change(session, manage_path(access, "/settings#pages"), "", change)
-
-
-@router.post("/pages/{page_id}/delete")
-def delete_page(access: AsOrganizer, session: SessionDep, page_id: str) -> Response:
-    """Remove a page; its text stays in the audit log."""
-    change = partial(organizing.delete_page, session, access.competition, page_id, access.viewer.id)
-    return carry_out_change(
-        session,
-        manage_path(access, "/settings#pages"),
-        say("The page is removed; its text is in the audit log."),
-        change,
-    )

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from anyshot_platform.announcements.organizing import list_announcements
 from anyshot_platform.competitions import service
 from anyshot_platform.competitions.models import CompetitionPage
-from anyshot_platform.competitions.states import MemberStatus, Registration
+from anyshot_platform.competitions.states import MemberStatus, Registration, Role
 from anyshot_platform.errors import NotFound, PlatformError
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam
@@ -142,6 +142,9 @@ def _show_text(
         pages=competition.pages,
         page_slug=page.slug if page else "",
         body=filled(session, competition, page.body) if page else "",
+        edit_href=f"/competitions/{competition.slug}/manage/pages/{page.id if page else 'new'}"
+        if access.may(Role.ORGANIZER)
+        else "",
         leagues=_leagues(session, competition.id) if page in (None, *competition.pages[:1]) else (),
         phases=phases,
         facts=_facts(access),

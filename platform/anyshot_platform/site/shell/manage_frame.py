@@ -18,6 +18,7 @@ from anyshot_platform.organizers.competitions.people import count_pending
 from anyshot_platform.organizers.leagues.organizing import count_waiting
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.web.access import competition_role
+from anyshot_platform.web.forms import SentForm
 from anyshot_platform.web.rendering import redirect, render
 
 AsReviewer = Annotated[CompetitionAccess, Depends(competition_role(Role.REVIEWER))]
@@ -26,7 +27,8 @@ AsOwner = Annotated[CompetitionAccess, Depends(competition_role(Role.OWNER))]
 
 _ITEMS = (
     ("overview", say("Overview"), "", "house"),
-    ("settings", say("Settings and texts"), "/settings", "settings"),
+    ("settings", say("Settings"), "/settings", "settings"),
+    ("pages", say("Pages and files"), "/pages", "file-text"),
     ("phases", say("Phases"), "/phases", "calendar-clock"),
     ("leagues", say("Leagues"), "/leagues", "trophy"),
     ("baselines", say("Baselines and gates"), "/baselines", "gauge"),
@@ -86,6 +88,15 @@ def render_manage(
         is_owner=access.may(Role.OWNER),
         **context,
     )
+
+
+def refused_in_form(session: Session, error: PlatformError, form: SentForm) -> dict[str, Any]:
+    """What a form is shown again with where a change is refused: all that was typed, and why; undoes the change."""
+    session.rollback()
+    if error.status not in (409, 422):
+        raise error
+    field = str(error.details.get("field", ""))
+    return {"values": form.values(), "errors": {field: error.message}, "status_code": 422}
 
 
 def carry_out_change(session: Session, target: str, message: str, change: Callable[[], Any]) -> Response:

@@ -1,12 +1,13 @@
 // Shows a text in Markdown as the page would, below its field, while somebody writes it.
 import { csrfToken } from "./site.js";
+import { _ } from "./words.js";
 
 const PAUSE = 400; // milliseconds without a key before the text is sent
 
 function place(field) {
   const box = document.createElement("section");
   box.className = "card";
-  box.setAttribute("aria-label", "Preview");
+  box.setAttribute("aria-label", _("Preview"));
   const problems = document.createElement("p");
   problems.className = "small";
   problems.setAttribute("role", "status");
@@ -25,7 +26,7 @@ async function show(field, shown, number) {
   }).catch(() => null);
   if (number !== shown.latest) return;
   if (!answer?.ok) {
-    shown.problems.textContent = "The preview cannot be shown just now.";
+    shown.problems.textContent = _("The preview cannot be shown just now.");
     return;
   }
   const { html, problems } = await answer.json();
@@ -43,6 +44,7 @@ for (const field of document.querySelectorAll("textarea[data-preview]")) {
     clearTimeout(timer);
     timer = setTimeout(() => show(field, shown, number), shown.latest === 1 ? 0 : PAUSE);
   };
+  if ("previewNow" in field.dataset) refresh();
   field.addEventListener("focus", () => shown ?? refresh());
   field.addEventListener("input", refresh);
 }

@@ -1,0 +1,167 @@
+"""The organizers' texts: the pages of a competition, each with its preview, and the images and files in them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from fastapi import APIRouter, Request
+from sqlalchemy.orm import Session
+from starlette.responses import JSONResponse, Response
+
+from anyshot_platform.acts.merging import Stale, seal
+from anyshot_platform.bundles.page_values import fill, has_values, unknown_in
+from anyshot_platform.competitions.files import find_file, is_image, list_files
+from anyshot_platform.competitions.models import CompetitionPage
+from anyshot_platform.errors import Invalid, PlatformError
+from anyshot_platform.kernel.language import say
+from anyshot_platform.organizers.competitions import file_acts, organizing
+from anyshot_platform.organizers.competitions.texts import values_now
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.act_frame import ask_which, merge, perform_named
+from anyshot_platform.site.shell.manage_frame import (
+    AsOrganizer,
+    AsReviewer,
+    carry_out_change,
+    manage_path,
+    refused_in_form,
+    render_manage,
+)
+from anyshot_platform.web.forms import FormDep
+from anyshot_platform.web.markdown import markdown
+from anyshot_platform.web.rendering import redirect
+from anyshot_platform.web.services import ServicesDep, SessionDep
+
+router = APIRouter(prefix="/competitions/{slug}/manage", include_in_schema=False)
+
+
+@router.get("/pages")
+def show_pages(request: Request, access: AsReviewer, session: SessionDep) -> Response:
+    """The list of pages, and the files that they show."""
+    return render_manage(
+        request,
+        session,
+        access,
+        "pages.html",
+        "pages",
+        heading=say("Pages and files"),
+        pages=access.competition.pages,
+        files=list_files(session, access.competition),
+        is_image=is_image,
+        file_acts=file_acts.ACTS,
+    )
+
+
+@router.get("/pages/new")
+def show_new_page(request: Request, access: AsOrganizer, session: SessionDep) -> Response:
+    """The form of a page that is not there yet."""
+    return _show_form(request, access, session, None)
+
+
+@router.get("/pages/{page_id}")
+def show_page_form(request: Request, access: AsReviewer, session: SessionDep, page_id: str) -> Response:
+    """The form of a page, with what it shows."""
+    return _show_form(request, access, session, organizing.find_page(access.competition, page_id))
+
+
+def _show_form(
+    request: Request,
+    access: CompetitionAccess,
+    session: Session,
+    page: CompetitionPage | None,
+    seen: str = "",
+    **refused: Any,
+) -> Response:
+    known = seal(organizing.page_fields(page)) if page else ""
+    return render_manage(
+        request,
+        session,
+        access,
+        "page.html",
+        "pages",
+        heading=page.title if page else say("A new page"),
+        page=page,
+        page_values=values_now(session, access.competition),
+        seen=seen or known,
+        **refused,
+    )
+
+
+@router.post("/files")
+def put_file(access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep) -> Response:
+    """Keep a file for the pages, under its own name or another."""
+
+    def change() -> str:
+        sent = form.file("file")
+        if sent is None:
+            raise Invalid(say("Choose a file first."), field="file")
+        name = form.text("name") or sent[0].rpartition("/")[2].replace(" ", "-")
+        organizing.put_file(session, services.storage, access.competition, name, sent[1], access.viewer.id)
+        return say("Write files/%(name)s where a page shall show it.", name=name)
+
+    return carry_out_change(session, manage_path(access, "/pages#files"), "", change)
+
+
+@router.post("/files/{name}/remove")
+def remove_file(
+    request: Request, access: AsOrganizer, session: SessionDep, name: str, form: FormDep
+) -> Response:
+    """Take a file away."""
+    file, back = find_file(session, access.competition, name), manage_path(access, "/pages#files")
+    return perform_named(request, session, form, file_acts.ACTS, "remove", file, access, back)
+
+
+@router.post("/pages")
+def save_page(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+    """Add or change a page of text; where somebody changed the same meanwhile, show both."""
+    competition, page_id = access.competition, form.text("page_id") or None
+    fields = {"title": form.text("title"), "body": form.text("body")}
+    try:
+        if page_id:
+            now_there = organizing.page_fields(organizing.find_page(competition, page_id))
+            fields = now_there | merge(session, form, ("page", page_id), fields, now_there)
+        organizing.save_page(session, competition, fields["title"], fields["body"], access.viewer.id, page_id)
+        session.flush()
+    except Stale as error:
+        return ask_which(request, form, error, manage_path(access, "/pages"))
+    except PlatformError as error:
+        refused = refused_in_form(session, error, form)
+        page = organizing.find_page(competition, page_id) if page_id else None
+        return _show_form(request, access, session, page, form.text("seen"), **refused)
+    return redirect(manage_path(access, "/pages"), flash=say("The page is saved."))
+
+
+@router.post("/pages/preview")
+def preview_text(access: AsOrganizer, session: SessionDep, form: FormDep, values: str = "") -> JSONResponse:
+    """A text as a page would show it, and what is wrong with the values in it; nothing is saved.
+
+    With `values=no` it is a text that holds none: terms, an announcement.
+    """
+    text, known = form.text("body"), values_now(session, access.competition)
+    files = f"/competitions/{access.competition.slug}/files/"
+    if values == "no":
+        problems = [say("Values in braces stay as they are written here.")] if has_values(text) else []
+        return JSONResponse({"html": str(markdown(text, files)), "problems": problems})
+    return JSONResponse(
+        {"html": str(markdown(fill(text, known), files)), "problems": unknown_in(text, known)}
+    )
+
+
+@router.post("/pages/{page_id}/move")
+def move_page(access: AsOrganizer, session: SessionDep, page_id: str, form: FormDep) -> Response:
+    """Move a page up or down."""
+    by = -1 if form.text("by") == "-1" else 1
+    change = partial(organizing.move_page, session, access.competition, page_id, by)
+    return carry_out_change(session, manage_path(access, "/pages"), "", change)
+
+
+@router.post("/pages/{page_id}/delete")
+def delete_page(access: AsOrganizer, session: SessionDep, page_id: str) -> Response:
+    """Remove a page; its text stays in the audit log."""
+    change = partial(organizing.delete_page, session, access.competition, page_id, access.viewer.id)
+    return carry_out_change(
+        session,
+        manage_path(access, "/pages"),
+        say("The page is removed; its text is in the audit log."),
+        change,
+    )
