@@ -40,6 +40,7 @@ def test_the_board_is_in_order_and_every_population_is_there(matrix: ScoreMatrix
     assert report.feedback.cost == pytest.approx(max(worst["s2"], worst["s3"]) - worst["s0"])
 
 
+@pytest.mark.seconds("judges several boards whole")
 def test_what_trusting_feedback_costs_and_how_runs_agree_have_intervals():
     """Ten datasets tell of other datasets, three only of other tasks; of few submissions nothing is said on others."""
     levels = [0.5 + 0.01 * i for i in range(9)]
@@ -151,6 +152,7 @@ def test_too_few_replicates_are_refused(matrix: ScoreMatrix):
         assess(matrix, replicates=999)
 
 
+@pytest.mark.seconds("judges several boards whole")
 def test_the_agreement_with_the_feedback_phase_has_an_interval_from_eight_submissions_on():
     for entries, shown in ((8, True), (7, False)):
         board = draw_matrix(0, np.linspace(0.4, 0.7, entries))

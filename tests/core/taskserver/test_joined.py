@@ -85,6 +85,7 @@ def test_each_part_is_answered_as_in_a_job_of_its_own(
     assert "import" in steps[0] and "import" not in steps[1]
 
 
+@pytest.mark.seconds("runs each part twice")
 def test_a_part_that_fails_fails_alone(runs: Runs, parts: list[PoolTasks], tmp_path: Path) -> None:
     job = trained(runs, FAILING, tmp_path)
     first, second, third = serve_parts(lambda joined: serve(runs, joined), job, parts)
