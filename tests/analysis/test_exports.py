@@ -159,6 +159,70 @@ def test_the_support_set_tells_the_accuracy_of_a_learner_that_is_always_right(fo
     assert found["task"] == list(range(8)) and found["ways"] == [2] * 8 and found["shots"] == [4] * 8
 
 
+STATES = """
+    def predict(self, query_set):
+        distances = (query_set.mean((1, 2, 3))[:, None] - self.means[None]).abs()
+        right, ways = distances.argmin(1), len(self.means)
+        ANSWER
+"""
+ANSWERS = {
+    "sharp": "return torch.nn.functional.one_hot(right, ways).float()",  # certain, and always right
+    "modest": "return torch.log(0.6 * torch.nn.functional.one_hot(right, ways) + 0.2)",  # logits of 0.8 and 0.2
+    "proud": "return torch.tensor([[0.95, 0.05]]).repeat(len(right), 1)",  # right in half of the cases
+    "silent": "return right",
+}
+
+
+@pytest.fixture(scope="module")
+def stated(folder: Path) -> Path:
+    """Runs of four submissions, which state what `ANSWERS` says."""
+    for name, answer in ANSWERS.items():
+        code = HONEST[: HONEST.index("    def predict")] + STATES.lstrip("\n").replace("ANSWER", answer)
+        write_submission(folder / name, code)
+        done = dry_run(name, "--probabilities")
+        assert done.exit_code == 0, done.output
+    return folder
+
+
+def judge(name: str) -> Result:
+    return CliRunner().invoke(main, ["analyse", "calibration", f"out-{name}", "--out", f"judged-{name}"])
+
+
+def test_overconfident_modest_and_exact_probabilities_are_told_apart(stated: Path) -> None:
+    said = {name: judge(name).output for name in ("sharp", "modest", "proud")}
+    assert "No miscalibration is seen" in said["sharp"] and "ECE 0 points" in said["sharp"], said["sharp"]
+    assert "is underconfident" in said["modest"] and "ECE 20" in said["modest"], said["modest"]
+    assert "is overconfident" in said["proud"] and "ECE 45" in said["proud"], said["proud"]
+    found = {
+        name: json.loads((stated / f"judged-{name}" / "result.json").read_text())["result"] for name in said
+    }
+    assert found["sharp"]["nll"] == pytest.approx(0, abs=1e-6)
+    assert found["modest"]["nll"] == pytest.approx(-np.log(0.8), abs=1e-6)
+    assert found["proud"]["nll"] == pytest.approx(-np.log([0.95, 0.05]).mean(), abs=1e-6)
+    assert found["modest"]["accuracy"] == 1.0 and found["proud"]["accuracy"] == 0.5
+
+
+def test_what_is_exported_of_probabilities_belongs_to_the_answers(stated: Path) -> None:
+    with np.load(stated / "out-proud" / "probabilities.npz") as stored:
+        found = dict(stored)
+    assert found["task"].tolist() == list(range(8)) and found["draw"].tolist() == [draw_mark(93)] * 8
+    rows = found["probabilities"].reshape(-1, 2)
+    assert len(rows) == found["queries"].sum() == len(found["label"]) == 32 and found["tasks_of_run"] == 8
+    assert (found["predicted"] == 0).all() and (found["label"] == 0).mean() == 0.5
+    each = -np.log(rows[np.arange(32), found["label"]]).reshape(8, 4).mean(axis=1)
+    assert found["nll"] == pytest.approx(each, abs=1e-6)
+
+
+def test_who_returns_labels_alone_is_told_why_there_are_no_probabilities(stated: Path) -> None:
+    """The run is scored as any other, and its folder without the file says what is lacking."""
+    done = dry_run("silent", "--probabilities", "--json")
+    outcome = json.loads(done.stdout)
+    assert done.exit_code == 0 and outcome["summary"]["mean"] == 1.0 and outcome["exports"] == []
+    assert "predict returned labels alone" in " ".join(outcome["notes"])
+    refused = judge("silent")
+    assert refused.exit_code == 1 and "probabilities.npz of a run" in refused.output
+
+
 def test_what_cannot_be_exported_is_said_and_the_score_stays(folder: Path) -> None:
     """No method `features`, no snapshot taken, a single labelled image a class: a note each, and exit 0."""
     write_submission(folder / "plain", HONEST)

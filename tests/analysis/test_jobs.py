@@ -74,6 +74,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "representations": {},
     "snapshots": {},
     "predictor-trust": {},
+    "calibration": {},
     "submission-shift": {},
     "feature-diversity": {"permutations": 100},
     "n-way-flips": {"draws": 1000},
@@ -113,6 +114,7 @@ def inputs(packs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[
     (folder / "curves").mkdir()
     told, both = rng.uniform(size=40), rng.uniform(size=(2, 3, 30))
     np.savez(folder / "curves" / "estimates.npz", accuracy=told, k_fold=told + 0.1, hold_out=told)
+    write_stated(folder / "curves" / "probabilities.npz")
     np.savez(folder / "curves" / "choices.npz", novel=both[0], validation=both[1])
     points = [
         PointScore(name, name, "lambda", name, name, at, 0.6 - at / 5, 0.05, 30)
@@ -138,6 +140,7 @@ def inputs(packs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[
         "curves": [folder / "curves" / "run.npz"],
         "weights": [folder / "weights.pt"],
         "estimates": [folder / "curves" / "estimates.npz"],
+        "probabilities": [folder / "curves" / "probabilities.npz"],
         "choices": [folder / "curves" / "choices.npz"],
         "layers": [folder / "curves" / "layers.npz"],
         "answered": answered,
@@ -161,6 +164,16 @@ def write_snapshots(path: Path, **others: np.ndarray) -> None:
     np.savez(path, **{"train_loss": np.array([1.0, 0.5, 0.2, 0.1]), **arrays, **others})
 
 
+def write_stated(path: Path, tasks: int = 20, **others: Any) -> None:
+    """Probabilities of 5-way tasks with ten query images each, right as often as they say."""
+    rng = np.random.default_rng(4)
+    rows = rng.dirichlet(np.ones(5), 10 * tasks).astype(np.float32)
+    label = np.array([rng.choice(5, p=row.astype(float) / row.astype(float).sum()) for row in rows])
+    arrays = {"task": np.arange(tasks), "dataset": np.arange(tasks) % 2, "label": label}
+    arrays |= {"ways": np.full(tasks, 5), "queries": np.full(tasks, 10), "predicted": rows.argmax(axis=1)}
+    np.savez(path, **{**arrays, "probabilities": rows.ravel(), **others})
+
+
 def settings_of(name: str, inputs: dict[str, list[Path]]) -> dict[str, Any]:
     """Small settings; the shift report takes trained weights only."""
     return SMALL[name] | ({"weights": str(inputs["weights"][0])} if name == "shift" else {})
@@ -168,7 +181,7 @@ def settings_of(name: str, inputs: dict[str, list[Path]]) -> dict[str, Any]:
 
 def given(name: str, inputs: dict[str, list[Path]]) -> dict[str, list[Path]]:
     snapshots = {"snapshots": inputs["curves"]}
-    own = {name: inputs[name] for name in ("estimates", "evaluations")}
+    own = {name: inputs[name] for name in ("estimates", "probabilities", "evaluations")}
     special = {
         "snapshots": snapshots,
         "selection": {"arrays": inputs["choices"]},

@@ -24,6 +24,7 @@ from anyshot_core.demo_data import make_demo_data
 from anyshot_core.evaluations import PointScore
 from anyshot_core.protocols.base_novel import mixture_classes
 from anyshot_core.protocols.draws import Draws
+from tests.analysis.test_jobs import write_stated
 from tests.core.tinydata import write_pack
 
 
@@ -102,6 +103,74 @@ def test_one_shot_tasks_are_not_estimable(tmp_path: Path) -> None:
             np.savez(tmp_path / name, accuracy=np.ones(3))
         with pytest.raises(BadAnalysis, match=words):
             run("predictor-trust", {"estimates": [tmp_path / name]}, {}, tmp_path / "r")
+
+
+def judge_stated(tmp_path: Path, *names: str, **settings: Any) -> dict[str, Any]:
+    files = {"probabilities": [tmp_path / f"{name}.npz" for name in names]}
+    return run("calibration", files, settings, tmp_path / "r")
+
+
+def test_a_task_whose_probabilities_two_runs_state_is_one_task(tmp_path: Path) -> None:
+    """A run that is given twice is no surer; the same numbers of other draws are other tasks."""
+    for name, mark in (("one", 7), ("two", 7), ("other", 8)):
+        write_stated(tmp_path / f"{name}.npz", tasks=40, draw=np.full(40, mark))
+    once, twice = judge_stated(tmp_path, "one"), judge_stated(tmp_path, "one", "two")
+    assert once["estimates"] == [
+        {**one, "value": pytest.approx(one["value"]), "interval": pytest.approx(one["interval"])}
+        for one in twice["estimates"]
+    ]
+    assert once["result"]["tasks"] == twice["result"]["tasks"] == 40
+    assert judge_stated(tmp_path, "one", "other")["result"]["tasks"] == 80
+
+
+def test_the_page_says_what_nothing_is_said_of_and_how_often_nll_is_cut_off(tmp_path: Path) -> None:
+    rows = np.tile(np.array([0.0, 1.0], np.float32), 80)
+    own = {"label": np.tile([0, 1], 40), "predicted": np.ones(80, int), "probabilities": rows}
+    shape = {"ways": np.full(8, 2), "queries": np.full(8, 10)}
+    write_stated(tmp_path / "s.npz", 8, **own, **shape, tasks_of_run=np.array(12), not_believed=np.array(3))
+    found = judge_stated(tmp_path, "s")
+    notes = " ".join(found["notes"])
+    assert (
+        "4 tasks of the runs have no probabilities, 3 of them because what came was no distribution" in notes
+    )
+    assert "87.3 nats: 40 of 80 answers" in notes and "15 bins of equal width" in notes
+    assert found["result"]["nll"] == pytest.approx(126 * np.log(2) / 2)
+    assert found["result"]["ece"] == 0.5 and "is overconfident" in found["finding"]
+
+
+def test_bins_are_a_setting_and_too_few_tasks_or_broken_files_are_refused(tmp_path: Path) -> None:
+    write_stated(tmp_path / "s.npz")
+    few, many = (judge_stated(tmp_path, "s", bins=bins) for bins in (2, 30))
+    assert few["result"]["ece"] < many["result"]["ece"] and "30 bins" in many["notes"][0]
+    write_stated(tmp_path / "small.npz", tasks=7)
+    write_stated(tmp_path / "nan.npz", probabilities=np.full(1000, np.nan, np.float32))
+    write_stated(tmp_path / "sum.npz", probabilities=np.full(1000, 0.3, np.float32))
+    write_stated(tmp_path / "short.npz", label=np.zeros(199, int))
+    np.savez(tmp_path / "none.npz", probabilities=np.ones(3))
+    for name, words in (
+        ("small", "7 tasks with probabilities are too few: at least 8"),
+        ("nan", "rows that are no probabilities"),
+        ("sum", "rows that are no probabilities"),
+        ("short", "lengths that do not fit"),
+        ("none", "lacks task, dataset"),
+    ):
+        with pytest.raises(BadAnalysis, match=words):
+            judge_stated(tmp_path, name)
+    with pytest.raises(BadAnalysis, match="bins is a number from 2 to 100"):
+        judge_stated(tmp_path, "s", bins=1)
+
+
+def test_probabilities_that_err_both_ways_are_no_good_ones(tmp_path: Path) -> None:
+    """0.9 where 0.7 are right, and 0.7 where 0.9 are: on average nothing is wrong."""
+    stated = np.tile([0.9, 0.7], 2000)
+    hits = np.where(np.arange(4000) % 2 == 0, np.arange(4000) // 2 % 10 < 7, np.arange(4000) // 2 % 10 < 9)
+    rows = np.column_stack([stated, 1 - stated]).astype(np.float32)
+    shape = {"ways": np.full(200, 2), "queries": np.full(200, 20)}
+    own = {"label": np.where(hits, 0, 1), "predicted": np.zeros(4000, int), "probabilities": rows.ravel()}
+    write_stated(tmp_path / "s.npz", 200, **shape, **own)
+    found = judge_stated(tmp_path, "s")
+    assert found["result"]["ece"] == pytest.approx(0.2, abs=1e-6)
+    assert found["finding"].startswith("Stated probabilities are too high for some answers and too low for")
 
 
 def test_a_folder_with_estimates_is_read_by_the_command(tmp_path: Path) -> None:

@@ -74,9 +74,27 @@ def test_cifar_fs_with_lists_and_fc100_with_split_folders(tmp_path: Path) -> Non
                 save_image(tmp_path / "cifar" / "data" / name / f"{i}.png", 20 * s + 5 * c + i)
                 save_image(tmp_path / "fc100" / split / name / f"{i}.png", 20 * s + 5 * c + i)
     for folder in ("cifar", "fc100"):
-        check_records(read_split_folders(tmp_path / folder), 2, 3)
+        records = read_split_folders(tmp_path / folder)
+        check_records(records, 2, 3)
+        for row, (name, split) in enumerate(zip(records.classes, records.splits, strict=True)):
+            side, number = map(int, name.split("_")[1:])
+            assert np.asarray(records.load(row))[0, 0, 0] == 20 * side + 5 * number + row % 3
+            assert split == SPLITS[side]
     with pytest.raises(BadLayout, match="no train, val or test"):
         read_split_folders(tmp_path)
+
+
+def test_splits_have_the_names_of_either_custom_and_what_is_no_image_is_passed_over(tmp_path: Path) -> None:
+    """Base, validation and novel are train, val and test elsewhere."""
+    for name in ("base", "validation", "novel", "leftovers"):
+        save_image(tmp_path / name / f"class_{name}" / "0.PNG", 3)
+        (tmp_path / name / f"class_{name}" / "notes.txt").write_text("no image")
+    records = read_split_folders(tmp_path)
+    assert list(zip(records.classes, records.splits, strict=True)) == [
+        ("class_base", "train"),
+        ("class_novel", "test"),
+        ("class_validation", "val"),
+    ]
 
 
 def test_tiered_imagenet(tmp_path: Path) -> None:
@@ -106,8 +124,22 @@ def test_femnist_splits_writers_not_images(tmp_path: Path) -> None:
     counts = [sum(own == {split} for own in sides.values()) for split in SPLITS]
     assert counts == [14, 3, 3]
     assert found.records.load(0).size == (28, 28)
+    assert set(np.asarray(found.records.load(0)).ravel()) == {128}, "floats from 0 to 1 as bytes"
+    assert found.records.classes[:4] == ("0", "1", "1", "2")
     with pytest.raises(BadLayout, match="LEAF"):
         read_femnist(tmp_path / "nowhere")
+
+
+def test_the_writers_of_femnist_are_as_many_as_the_papers_and_dealt_at_random(tmp_path: Path) -> None:
+    """2,509, 538 and 538 of 3,585; LEAF's names begin with where they were written, so order is no draw."""
+    users = [f"f{i:04d}" for i in range(3585)]
+    data = {user: {"x": [[0.0] * 784], "y": [0]} for user in users}
+    (tmp_path / "all.json").write_text(json.dumps({"users": users, "user_data": data}))
+    records = read_femnist(tmp_path).records
+    assert [len(records.rows(split)) for split in SPLITS] == [2509, 538, 538]
+    halves = [sum(row < len(users) // 2 for row in records.rows(split)) for split in SPLITS]
+    assert np.allclose(halves, [1254, 269, 269], rtol=0.15), halves
+    assert read_femnist(tmp_path).records.splits == records.splits, "the same at each reading"
 
 
 def test_zappos_attributes_meet_their_images(tmp_path: Path) -> None:
@@ -187,6 +219,22 @@ def test_attributes_become_pairs_that_nobody_trained_on(tmp_path: Path) -> None:
     assert {"Toe.Round", "Heel.High", "Sole.Flat", "Lace.Yes"} == set(pack.annotations)
     task = AttributePairs(shots=1, query=2).task(Pool([pack]), 0, 0)  # pyright: ignore[reportArgumentType]
     assert task.ways == 2
+
+
+def test_each_split_of_mini_imagenet_becomes_a_dataset_of_its_own_classes(tmp_path: Path) -> None:
+    source = tmp_path / "mini"
+    for s, split in enumerate(SPLITS):
+        lines = ["filename,label"]
+        for i in range(4):
+            save_image(source / "images" / f"n{s}{i}.png", 10 * s + i)
+            lines.append(f"n{s}{i}.png,n0{s}{i % 2}")
+        (source / f"{split}.csv").parent.mkdir(exist_ok=True)
+        (source / f"{split}.csv").write_text("\n".join(lines) + "\n")
+    said = read_by_command("miniimagenet", source, tmp_path / "out")
+    for s, split in enumerate(SPLITS):
+        name = f"MINIIMAGENET_{split.upper()}"
+        assert f"{name}: 4 images" in said
+        assert set(pack_dataset(tmp_path / "out" / name, tmp_path).classes) == {f"n0{s}0", f"n0{s}1"}
 
 
 def test_a_folder_of_another_layout_is_refused_in_words(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from tests.contract.test_jobs import submit
 from tests.contract.test_kinds import ask
 from tests.platform.site import Person
 
-FILES = {"snapshots.npz", "layers.npz", "estimates.npz"}
+FILES = {"snapshots.npz", "layers.npz", "estimates.npz", "probabilities.npz"}
 
 
 def export_from(stage: Stage, **asked: Any) -> None:
@@ -52,9 +52,11 @@ def exported(stage: Stage, person: Person, entry: str) -> set[str]:
 
 @pytest.mark.slow("seven sandboxes, each of which imports torch")
 def test_exports_of_a_phase(stage: Stage, tmp_path: Path) -> None:
-    """Made once the run is scored, organizers' at first; a team has them where the phase says so, features where the
-    images are public. `anyshot analyse` reads them from the folder of everything.zip. The score is as without them."""
-    export_from(stage, snapshots=2, features=True, estimates=True)
+    """Made once the run is scored, organizers' at first; a team has them where the phase says so, features and
+    probabilities, into which code can write images, where these are public. `anyshot analyse` reads them from the
+    folder of everything.zip. The score is as without them.
+    """
+    export_from(stage, snapshots=2, features=True, estimates=True, probabilities=True)
     alice, entry = submit(stage, "alice", TRAINED.replace("MATRIX", "TURN"))
     worker = stage.worker()
     worker.work()
@@ -81,6 +83,9 @@ def test_exports_of_a_phase(stage: Stage, tmp_path: Path) -> None:
     (file,) = (tmp_path / "all").rglob("snapshots.npz")
     best = int(np.load(file)["validation"][:, ::2].mean(axis=1).argmax()) + 1
     assert f"Take snapshot {best} of 2" in advice.output, advice.output
+    (stated,) = (tmp_path / "all").rglob("probabilities.npz")
+    with np.load(stated) as kept:
+        assert len(kept["task"]) == kept["tasks_of_run"] and kept["not_believed"] == 0
     assert found["rules"]["lowest training loss"] == 2, "of three that were taken the last two are kept"
 
 

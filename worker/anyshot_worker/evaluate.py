@@ -178,6 +178,7 @@ def _job(attempt: AttemptContext[Tested], materials: Materials, tasks: PoolTasks
         keep_learner=attempt.folder / LEARNER if assignment.keep_learner else None,
         snapshots=assignment.snapshots,
         keep_snapshots=attempt.folder / "snapshots" if exports_of(assignment).snapshots else None,
+        probabilities=exports_of(assignment).probabilities,
         hide_dataset_names=assignment.hide_dataset_names,
         log_policy=assignment.log_policy,
         cpus=max(1, round(assignment.limits.cpus)),

@@ -1,4 +1,6 @@
-"""What a phase exports of a run that is scored: snapshots of training, features, estimates from support sets."""
+"""What a phase exports of a run that is scored: snapshots of training, features, estimates from support sets,
+probabilities of its answers.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def exports_of(assignment: Tested) -> Asked:
     """What a job is asked to export: only a run that trains and is tested whole has all of it."""
     if not isinstance(assignment, Evaluate):
         return Asked()
-    return Asked(assignment.snapshots, assignment.features, assignment.estimates)
+    return Asked(assignment.snapshots, assignment.features, assignment.estimates, assignment.probabilities)
 
 
 def export(

@@ -29,6 +29,7 @@ NEEDED = {  # by role, in the words of who gives files
     "arrays": "arrays in .npz files (layers.npz of a run, or scores of configurations)",
     "snapshots": "snapshots.npz of a run (`anyshot dry-run --snapshots N`)",
     "estimates": "estimates.npz of a run (`anyshot dry-run --estimates`)",
+    "probabilities": "probabilities.npz of a run (`anyshot dry-run --probabilities`)",
     "evaluations": "evaluations.json of a run (`anyshot dry-run --evaluate base --evaluate novel`)",
 }
 
@@ -46,8 +47,8 @@ def silent(what: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Files by role: `meta_train` and `meta_test` packs, `results` tables, `arrays` of layers, `snapshots` and
-    `estimates` that runs have exported.
+    """Files by role: `meta_train` and `meta_test` packs, `results` tables, `arrays` of layers, `snapshots`,
+    `estimates` and `probabilities` that runs have exported.
 
     `predictions`, where given, are of the same runs as `results` and in the same order.
     """

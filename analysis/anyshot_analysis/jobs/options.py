@@ -19,6 +19,7 @@ WORDS: dict[str, str] = {
     "backbone": f"Network that images become features by: {BACKBONES}.",
     "base_classes": "Base classes of the dataset.",
     "baselines": "The results are those of baselines alone.",
+    "bins": "Bins of equal width that confidences are put into.",
     "cache": "Folder that keeps features for the next time.",
     "classes": "What is drawn: novel classes that are tested on, or base classes that are learned from.",
     "coverage": "Share of tasks whose accuracy the band is to hold.",

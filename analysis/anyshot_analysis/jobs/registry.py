@@ -94,6 +94,9 @@ JOBS: dict[str, Analysis] = {
     "predictor-trust": Analysis(
         "predictor", ReportAudience.PARTICIPANT, "What support sets tell about your own predictor."
     ),
+    "calibration": Analysis(
+        "calibration", ReportAudience.PARTICIPANT, "Whether your own predictor's probabilities hold."
+    ),
     "feature-diversity": Analysis(
         "feature_diversity",
         ReportAudience.PARTICIPANT,
@@ -158,7 +161,7 @@ def run(
     """Run analysis `name` and write `page.html`, `result.json` and `table.parquet` to `out_folder`.
 
     `inputs` are files by role (`meta_train`, `meta_test`, `results`, `arrays`, `snapshots`, `estimates`,
-    `evaluations`).
+    `probabilities`, `evaluations`).
     Same inputs and parameters, same bytes.
     Returns what `result.json` holds. Raises BadAnalysis for what the caller can put right.
     """

@@ -18,14 +18,17 @@ class CannotExport(ProtocolError):
 
 @dataclass(frozen=True)
 class Asked:
-    """What a run exports: so many snapshots of training, layers of the learner, estimates from support sets."""
+    """What a run exports: so many snapshots of training, layers of the learner, estimates from support sets, and the
+    probabilities of its answers.
+    """
 
     snapshots: int = 0
     features: bool = False
     estimates: bool = False
+    probabilities: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.snapshots or self.features or self.estimates)
+        return bool(self.snapshots or self.features or self.estimates or self.probabilities)
 
 
 def snapshot_points(roles: Roles) -> tuple[EvaluationPoint, ...]:

@@ -15,12 +15,13 @@ from anyshot_core.data.images import IMAGE_SHAPE
 from anyshot_core.data.pool import Pool
 from anyshot_core.evaluations import EvaluationPoint
 from anyshot_core.exports.asked import Asked, snapshot_points
-from anyshot_core.exports.files import ESTIMATES, LAYERS, SNAPSHOTS, write_arrays
+from anyshot_core.exports.files import ESTIMATES, LAYERS, PROBABILITIES, SNAPSHOTS, write_arrays
 from anyshot_core.exports.support import FoldTasks, hits_by_task
 from anyshot_core.protocols import Roles
 from anyshot_core.protocols.keys import Seed, draw_mark, exports_seed
 from anyshot_core.taskserver.job import JobOutcome, Snapshot, TaskResult, TaskServerJob, TaskSource
 from anyshot_core.taskserver.tasks import JoinedTasks, PoolTasks
+from anyshot_scoring.calibration import negative_log_likelihoods
 
 MOST_TASKS = 100  # of each test of a snapshot, and of estimates
 PROBE = 120  # images that layers are exported for
@@ -66,6 +67,7 @@ class Exporting:
             keep_learner=None,
             keep_snapshots=None,
             snapshots=0,
+            probabilities=False,
             learner=self.learner,
         )
         object.__setattr__(self, "_from", bare)
@@ -94,6 +96,7 @@ def make_exports(run: Exporting) -> tuple[list[Path], list[str]]:
         (SNAPSHOTS, run.asked.snapshots, _snapshots),
         (LAYERS, run.asked.features, _layers),
         (ESTIMATES, run.asked.estimates, _estimates),
+        (PROBABILITIES, run.asked.probabilities, _probabilities),
     ):
         if not wanted:
             continue
@@ -167,7 +170,6 @@ def _estimates(run: Exporting) -> dict[str, np.ndarray]:
 
     `draw` is the same number for runs that are tested on the same tasks.
     """
-    seed = run.tasks.seed if run.tasks_mark is None else run.tasks_mark
     indices = list(run.tasks.indices)[:MOST_TASKS]
     known = {result.index: result for result in run.results}
     folds = FoldTasks(replace(run.tasks, start=run.tasks.start, stop=indices[-1] + 1))
@@ -179,13 +181,52 @@ def _estimates(run: Exporting) -> dict[str, np.ndarray]:
     first = np.array([hits[index][0] if index in hits else (0, 0) for index in indices])
     return {
         "task": np.array(indices),
-        "draw": np.full(len(indices), draw_mark(seed)),
+        "draw": np.full(len(indices), _mark(run)),
         "dataset": np.array([answer.dataset for answer in answers]),
         "ways": np.array([answer.ways for answer in answers]),
         "shots": np.array([answer.shots for answer in answers]),
         "accuracy": np.array(accuracies(answers)),
         "k_fold": _shares(right),
         "hold_out": _shares(first),
+    }
+
+
+def _mark(run: Exporting) -> int:
+    """What the tasks of a run are known by."""
+    return draw_mark(run.tasks.seed if run.tasks_mark is None else run.tasks_mark)
+
+
+def _probabilities(run: Exporting) -> dict[str, np.ndarray]:
+    """For each task with probabilities: its place, shape and `nll`; `label`, `predicted` and the rows of
+    `probabilities`, one after the other, of all its query images.
+    """
+    ordered = sorted(run.results, key=lambda result: result.index)
+    cap = run.job.caps.probability_bytes
+    if sum(4 * len(result.labels) * result.ways for result in ordered) > cap:
+        raise NotMade(f"the answers of so many tasks have more than {cap >> 20} MiB of probabilities")
+    kept = [(result, result.probabilities) for result in ordered if result.probabilities is not None]
+    doubts = sorted({result.doubt for result in ordered if result.doubt})
+    if not kept and doubts:
+        raise NotMade(f"what came for probabilities is not believed ({'; '.join(doubts)})")
+    if not kept:
+        raise NotMade(
+            "predict returned labels alone: return logits or probabilities, `[queries, ways]` (an older image of the "
+            "sandbox sends none of them either)"
+        )
+    answers = [result for result, _ in kept]
+    return {
+        "task": np.array([answer.index for answer in answers]),
+        "draw": np.full(len(answers), _mark(run)),
+        "dataset": np.array([answer.dataset for answer in answers]),
+        "ways": np.array([answer.ways for answer in answers]),
+        "shots": np.array([answer.shots for answer in answers]),
+        "queries": np.array([len(answer.labels) for answer in answers]),
+        "nll": np.array([negative_log_likelihoods(own, answer.labels).mean() for answer, own in kept]),
+        "label": np.concatenate([answer.labels for answer in answers]),
+        "predicted": np.concatenate([answer.predictions for answer in answers]),
+        "probabilities": np.concatenate([own.ravel() for _, own in kept]),
+        "tasks_of_run": np.array(len(ordered)),
+        "not_believed": np.array(sum(bool(result.doubt) for result in ordered)),
     }
 
 

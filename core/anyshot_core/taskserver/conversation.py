@@ -129,6 +129,7 @@ class Conversation:
             validation_protocol=_plain(self.job.validation_protocol),
             validation_packs=len(self.job.validation_packs),
             snapshots=self.job.snapshots if self.job.keep_snapshots is not None else 0,
+            probabilities=self.job.probabilities,
         )
         self._send("start", FrameType.JOB, [header_.to_bytes()], self.job.start_seconds)
 

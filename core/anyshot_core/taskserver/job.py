@@ -60,6 +60,7 @@ class OutputCaps:
     logger_rows: int = 200_000
     learner_bytes: int = 2 << 30
     layer_bytes: int = 64 << 20
+    probability_bytes: int = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ class TaskServerJob:
     With `learner` (an exported one) meta-training is skipped; with `keep_learner` the learner is exported to that
     file after meta-training.
     With `keep_snapshots`, a folder, up to `snapshots` of training are exported there.
+    With `probabilities`, results hold those of the answers.
     `query_secret` keys the permutation of each query; None leaves the order of the protocol. `tasks` None stops after
     meta-training.
     """
@@ -88,6 +90,7 @@ class TaskServerJob:
     keep_learner: Path | None = None
     snapshots: int = 0
     keep_snapshots: Path | None = None
+    probabilities: bool = False
     hide_dataset_names: bool = True
     log_policy: LogPolicy = LogPolicy.META_TRAIN
     caps: OutputCaps = field(default_factory=OutputCaps)
@@ -133,7 +136,11 @@ class Hooks:
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """The answer to one task: `predictions` int64 [q] in the order of `DrawnTask.query_labels`."""
+    """The answer to one task: `predictions` int64 [q] in the order of `DrawnTask.query_labels`.
+
+    `probabilities` float32 [q, ways] of the classes where the job asks for them and labels did not come alone; `doubt`
+    says why what came for them is not believed.
+    """
 
     index: int
     dataset: int
@@ -144,6 +151,8 @@ class TaskResult:
     load_seconds: float
     fit_seconds: float
     predict_seconds: float
+    probabilities: np.ndarray | None = None
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)

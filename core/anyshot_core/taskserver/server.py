@@ -105,6 +105,7 @@ class _Run:
         self._files: frozenset[str] = frozenset()
         self._snapshots: tuple[Snapshot, ...] = ()
         self._layers: dict[str, np.ndarray] = {}
+        self._kept_bytes = 0  # of probabilities
 
     def guarded(self, work: Callable[[], None]) -> JobOutcome:
         failure = None
@@ -269,21 +270,22 @@ class _Run:
         _, loaded = talk.charged("load", FrameType.LOAD, FrameType.LOADED, [run()])
         fit = self._fit(talk, task, shared)
         limits = _present(run(), self._ledger.task_limit(fit))
-        predictions, predict = self._predict(talk, due, shared, limits)
-        if order is not None:
-            shown, predictions = predictions, np.empty_like(predictions)
-            predictions[order] = shown
+        payload, predict = self._predict(talk, due, shared, limits)
+        predictions = self._labels(talk, due, payload)
+        probabilities, doubt = self._probabilities(payload, predictions, task.ways)
         self._results.append(
             TaskResult(
                 task.index,
                 task.dataset,
                 task.ways,
                 task.shots,
-                predictions,
+                _in_order(predictions, order),
                 task.query_labels,
                 loaded,
                 fit,
                 predict,
+                None if probabilities is None else _in_order(probabilities, order),
+                doubt,
             )
         )
         talk.set_task(None)
@@ -308,7 +310,7 @@ class _Run:
         due: _Due,
         shared: SharedPixels | None,
         limits: list[Limit],
-    ) -> tuple[np.ndarray, float]:
+    ) -> tuple[bytes, float]:
         query, inline = due.task.query, None
         images = _images(query, shared)
         with self._ledger.platform("transport"):
@@ -323,10 +325,29 @@ class _Run:
         frame, seconds = talk.charged(
             "predict", FrameType.QUERY, FrameType.PREDICTIONS, limits, build, inline
         )
+        return frame.payload, seconds
+
+    def _labels(self, talk: Conversation, due: _Due, payload: bytes) -> np.ndarray:
+        count, more = len(due.task.query), self._job.probabilities
         try:
-            return messages.read_predictions(frame.payload, len(query), due.task.ways), seconds
+            return messages.read_predictions(payload, count, due.task.ways, more=more)
         except FrameError as error:
             raise verdicts.of_protocol(talk.moment("predict"), str(error)) from error
+
+    def _probabilities(
+        self, payload: bytes, predictions: np.ndarray, ways: int
+    ) -> tuple[np.ndarray | None, str]:
+        """What came with the predictions, or why it is not believed: labels are an answer without it."""
+        if not self._job.probabilities:
+            return None, ""
+        try:
+            found = messages.read_probabilities(payload, predictions, ways)
+        except FrameError as error:
+            return None, str(error)
+        self._kept_bytes += 0 if found is None else found.nbytes
+        if self._kept_bytes > self._job.caps.probability_bytes:
+            return None, f"more than {self._job.caps.probability_bytes >> 20} MiB of probabilities in a run"
+        return found, ""
 
     def _enter(self, stage: Stage) -> None:
         self._output.stage = stage
@@ -364,6 +385,15 @@ def _pixels(channel: Channel) -> Iterator[SharedPixels | None]:
             yield shared
         finally:
             shared.wipe()
+
+
+def _in_order(shown: np.ndarray, order: np.ndarray | None) -> np.ndarray:
+    """Rows for the query as it was shown, in the protocol's order."""
+    if order is None:
+        return shown
+    found = np.empty_like(shown)
+    found[order] = shown
+    return found
 
 
 def _wait(coming: Future[_Due], talk: Conversation | None) -> _Due:

@@ -31,7 +31,7 @@ class FrameType(IntEnum):
     TRAINED = 4  # meta_fit and save are done; says which snapshots there are
     LOADED = 5  # a fresh learner was made and loaded; no task seen yet
     FITTED = 6  # the predictor exists; asks for the query
-    PREDICTIONS = 7  # int64 labels, as many as the query has
+    PREDICTIONS = 7  # int64 labels, as many as the query has, and probabilities where the job asks for them
     LEARNER = 8  # a piece of what is exported: a learner, a snapshot, layers
     EXPORTED = 9  # the last piece was sent
     RESTORED = 10  # an imported learner lies where `load` looks for it

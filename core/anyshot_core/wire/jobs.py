@@ -165,6 +165,7 @@ class Tested(Scored):
     snapshots: int = Field(default=0, ge=0, description="of training, that are kept and tested")
     features: bool = Field(default=False, description="whether the learner's layers are exported")
     estimates: bool = Field(default=False, description="whether accuracies are estimated from support sets")
+    probabilities: bool = Field(default=False, description="whether those of the answers are exported")
     tasks_mark: Key | None = Field(
         default=None,
         description="what equal tasks are known by in exported files; absent: it follows from the test seed",

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from anyshot_core.wire.frames import TURN, FrameError
+from anyshot_core.wire.frames import MAXIMUM, TURN, FrameError, FrameType
 
 COMMAND = struct.Struct("<Qddd")
 SUPPORT = struct.Struct("<IIIHHHBx")
@@ -26,6 +26,7 @@ LOGGER_ROW = struct.Struct("<BIIiiddd")
 SNAPSHOT, LENGTH = struct.Struct("<H"), struct.Struct("<I")
 LAYER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
 IMAGE_ARRAYS = "image_"  # what arrays that are no layers begin with
+SUM_TOLERANCE = 1e-3  # by which the sum of a distribution may differ from 1
 INLINE, SHARED = 0, 1  # where the pixels of a task are: in the frame, or in the shared buffer
 
 
@@ -59,6 +60,7 @@ class JobHeader:
     validation_protocol: str | None = None
     validation_packs: int = 0  # in the folder after those to train on
     snapshots: int = 0  # of training, at most
+    probabilities: bool = False  # whether they follow the predicted labels
 
     def to_bytes(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -200,18 +202,47 @@ def read_turn(payload: bytes) -> int:
     return TURN.unpack_from(payload)[0]
 
 
-def pack_predictions(turn: int, labels: np.ndarray) -> bytes:
-    return TURN.pack(turn) + np.ascontiguousarray(labels, dtype="<i8").tobytes()
+def pack_predictions(turn: int, labels: np.ndarray, probabilities: np.ndarray | None = None) -> bytes:
+    """Labels int64 `[queries]`, then probabilities float32 `[queries, ways]` where there are some that fit."""
+    said = TURN.pack(turn) + np.ascontiguousarray(labels, dtype="<i8").tobytes()
+    if probabilities is None or len(said) + 4 * probabilities.size > MAXIMUM[FrameType.PREDICTIONS]:
+        return said
+    return said + np.ascontiguousarray(probabilities, dtype="<f4").tobytes()
 
 
-def read_predictions(payload: bytes, count: int, ways: int) -> np.ndarray:
-    """int64 [count] in [0, ways). Raises FrameError for another length or range (an honest runner checks itself)."""
-    if len(payload) != TURN.size + 8 * count:
+def read_predictions(payload: bytes, count: int, ways: int, *, more: bool = False) -> np.ndarray:
+    """int64 [count] in [0, ways). Raises FrameError for another length or range (an honest runner checks itself).
+
+    With `more`, something may follow, which `read_probabilities` looks at.
+    """
+    length = TURN.size + 8 * count
+    if len(payload) < length or (len(payload) > length and not more):
         raise FrameError(f"{len(payload) - TURN.size} bytes of predictions, {8 * count} expected")
-    labels = np.frombuffer(payload, dtype="<i8", offset=TURN.size).astype(np.int64)
+    labels = np.frombuffer(payload, dtype="<i8", count=count, offset=TURN.size).astype(np.int64)
     if count and (labels.min() < 0 or labels.max() >= ways):
         raise FrameError("a predicted label outside the task's classes")
     return labels
+
+
+def read_probabilities(payload: bytes, labels: np.ndarray, ways: int) -> np.ndarray | None:
+    """What follows the predicted `labels` `[q]`: float32 `[q, ways]`, each row a distribution; None where nothing does.
+
+    Raises FrameError for anything that is not: another length, a value that is no share, a row that does not sum to 1,
+    a label that is not the likeliest of its row. Code that takes over its runner can write what it likes.
+    """
+    body = memoryview(payload)[TURN.size + 8 * len(labels) :]
+    if not body:
+        return None
+    if len(body) != 4 * len(labels) * ways:
+        raise FrameError(f"{len(body)} bytes of probabilities, {4 * len(labels) * ways} expected")
+    shares = np.frombuffer(body, "<f4").astype(np.float32).reshape(len(labels), ways)
+    if not (np.isfinite(shares).all() and (shares >= 0).all()):
+        raise FrameError("a probability that is negative or no finite number")
+    if (np.abs(shares.sum(axis=1, dtype=np.float64) - 1) > SUM_TOLERANCE).any():
+        raise FrameError("probabilities that do not sum to 1")
+    if (shares[np.arange(len(labels)), labels] != shares.max(axis=1)).any():
+        raise FrameError("a predicted label that is not the likeliest")
+    return shares
 
 
 class Stream(IntEnum):

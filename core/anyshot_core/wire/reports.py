@@ -94,6 +94,14 @@ class PredictorTrust(Message):
     coverage: float
 
 
+class Calibration(Message):
+    """Whether the probabilities that a submission states hold."""
+
+    analysis: Literal["calibration"] = "calibration"
+    bins: int
+    seed: int
+
+
 class SnapshotAdvice(Message):
     """Which snapshot of a training to take."""
 
@@ -127,7 +135,13 @@ class NWayFlips(Message):
 
 
 OnSubmissions = (
-    SubmissionShift | PredictorTrust | SnapshotAdvice | Representations | FeatureDiversity | NWayFlips
+    SubmissionShift
+    | PredictorTrust
+    | Calibration
+    | SnapshotAdvice
+    | Representations
+    | FeatureDiversity
+    | NWayFlips
 )
 AnyParameters = (
     FlipsParameters | DifficultyParameters | PlanParameters | Diversity | Audit | Shift | OnSubmissions

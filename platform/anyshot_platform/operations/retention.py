@@ -8,7 +8,7 @@ from datetime import timedelta
 from sqlalchemy import Select, delete, select, union_all, update
 from sqlalchemy.orm import Session
 
-from anyshot_core.exports.files import LAYERS
+from anyshot_core.exports.files import LAYERS, PROBABILITIES
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.competitions.models import Competition, CompetitionFile
@@ -52,6 +52,7 @@ def site_days(settings: PlatformSettings) -> dict[str, int]:
         "learner.bin": settings.keep_learners_days,
         "log.txt": settings.keep_logs_days,
         LAYERS: settings.keep_predictions_days,
+        PROBABILITIES: settings.keep_predictions_days,
         "logger.zip": settings.keep_logs_days,
     }
 

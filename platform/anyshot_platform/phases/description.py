@@ -222,6 +222,11 @@ class TasksSpec(Part):
         title="Export estimates from support sets",
         description="what cross-validation on its support set says of each task (`estimates.npz`)",
     )
+    probabilities: Annotated[bool, _Sent("probabilities")] = Field(
+        default=False,
+        title="Export probabilities",
+        description="of all answers of submissions that return logits or probabilities (`probabilities.npz`)",
+    )
     shards: Annotated[int, _Version("shards"), _RETESTED] = Field(
         default=1, ge=1, le=64, title="Workers that share a run's meta-test"
     )
@@ -256,7 +261,9 @@ class TasksSpec(Part):
 
     @model_validator(mode="after")
     def _can_be_exported(self) -> Self:
-        asked = [name for name in ("snapshots", "features", "estimates") if getattr(self, name)]
+        asked = [
+            name for name in ("snapshots", "features", "estimates", "probabilities") if getattr(self, name)
+        ]
         if asked and (self.each_dataset or self.shards > 1):
             raise ValueError(
                 f"{', '.join(asked)}: what is exported is of a run that one worker carries out whole, with one learner:"
@@ -369,7 +376,8 @@ class ShownSpec(Part):
     exports: Annotated[bool, _Phase("exports_visible")] = Field(
         default=False,
         title="Exported snapshots and estimates, where they see single tasks",
-        description="and features, where the pool that is tested on is public; otherwise they are the organizers'",
+        description="and features and probabilities, where the pool that is tested on is public; otherwise they are "
+        "the organizers'",
     )
     after_publishing: Annotated[bool, _Phase("needs_publishing")] = Field(
         default=False, title="Nothing before the organizers publish the results"

@@ -145,6 +145,7 @@ class PhaseVersion(Base):
     snapshots: Mapped[int] = mapped_column(default=0)  # of training, exported
     features: Mapped[bool] = mapped_column(default=False)
     estimates: Mapped[bool] = mapped_column(default=False)
+    probabilities: Mapped[bool] = mapped_column(default=False)
     shards: Mapped[int] = mapped_column(default=1)  # meta-test split over so many workers
     each_dataset: Mapped[bool] = mapped_column(default=False)  # a learner of its own for each dataset
     budget_each_dataset: Mapped[bool] = mapped_column(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anyshot_core.exports.files import FILES as EXPORTED
-from anyshot_core.exports.files import LAYERS
+from anyshot_core.exports.files import ON_PUBLIC_IMAGES
 from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Forbidden, NotFound
@@ -84,7 +84,7 @@ class Sight:
         if self.everything:
             return True
         if artifact in EXPORTED:
-            shown = artifact != LAYERS or is_public(self.submission.phase.live.meta_test)
+            shown = artifact not in ON_PUBLIC_IMAGES or is_public(self.submission.phase.live.meta_test)
             return self.scored and self.phase.exports and shown
         return artifact in _OF_THE_TEAM and self.logs != LogPolicy.NOTHING
 

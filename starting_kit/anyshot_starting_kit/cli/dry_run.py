@@ -165,6 +165,11 @@ EVALUATE_HELP = (
     is_flag=True,
     help="Estimate the accuracy on each task from its support set alone: estimates.npz.",
 )
+@click.option(
+    "--probabilities",
+    is_flag=True,
+    help="Export the probabilities of all answers, where predict returns logits or probabilities: probabilities.npz.",
+)
 @click.option("--budget", type=click.FloatRange(1), help="Seconds for the whole run [5 hours, as in 2022].")
 @click.option(
     "--task-seconds", type=click.FloatRange(0.001), help="Seconds for fit and predict of a task [no limit]."
@@ -211,6 +216,7 @@ def dry_run(
     snapshots: int | None,
     features: bool,
     estimates: bool,
+    probabilities: bool,
     budget: float | None,
     task_seconds: float | None,
     isolated: bool,
@@ -235,7 +241,7 @@ def dry_run(
         raise click.UsageError(
             "--each-dataset goes with --within-domain, or a protocol that splits datasets."
         )
-    exports = Asked(snapshots or 0, features, estimates)
+    exports = Asked(snapshots or 0, features, estimates, probabilities)
     if each_dataset and (further or learner or keep_learner or exports):
         raise click.UsageError("--evaluate and its like need one learner for all: leave --each-dataset.")
     if learner and snapshots:

@@ -248,6 +248,7 @@ def _job(plan: DryRunPlan, shown: Shown, tasks: PoolTasks, parts: int = 1) -> Ta
         keep_learner=plan.keep_learner,
         snapshots=plan.exports.snapshots,
         keep_snapshots=plan.keep_snapshots,
+        probabilities=plan.exports.probabilities,
         cpus=plan.cpus or default_cpus(),
         max_items=plan.max_items,
     )

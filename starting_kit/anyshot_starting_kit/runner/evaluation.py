@@ -21,7 +21,11 @@ from anyshot_starting_kit import snapshots
 from anyshot_starting_kit.runner.generators import make_generators, shortened
 from anyshot_starting_kit.runner.logger import Logger
 from anyshot_starting_kit.runner.pixels import Images
-from anyshot_starting_kit.runner.predictions import BadPrediction, reduce_predictions
+from anyshot_starting_kit.runner.predictions import (
+    BadPrediction,
+    labels_and_probabilities,
+    reduce_predictions,
+)
 from anyshot_starting_kit.runner.scratch import Scratch
 from anyshot_starting_kit.runner.stream import FrameStream
 from anyshot_starting_kit.runner.submission import Submission, import_submission
@@ -103,15 +107,19 @@ class Evaluation:
             kind = type(self._predictor).__name__
             raise TypeError(f"fit returned a {kind} without a method predict; it must return the predictor.")
 
-    def predict(self, images: ImagesHeader, inline: memoryview) -> np.ndarray:
-        """int64 [n_query] in [0, ways). Raises BadPrediction."""
+    def predict(self, images: ImagesHeader, inline: memoryview) -> tuple[np.ndarray, np.ndarray | None]:
+        """Labels int64 [n_query] in [0, ways), and probabilities float32 [n_query, ways] where the job wants them and
+        there are some. Raises BadPrediction.
+        """
         pixels = self._images.fetch(images, inline)
         answer = self._predictor.predict(pixels)
         if answer is None:
             raise BadPrediction(
                 told("predict returned None; it must return logits, probabilities or labels.")
             )
-        return reduce_predictions(answer, images.images, self._ways)
+        if self._job.probabilities:
+            return labels_and_probabilities(answer, images.images, self._ways)
+        return reduce_predictions(answer, images.images, self._ways), None
 
     def features(self, images: ImagesHeader, inline: memoryview) -> dict[str, np.ndarray]:
         """What the learner's optional `features` says of images: float32 `[n, ...]` by layer; none without it."""

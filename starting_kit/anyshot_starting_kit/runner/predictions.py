@@ -1,4 +1,7 @@
-"""Reduces what `predict` returned to one int64 label per query image, or says what is wrong with it."""
+"""Reduces what `predict` returned to one int64 label per query image, or says what is wrong with it.
+
+Probabilities of the classes are read from the same answer, where it has them.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from anyshot_core.wire.messages import SUM_TOLERANCE
 from anyshot_core.words import told
 
 
@@ -19,7 +23,31 @@ def reduce_predictions(answer: Any, queries: int, ways: int) -> np.ndarray:
     A matrix is reduced by argmax at full precision, the lowest index winning a tie; infinities are legal in
     it, NaN never. Float labels are truncated. Raises BadPrediction.
     """
+    return _labels_of(_as_array(answer), queries, ways)
+
+
+def labels_and_probabilities(answer: Any, queries: int, ways: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """The labels as `reduce_predictions` gives them, and float32 [queries, ways]; None where labels were returned."""
     array = _as_array(answer)
+    labels = _labels_of(array, queries, ways)
+    return labels, _shares(array) if array.shape == (queries, ways) else None
+
+
+def _shares(matrix: np.ndarray) -> np.ndarray:
+    """Rows that are distributions as they are, of sum 1 exactly; otherwise softmax of all rows.
+
+    Infinities stand above all numbers, or below; several share what there is. The likeliest class stays the likeliest.
+    """
+    most = np.finfo(np.float64).max / 4
+    values = np.clip(matrix.astype(np.float64), -most, most)
+    sums = values.sum(axis=1, keepdims=True)
+    if (values < 0).any() or (np.abs(sums - 1) > SUM_TOLERANCE).any():
+        values = np.exp(values - values.max(axis=1, keepdims=True))
+        sums = values.sum(axis=1, keepdims=True)
+    return (values / sums).astype(np.float32)
+
+
+def _labels_of(array: np.ndarray, queries: int, ways: int) -> np.ndarray:
     if array.dtype == bool:
         array = array.astype(np.int64)
     if not (np.issubdtype(array.dtype, np.integer) or np.issubdtype(array.dtype, np.floating)):

@@ -164,10 +164,10 @@ class Session:
         self._reply(FrameType.FITTED, payload)
 
     def _predict(self, payload: bytes) -> None:
-        labels = self._evaluation.predict(*messages.read_query(payload))
+        answer = self._evaluation.predict(*messages.read_query(payload))
         self._capture.drain()
         turn, _ = messages.read_command(payload)
-        self._stream.send(FrameType.PREDICTIONS, messages.pack_predictions(turn, labels))
+        self._stream.send(FrameType.PREDICTIONS, messages.pack_predictions(turn, *answer))
 
     def _export(self, payload: bytes) -> None:
         snapshot = messages.read_export(payload)

@@ -17,6 +17,7 @@ import pytest
 from anyshot_core.taskserver.channel import Death
 from anyshot_core.taskserver.job import DrawnTask, Hooks, JobOutcome, OutputCaps, TaskServerJob
 from anyshot_core.taskserver.server import serve
+from anyshot_core.taskserver.tasks import query_order
 from anyshot_core.wire.frames import HEADER, Frame, FrameType
 from anyshot_core.wire.messages import CodeLine, ErrorKind, ErrorReport
 from anyshot_core.wire.verdicts import Cause, Verdict
@@ -171,6 +172,63 @@ def test_predictions_of_a_wrong_length_or_range(stage: Stage, body: bytes) -> No
         {FrameType.QUERY: lambda puppet, frame: puppet.reply(FrameType.PREDICTIONS, frame, body)}
     )
     assert outcome.verdict is Verdict.PROTOCOL_ERROR and outcome.results == ()
+
+
+LABELS = np.array([0, 1] * 3)
+SHARES = np.array([[0.75, 0.25], [0.25, 0.75]] * 3, "<f4")
+NO_SHARES = {
+    "cut off": (SHARES.tobytes()[:-1], "47 bytes of probabilities, 48 expected"),
+    "too long": (SHARES.tobytes() + bytes(8), "56 bytes"),
+    "four megabytes": (bytes(1 << 22), "4194304 bytes"),
+    "no number": (np.full_like(SHARES, np.nan).tobytes(), "no finite number"),
+    "infinite": (np.full_like(SHARES, np.inf).tobytes(), "no finite number"),
+    "negative": (np.array([[1.5, -0.5], [-0.5, 1.5]] * 3, "<f4").tobytes(), "negative"),
+    "sum of 2": ((2 * SHARES).tobytes(), "do not sum to 1"),
+    "of other labels": (SHARES[:, ::-1].tobytes(), "not the likeliest"),
+}
+
+
+def say(body: bytes) -> dict[FrameType, Act]:
+    """What answers each query with the right labels and `body` behind them."""
+    whole = LABELS.astype("<i8").tobytes() + body
+    return {FrameType.QUERY: lambda puppet, frame: puppet.reply(FrameType.PREDICTIONS, frame, whole)}
+
+
+@pytest.mark.parametrize(("body", "why"), NO_SHARES.values(), ids=NO_SHARES)
+def test_nonsense_for_probabilities_fails_no_run_and_is_not_believed(
+    stage: Stage, job: TaskServerJob, body: bytes, why: str
+) -> None:
+    outcome = stage.serve(say(body), job=replace(job, probabilities=True))
+    assert outcome.verdict is Verdict.OK and len(outcome.results) == 3
+    for result in outcome.results:
+        assert (result.predictions == LABELS).all() and result.probabilities is None and why in result.doubt
+
+
+def test_probabilities_come_in_the_order_of_the_labels(stage: Stage, job: TaskServerJob) -> None:
+    """The query is shown in a secret order; rows are put back with their labels. Without any, there is no doubt."""
+    rising = np.column_stack([np.linspace(0.9, 0.6, 6), np.linspace(0.1, 0.4, 6)]).astype("<f4")
+    whole = np.zeros(6, "<i8").tobytes() + rising.tobytes()
+    act: dict[FrameType, Act] = {
+        FrameType.QUERY: lambda puppet, frame: puppet.reply(FrameType.PREDICTIONS, frame, whole)
+    }
+    asked = replace(job, probabilities=True, query_secret=b"secret")
+    for result in stage.serve(act, job=asked).results:
+        order = query_order(b"secret", result.index, 6)
+        assert result.probabilities is not None and (result.probabilities[order] == rising).all()
+    for result in stage.serve({}, job=asked).results:
+        assert result.probabilities is None and result.doubt == ""
+
+
+def test_probabilities_that_nobody_asked_for_end_the_run(stage: Stage) -> None:
+    assert stage.serve(say(SHARES.tobytes())).verdict is Verdict.PROTOCOL_ERROR
+
+
+def test_more_probabilities_than_a_run_may_have_are_not_kept(stage: Stage, job: TaskServerJob) -> None:
+    few = replace(job, probabilities=True, caps=OutputCaps(probability_bytes=100))
+    kept = [
+        result.probabilities is not None for result in stage.serve(say(SHARES.tobytes()), job=few).results
+    ]
+    assert kept == [True, True, False]
 
 
 GARBAGE = {

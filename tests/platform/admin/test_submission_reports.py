@@ -45,7 +45,8 @@ def answers(strong: set[int]) -> Predictions:
 
 
 def exports(turn: np.ndarray) -> dict[str, dict[str, Any]]:
-    """Estimates that are always right; three snapshots, of which the second is the best; layers with known distances.
+    """Estimates that are always right; answers of which 0.9 are to be right and half are; three snapshots, of which the
+    second is the best; layers with known distances.
 
     Images of a dataset are alike, those of two at right angles; `turn` rotates the features, which changes no distance.
     """
@@ -53,6 +54,15 @@ def exports(turn: np.ndarray) -> dict[str, dict[str, Any]]:
     curve = np.array([0.4, 0.8, 0.5])[:, None] + np.zeros((3, 10))
     return {
         "estimates.npz": {"accuracy": told, "k_fold": told, "hold_out": told},
+        "probabilities.npz": {
+            "task": np.arange(10),
+            "dataset": np.zeros(10, int),
+            "ways": np.full(10, 2),
+            "queries": np.full(10, 2),
+            "label": np.tile([0, 1], 10),
+            "predicted": np.zeros(20, int),
+            "probabilities": np.tile([0.9, 0.1], 20),
+        },
         "snapshots.npz": {
             "train_loss": np.array([3.0, 2.0, 1.0]),
             "base": np.array([0.5, 0.6, 0.7])[:, None] + np.zeros((3, 10)),
@@ -104,13 +114,14 @@ def words(pair: Pair, address: str) -> str:
     return " ".join(page(pair.site.owner(), address).text.split())
 
 
-@pytest.mark.slow("five reports by a real worker")
+@pytest.mark.slow("six reports by a real worker")
 def test_reports_on_submissions_say_what_their_files_hold(pair: Pair, tmp_path: Path) -> None:
     """Each by a worker, from one page; answers are known from how the files were made."""
     form = words(pair, f"{BASE}/reports")
     assert "On submissions" in form and form.count(">pia #1</option>") >= 6
     asked = {
         "trust": ask(pair, "predictor-trust", pair.pia, wanted="0.6", coverage="0.8"),
+        "calibration": ask(pair, "calibration", pair.pia, bins="10"),
         "snapshots": ask(pair, "snapshots", pair.pia),
         "layers": ask(pair, "representations", pair.pia, pair.rob, permutations="20"),
         "diversity": ask(pair, "feature-diversity", pair.rob, permutations="100"),
@@ -119,6 +130,8 @@ def test_reports_on_submissions_say_what_their_files_hold(pair: Pair, tmp_path: 
     assert work_off(pair.site, tmp_path) == len(asked)
     said = {name: words(pair, address) for name, address in asked.items()}
     assert "0 cannot tell, 0 not estimable" in said["trust"] and "the band of k-fold holds" in said["trust"]
+    assert "is overconfident: confidence minus accuracy is 40 points" in said["calibration"]
+    assert "10 bins of equal width" in said["calibration"]
     assert ": pia #1" in said["trust"] and "pia-1-run-1.npz" in said["trust"]
     assert "Take snapshot 2 of 3, best on validation classes: not snapshot 3," in said["snapshots"]
     assert "pia #1, rob #1" in said["layers"]
@@ -231,6 +244,7 @@ def test_what_was_not_exported_is_said_with_what_to_change(site: Site) -> None:
         ("snapshots", "No run of pia #1 exported snapshots"),
         ("predictor-trust", "exported estimates from support sets"),
         ("feature-diversity", "exported features"),
+        ("calibration", "exported probabilities"),
     ):
         wish = {"analysis": analysis, "phase": "feedback", "submissions": [own]}
         refused = site.owner().call("POST", API, json=wish)

@@ -35,6 +35,33 @@ def test_what_is_stated_is_as_often_true(judged: Judged, family: str, question: 
     assert is_flat(diagram([each[question] for each in judged[family]], column=0))
 
 
+def deviations(family: str) -> NDArray[np.float64]:
+    """What each of 40 submissions gains on each of 400 datasets, beyond its own mean and the dataset's, `[400, 40]`."""
+    means = simulate(family, 40, 400, 7).matrix.run_dataset_means().mean(axis=0)
+    rest = means - means.mean(axis=0) - means.mean(axis=1, keepdims=True) + means.mean()
+    return rest / rest.std(axis=0)
+
+
+def test_each_family_of_boards_is_what_it_is_called() -> None:
+    """Clustered submissions fail and shine together, heavy tails are heavy, and the worst of three runs counts."""
+    together = {name: np.corrcoef(deviations(name).T) - np.eye(40) for name in FAMILIES}
+    assert {name: bool(found.max() > 0.4) for name, found in together.items()} == {
+        **dict.fromkeys(FAMILIES, False),
+        "clustered": True,
+    }
+    tails = {name: float((deviations(name) ** 4).mean()) for name in FAMILIES}
+    assert tails["heavy tails"] > 3.6 and max(tails[name] for name in ("even", "clustered")) < 3.3
+    for name in FAMILIES:
+        board = simulate(name, 400, 6, 7, level=0.0001)
+        worst = name == "worst of three"
+        assert (board.rule, board.matrix.runs) == (("worst_run", 3) if worst else ("mean_run", 1))
+        assert (board.truth.mean() < -0.003) == worst, (
+            "the lasting level of the worst of three is below their mean"
+        )
+        points = board.matrix.run_means().min(axis=0)
+        assert (np.diff(points) <= 1e-12).all(), "best first by the rule that counts"
+
+
 @pytest.mark.seconds("simulates many boards")
 @pytest.mark.parametrize("question", ["first", "ahead"])
 def test_the_model_is_calibrated_and_the_share_of_draws_is_not(judged: Judged, question: str) -> None:

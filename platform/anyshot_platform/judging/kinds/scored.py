@@ -99,7 +99,7 @@ class ScoredKind(Kind):
     def keeps_learner(self, case: Case) -> bool:
         """Whether the learner is kept: where the phase says so, or other shards need it."""
         version = case.version
-        exports = version.snapshots or version.features or version.estimates
+        exports = version.snapshots or version.features or version.estimates or version.probabilities
         kept = version.keep_learner or bool(case.phase.evaluations or exports)
         return kept or (case.run.shard_count > 1 and not self.by_dataset(case.run))
 

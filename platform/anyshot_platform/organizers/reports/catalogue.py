@@ -134,6 +134,16 @@ KINDS: dict[str, ReportKind] = {
             most=1,
         ),
         ReportKind(
+            "calibration",
+            "Whether probabilities hold",
+            "Negative log-likelihood and calibration error of a submission's probabilities, beside what chance alone "
+            "would show. From the exported probabilities of all runs.",
+            Subject.SUBMISSIONS,
+            (ReportSetting("bins", "Bins of confidence", 15, 2, 100), _SEED),
+            least=1,
+            most=1,
+        ),
+        ReportKind(
             "snapshots",
             "Which snapshot to take",
             "Which moment of a training is the best one by four rules, and what each loses on novel classes. From "

@@ -8,8 +8,9 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.evaluations import BaseClasses, NovelClasses
-from anyshot_core.exports.files import ESTIMATES, LAYERS, SNAPSHOTS
+from anyshot_core.exports.files import ESTIMATES, LAYERS, PROBABILITIES, SNAPSHOTS
 from anyshot_core.wire.reports import (
+    Calibration,
     FeatureDiversity,
     NWayFlips,
     OnSubmissions,
@@ -30,7 +31,12 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 
 MOST_LISTED = 200
-ASKED = {SNAPSHOTS: "snapshots", LAYERS: "features", ESTIMATES: "estimates from support sets"}
+ASKED = {
+    SNAPSHOTS: "snapshots",
+    LAYERS: "features",
+    ESTIMATES: "estimates from support sets",
+    PROBABILITIES: "probabilities",
+}
 
 
 def list_choices(session: Session, phase: Phase) -> list[tuple[str, str]]:
@@ -77,6 +83,10 @@ def gather_submissions(
         files = _exported(session, version, names, ESTIMATES)
         trust = PredictorTrust(wanted=settings["wanted"], coverage=settings["coverage"])
         return ReportInputs(exports=tuple(files), subjects=subjects), trust
+    if kind.name == "calibration":
+        files = _exported(session, version, names, PROBABILITIES)
+        calibration = Calibration(bins=int(settings["bins"]), seed=seed)
+        return ReportInputs(exports=tuple(files), subjects=subjects), calibration
     run = int(settings["run"]) - 1
     if kind.name == "snapshots":
         file = _of_run(_exported(session, version, names, SNAPSHOTS), run)

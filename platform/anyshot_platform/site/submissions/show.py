@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.exports.files import ESTIMATES, LAYERS, SNAPSHOTS
+from anyshot_core.exports.files import ESTIMATES, LAYERS, PROBABILITIES, SNAPSHOTS
 from anyshot_platform.acts.merging import seal
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import NotFound
@@ -39,6 +39,7 @@ EXPORTS = {
     SNAPSHOTS: say("Snapshots of training"),
     LAYERS: say("Features"),
     ESTIMATES: say("Estimates from support sets"),
+    PROBABILITIES: say("Probabilities of the answers"),
 }  # the files by what pages call them
 
 
