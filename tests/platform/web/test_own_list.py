@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from anyshot_platform.phases.models import Phase
+from anyshot_platform.entries.service import stand
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.teams.models import Team
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import Scene
 
@@ -33,6 +35,25 @@ def test_an_order_by_score_tells_nothing_where_scores_are_hidden(visitor: Visito
         session.get_one(Phase, scene.phase.id).scores_visible = False
     visitor.sign_in(scene.ada)
     assert _numbers(visitor.see("/submissions?sort=worst")) == [6, 5, 4, 3, 2, 1]
+
+
+def _marked(page: str, mark: str) -> list[int]:
+    rows = re.findall(r"<tr>.*?</tr>", page, re.DOTALL)
+    return [number for row in rows if f"</svg>{mark}</span>" in row for number in _numbers(row)]
+
+
+def test_the_best_and_those_that_count_are_marked(visitor: Visitor, scene: Scene) -> None:
+    with visitor.services.database.writing() as session:
+        version = session.get_one(PhaseVersion, scene.version.id)
+        stand(session, session.get_one(Phase, scene.phase.id), version, session.get_one(Team, scene.team.id))
+    visitor.sign_in(scene.ada)
+    page = visitor.see(f"/competitions/{scene.competition.slug}/submissions")
+    assert (_marked(page, "best"), _marked(page, "counts")) == ([2], [2])
+    assert "It stands for the team in: " in page
+    with visitor.services.database.writing() as session:
+        session.get_one(Phase, scene.phase.id).scores_visible = False
+    page = visitor.see(f"/competitions/{scene.competition.slug}/submissions")
+    assert (_marked(page, "best"), _marked(page, "counts")) == ([], [2])
 
 
 def test_note_and_tags_are_edited_on_the_page_and_lead_to_their_like(visitor: Visitor, scene: Scene) -> None:

@@ -11,7 +11,8 @@ import zipfile
 from dataclasses import replace
 from datetime import timedelta
 
-from sqlalchemy import func, insert, select, text
+import pytest
+from sqlalchemy import func, insert, select, text, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.database import new_id, now
@@ -20,9 +21,10 @@ from anyshot_platform.notifications.models import Email, NotificationChoice
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool
 from anyshot_platform.runs.states import RunState
+from anyshot_platform.site.users.browsers import browser_words
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
-from anyshot_platform.users.models import ApiToken, User
+from anyshot_platform.users.models import ApiToken, LoginSession, User
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import (
     DATASETS,
@@ -58,6 +60,47 @@ def test_password_reset_by_mail(visitor: Visitor, scene: Scene) -> None:
     visitor.send("/login", "/login", username="ada", password="seven sleeping owls", next="/account")
     assert "ada@example.org" in visitor.see("/account")
     visitor.send("/account/security", link[1], 404, password="another long one")
+
+
+def test_what_is_wrong_with_a_sign_up_is_said_at_its_field(visitor: Visitor) -> None:
+    good = {"username": "newcomer", "email": "newcomer@example.org", "password": "four quiet blue whales"}
+    for field, bad in (("username", "a"), ("username", "ada"), ("email", "nowhere"), ("password", "short")):
+        page = visitor.send("/sign-up", "/sign-up", 422 if bad != "ada" else 409, **{**good, field: bad}).text
+        (marked,) = re.findall(r'<input id="(\w+)"[^>]*aria-invalid="true"', page)
+        assert marked == field and f'id="{field}-error"' in page
+        assert field == "email" or 'value="newcomer@example.org"' in page
+
+
+def test_browsers_that_are_signed_in_have_names(visitor: Visitor, scene: Scene) -> None:
+    said = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:130.0) Gecko/20100101 Firefox/130.0"
+    visitor.sign_in(scene.ada)
+    with visitor.services.database.writing() as session:
+        session.execute(update(LoginSession).values(user_agent=said))
+    assert f'title="{said}">Firefox on Windows</span>' in visitor.see("/account/security")
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/120.0 Safari/537.36", "Chrome on Linux"),
+        (
+            "Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/120.0 Safari/537.36 Edg/120.0",
+            "Edge on Windows",
+        ),
+        (
+            "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Version/17.0 Mobile Safari/604.1",
+            "Safari on iOS",
+        ),
+        (
+            "Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 Chrome/120.0 Mobile Safari/537.36",
+            "Chrome on Android",
+        ),
+        ("python-httpx/0.27", "python-httpx/0.27"),
+        ("", "unknown"),
+    ],
+)
+def test_a_browser_is_called_by_its_name(said: str, words: str) -> None:
+    assert str(browser_words(said)) == words
 
 
 def test_tokens_are_shown_once_and_revoked(visitor: Visitor, scene: Scene) -> None:

@@ -20,6 +20,7 @@ from anyshot_platform.sight.access import find_roles
 from anyshot_platform.sight.phases import look_at_phase
 from anyshot_platform.sight.standing import kept, standing_of
 from anyshot_platform.sight.submissions import Sight
+from anyshot_platform.site.submissions.marks import Marks, read_marks
 from anyshot_platform.site.submissions.smoke_answer import public_scores
 from anyshot_platform.site.submissions.words import KIND_WORDS, VERDICT_WORDS
 from anyshot_platform.submissions.models import Submission
@@ -53,6 +54,8 @@ class SubmissionRow:
     competition_title: str
     phase_name: str
     tags: list[str]
+    counts_in: list[str]  # names of the leagues in which it stands for its team
+    best: bool  # of its team's in the phase, as far as the viewer sees scores
 
 
 def own_submissions(user_id: str) -> Select[Submission]:
@@ -127,18 +130,22 @@ def make_rows(session: Session, viewer: Viewer, submissions: Sequence[Submission
             runs[run.submission_id].append(run)
     tags = tags_of(session, runs)
     public = public_scores(session, submissions)
+    marks = read_marks(session, submissions)
     return [
         _row(
             Sight(one, look_at_phase(one.phase, roles.get(one.competition_id))),
             runs[one.id],
             tags.get(one.id, []),
             public.get(one.id),
+            marks,
         )
         for one in submissions
     ]
 
 
-def _row(sight: Sight, runs: Sequence[Run], tags: list[str], public: RunScore | None) -> SubmissionRow:
+def _row(
+    sight: Sight, runs: Sequence[Run], tags: list[str], public: RunScore | None, marks: Marks
+) -> SubmissionRow:
     submission = sight.submission
     running = [run.state.value for run in runs if run.state in RUNNING]
     seconds = sum(run.seconds_used for run in runs)
@@ -161,6 +168,8 @@ def _row(sight: Sight, runs: Sequence[Run], tags: list[str], public: RunScore | 
         competition_title=submission.competition.title,
         phase_name=submission.phase.name,
         tags=tags,
+        counts_in=marks.leagues.get(submission.id, []),
+        best=sight.scored and submission.id in marks.best,
     )
 
 

@@ -24,6 +24,7 @@ from anyshot_platform.kernel.numbers import small_number
 from anyshot_platform.organizers.competitions.invitations import answer_invitation, list_invitations
 from anyshot_platform.site.shell.act_frame import ask_which, merge
 from anyshot_platform.site.users.api import check_language, check_time_zone
+from anyshot_platform.site.users.browsers import browser_words
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Scope, Viewer
@@ -258,6 +259,7 @@ def security_page(
         problem,
         sessions=service.list_sessions(session, viewer.id),
         this_session=viewer.session_id,
+        browser_words=browser_words,
         has_password=user.password_hash is not None,
         second_factor_since=user.second_factor_since,
         address=user.email if user.email_verified_at is not None else None,

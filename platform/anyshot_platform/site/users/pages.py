@@ -12,6 +12,7 @@ from anyshot_platform.accounts import service
 from anyshot_platform.accounts.confirming import ask_to_confirm, may_mail
 from anyshot_platform.accounts.limiting import limit_log_ins, limit_sign_ups
 from anyshot_platform.accounts.oauth import offered
+from anyshot_platform.accounts.passwords import WeakPassword
 from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.kernel.language import here
@@ -77,7 +78,7 @@ def log_in(
 @router.get("/sign-up", dependencies=[Depends(public)])
 def show_sign_up(request: Request, next: str = "/") -> Response:
     """The sign-up form."""
-    return render(request, "sign_up.html", next=safe_next(next), name="", email="", problem="")
+    return render(request, "sign_up.html", next=safe_next(next), name="", email="")
 
 
 @router.post("/sign-up", dependencies=[Depends(public)])
@@ -105,11 +106,16 @@ def sign_up(
             next=safe_next(next),
             name=username,
             email=email,
-            problem=error.message,
+            errors={_field_of(error): error.message},
         )
     response = redirect(safe_next(next))
     set_session_cookie(services, response, new)
     return response
+
+
+def _field_of(error: PlatformError) -> str:
+    """The field of the form that was refused; none where all of it was."""
+    return "password" if isinstance(error, WeakPassword) else str(error.details.get("field", ""))
 
 
 @router.post("/logout")
