@@ -132,6 +132,8 @@ def test_live_page_follows_the_run_to_its_score(live: LiveSite, browser: webdriv
         run = session.scalars(select(Run).where(Run.submission_id == submission_id)).one()
         keep_events(session, live.services.settings, run, lines)
     until(browser, lambda b: f"epoch 299 {HOSTILE}" in b.find_element(By.ID, "log").text)
+    headings = [one.text for one in browser.find_elements(By.CSS_SELECTOR, ".log__stage")]
+    assert headings == ["Meta-training"]
     change(RunState.META_TESTING, tasks_done=50, seconds_used=9.0)
     until(browser, lambda b: f"50 of {TASKS}" in text_of(b))
     with live.services.database.writing() as session:

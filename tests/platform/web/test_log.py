@@ -64,6 +64,40 @@ def test_an_attempt_that_another_one_follows_is_folded(twice: Visitor, scene: Sc
     assert page.index("step  2900") < page.index("Attempt 2<") < page.index("epoch 0 again")
 
 
+def test_each_stage_of_an_attempt_has_a_heading_above_its_first_line(twice: Visitor, scene: Scene) -> None:
+    run_id = scene.submissions["running"].id
+    with twice.services.database.writing() as session:
+        run = session.scalars(select(Run).where(Run.submission_id == run_id)).one()
+        for seq, (stage, text) in enumerate(
+            [
+                (Stage.META_TRAINING, "epoch 1"),
+                (Stage.PREPARING, "late word of the start"),
+                (Stage.META_TRAINING, "epoch 2"),
+            ]
+        ):
+            session.add(
+                RunEvent(
+                    run_id=run.id,
+                    epoch=2,
+                    seq=seq + 1,
+                    at=datetime.now(UTC),
+                    stream="stderr",
+                    stage=stage,
+                    text=text,
+                )
+            )
+    second = twice.see(f"/submissions/{run_id}").split(">Attempt 2<")[1].split("</details>")[0]
+    shown = re.findall(r'<div class="log__(stage|line)[^>]*>([^<]*)<', second)
+    assert shown == [
+        ("stage", "Meta-training"),
+        ("line", "epoch 0 again"),
+        ("line", "epoch 1"),
+        ("stage", "Preparing"),
+        ("line", "late word of the start"),
+        ("line", "epoch 2"),
+    ]
+
+
 def test_lines_that_are_not_kept_are_counted(twice: Visitor, scene: Scene) -> None:
     path = f"/submissions/{scene.submissions['running'].id}"
     assert "12,345 lines more came than the platform keeps" in twice.see(path)

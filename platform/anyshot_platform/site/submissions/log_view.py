@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -14,9 +15,11 @@ from anyshot_platform.events.service import count_missing_lines, read_events
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import begun, say, together
 from anyshot_platform.runs.models import Attempt, Run
+from anyshot_platform.runs.states import RunState
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.site.submissions.failures import place_in_code
 from anyshot_platform.site.submissions.progress import is_live, run_title
+from anyshot_platform.site.submissions.words import STAGE_WORDS
 
 SHOWN_LINES = 1000
 _POLICY_WORDS = {
@@ -30,6 +33,15 @@ _LOST = {"lease_lost": say("the worker was lost"), "released": say("the worker w
 _ENDED = say("it ended without a result")
 
 
+class LogLine(NamedTuple):
+    """A line; `href` is the place in one's own code that it names, `stage` the heading that stands above it."""
+
+    stream: str
+    text: str
+    href: str
+    stage: str
+
+
 @dataclass(frozen=True)
 class LogPart:
     """An attempt of a run; one that another attempt follows is folded."""
@@ -38,7 +50,8 @@ class LogPart:
     run_id: str
     title: str
     folded: bool
-    lines: list[tuple[str, str, str]]  # stream, text, the place in one's own code that it names
+    lines: list[LogLine]
+    stages: list[str]  # that lines are shown of: each has a heading above its first line
 
 
 @dataclass(frozen=True)
@@ -98,6 +111,11 @@ def part_key(line: RunEvent) -> str:
     return f"{line.run_id}.{line.epoch}"
 
 
+def stage_words(line: RunEvent) -> str:
+    """The heading of the lines of a stage."""
+    return STAGE_WORDS[RunState(line.stage.value)]
+
+
 def part_titles(session: Session, runs: Sequence[Run]) -> dict[str, str]:
     """The title of each part by its key, in the order of runs and attempts."""
     by_id = {run.id: run for run in runs}
@@ -124,6 +142,10 @@ def _parts(
         if key not in found:
             folded = line.epoch < newest.get(line.run_id, 0)
             title = titles.get(key, f"Attempt {line.epoch}")
-            found[key] = LogPart(key, line.run_id, title, folded, [])
-        found[key].lines.append((line.stream, line.text, place_in_code(line.text, code)))
+            found[key] = LogPart(key, line.run_id, title, folded, [], [])
+        part, heading = found[key], ""
+        if line.stage.value not in part.stages:  # the two streams come mixed where one stage follows another
+            part.stages.append(line.stage.value)
+            heading = stage_words(line)
+        part.lines.append(LogLine(line.stream, line.text, place_in_code(line.text, code), heading))
     return list(found.values())

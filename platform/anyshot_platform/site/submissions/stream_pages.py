@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from functools import lru_cache, partial
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import StreamingResponse
@@ -17,7 +17,7 @@ from anyshot_platform.kernel.language import all_said_here, here
 from anyshot_platform.kernel.numbers import line_id
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import find_submission_access
-from anyshot_platform.site.submissions.log_view import part_key, part_titles
+from anyshot_platform.site.submissions.log_view import part_key, part_titles, stage_words
 from anyshot_platform.site.submissions.running import stream_measures
 from anyshot_platform.site.submissions.show import find_version, read_runs, stream_state
 from anyshot_platform.web.access import submission_reader
@@ -27,6 +27,17 @@ from anyshot_platform.web.viewer import ViewerDep, get_viewer
 
 router = APIRouter(include_in_schema=False)
 BATCH = 2000  # lines in one message
+
+
+class LogEvent(NamedTuple):
+    """A line of the log on its way to the page; `heading` names its stage."""
+
+    id: int
+    stream: str
+    text: str
+    part: str
+    stage: str
+    heading: str
 
 
 @router.get("/submissions/{submission_id}/stream", dependencies=[Depends(submission_reader)])
@@ -67,10 +78,12 @@ async def follow(
                 return
             full = len(lines) == BATCH
             if lines:
-                after = lines[-1][0]
-                keys = {line[3] for line in lines}
+                after = lines[-1].id
+                keys = {line.part for line in lines}
                 shown = {key: title for key, title in titles.items() if key in keys}
-                yield _event("log", {"lines": [line[1:] for line in lines], "titles": shown}, after)
+                stages = {line.stage: line.heading for line in lines}
+                sent_lines = [(line.stream, line.text, line.part, line.stage) for line in lines]
+                yield _event("log", {"lines": sent_lines, "titles": shown, "stages": stages}, after)
             if points["points"]:
                 yield _event("measures", points, after)
             if state != sent and not (state["ended"] and full):
@@ -86,7 +99,7 @@ def _event(name: str, data: object, identity: int) -> str:
 
 def _look(
     request: Request, services: Services, submission_id: str, after: int, measured: int = 0
-) -> tuple[dict[str, Any], dict[str, str], list[tuple[int, str, str, str]], tuple[dict[str, Any], int]]:
+) -> tuple[dict[str, Any], dict[str, str], list[LogEvent], tuple[dict[str, Any], int]]:
     """The state, the titles of the log's parts, the lines after an id, and the points of charts after another.
 
     State first: what ended before had written all its lines.
@@ -104,7 +117,10 @@ def _look(
             session, [run.id for run in runs], policy=found.sight.logs, after=after, limit=BATCH
         )
         titles = part_titles(session, runs) if events else {}
-        shown = [(one.id, one.stream, one.text, part_key(one)) for one in events]
+        shown = [
+            LogEvent(one.id, one.stream, one.text, part_key(one), one.stage.value, stage_words(one))
+            for one in events
+        ]
         return state, titles, shown, stream_measures(session, found, runs, measured)
 
 

@@ -72,6 +72,7 @@ function showRun(run) {
 
 let pending = [];
 let titles = {};
+let stages = {};
 let shown = log ? log.querySelectorAll(".log__line").length : 0;
 let total = Number(log?.dataset.total ?? 0);
 
@@ -98,9 +99,23 @@ function partOf(key) {
   return part;
 }
 
+/** A heading above the first line of a stage. */
+function showStage(part, stage) {
+  const known = (part.dataset.stages ?? "").split(" ");
+  if (known.includes(stage)) return;
+  part.dataset.stages = [...known, stage].join(" ");
+  part.append(
+    Object.assign(document.createElement("div"), {
+      className: "log__stage",
+      textContent: stages[stage] ?? stage,
+    }),
+  );
+}
+
 function flush() {
   if (!pending.length) return;
-  for (const [stream, text, key] of pending) {
+  for (const [stream, text, key, stage] of pending) {
+    showStage(partOf(key), stage);
     const line = document.createElement("div");
     line.className = `log__line log__line--${stream}`;
     line.textContent = text;
@@ -134,6 +149,7 @@ function listen() {
   source.addEventListener("log", (event) => {
     const news = JSON.parse(event.data);
     titles = { ...titles, ...news.titles };
+    stages = { ...stages, ...news.stages };
     for (const line of news.lines) pending.push(line);
     if (pending.length > KEEP_LINES) {
       total += pending.length - KEEP_LINES;
