@@ -65,6 +65,7 @@ return {
     (one) => one.nodeType === Node.TEXT_NODE).map((one) => one.data.trim().replace(/\\s+/g, " ")).filter(Boolean),
 };
 """
+POINT = re.compile(r"\d\.\d+ (?:%|s|h|min|[KMGT]i?[Bo])\b|\d\.\d+ %")  # scores alone keep it
 ENGLISH = re.compile(r"\b(the|is|are|was|and|with|your|this|that|has|not|of|to|by|at|in)\b")
 
 
@@ -127,6 +128,7 @@ def faults(seen: dict[str, Any], *, wide: int) -> list[str]:
     found += [f"{seen['cut']} intervals are cut off"] if seen["cut"] else []
     found += [f"{seen['over']} titles to open run out of their box"] if seen["over"] else []
     found += [f"English: {text[:90]}" for text in seen["text"] if _english(text)]
+    found += [f"not a number in French: {text[:90]}" for text in seen["text"] if POINT.search(text)]
     found += [f"for programs: {text[:90]}" for text in seen["text"] if "{'" in text or "['" in text]
     found += [f"a label of {size} pixels: {text}" for text, size in seen["drawings"] if size < SMALLEST]
     return found

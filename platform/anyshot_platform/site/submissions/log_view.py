@@ -33,7 +33,7 @@ _LOST = {"lease_lost": say("the worker was lost"), "released": say("the worker w
 _ENDED = say("it ended without a result")
 
 
-class LogLine(NamedTuple):
+class ShownLine(NamedTuple):
     """A line; `href` is the place in one's own code that it names, `stage` the heading that stands above it."""
 
     stream: str
@@ -50,7 +50,7 @@ class LogPart:
     run_id: str
     title: str
     folded: bool
-    lines: list[LogLine]
+    lines: list[ShownLine]
     stages: list[str]  # that lines are shown of: each has a heading above its first line
 
 
@@ -147,5 +147,5 @@ def _parts(
         if line.stage.value not in part.stages:  # the two streams come mixed where one stage follows another
             part.stages.append(line.stage.value)
             heading = stage_words(line)
-        part.lines.append(LogLine(line.stream, line.text, place_in_code(line.text, code), heading))
+        part.lines.append(ShownLine(line.stream, line.text, place_in_code(line.text, code), heading))
     return list(found.values())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.kernel.filters import count, duration, size
+from anyshot_platform.kernel.filters import count, duration, percent, size
 from anyshot_platform.kernel.language import say, together
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
@@ -135,7 +135,7 @@ def _stats(summary: RunSummary, runs: Sequence[Run]) -> tuple[StatView, ...]:
     stats = []
     for group in summary.metrics:
         if str(group.key) == "accuracy":
-            stats.append(StatView(say("Accuracy"), f"{100 * group.mean:.1f} %", say("mean over tasks")))
+            stats.append(StatView(say("Accuracy"), percent(group.mean, 1), say("mean over tasks")))
     used = sum(run.seconds_used for run in runs)
     stats.append(
         StatView(
