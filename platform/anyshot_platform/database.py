@@ -35,7 +35,7 @@ from sqlalchemy.types import TypeDecorator
 
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.happenings import SUBSCRIBERS_KEY, Subscribers
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import Amount, say
 from anyshot_platform.kernel.storage import STORAGE_KEY, Storage
 
 E = TypeVar("E", bound=StrEnum)
@@ -145,7 +145,7 @@ def _refuse_unstorable(mapper: Mapper[Any], connection: object, row: Any) -> Non
                     say(
                         "The number for “%(name)s” is too large: at most %(most)s.",
                         name=name,
-                        most=f"{most:,}",
+                        most=Amount(most),
                     ),
                     field=name,
                 )

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.competitions.models import Competition, CompetitionFile
 from anyshot_platform.errors import Conflict, Invalid, NotFound
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import Amount, say
 from anyshot_platform.kernel.storage import Storage
 
 MOST_BYTES, MOST_FILES, MOST_IN_ALL = 10 << 20, 200, 100 << 20
@@ -111,8 +111,8 @@ def _require_taken(name: str, content: bytes) -> None:
             say(
                 "%(name)s has %(number)s bytes; 1 to %(most_bytes)s are taken.",
                 name=name,
-                number=f"{len(content):,}",
-                most_bytes=f"{MOST_BYTES:,}",
+                number=Amount(len(content)),
+                most_bytes=Amount(MOST_BYTES),
             ),
             field="file",
         )

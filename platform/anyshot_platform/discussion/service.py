@@ -14,7 +14,7 @@ from anyshot_platform.database import now
 from anyshot_platform.discussion.models import Post, PostEdit, Thread
 from anyshot_platform.discussion.reading import find_post
 from anyshot_platform.errors import Conflict, Forbidden, Invalid
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import Amount, say
 from anyshot_platform.kernel.plain import plain
 from anyshot_platform.kernel.texts import visible
 from anyshot_platform.notifications.service import notify
@@ -161,7 +161,7 @@ def _check_body(body: str) -> str:
         raise Invalid(say("Please write something."), field="body")
     if len(body) > LONGEST_POST:
         raise Invalid(
-            say("A post has at most %(longest_post)s characters.", longest_post=f"{LONGEST_POST:,}"),
+            say("A post has at most %(longest_post)s characters.", longest_post=Amount(LONGEST_POST)),
             field="body",
         )
     return body

@@ -11,7 +11,7 @@ from fastapi import Depends, Request
 from starlette.datastructures import FormData, UploadFile
 
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import Amount, say
 from anyshot_platform.kernel.numbers import MOST, small_number
 
 E = TypeVar("E", bound=StrEnum)
@@ -46,7 +46,7 @@ class SentForm:
             raise Invalid(
                 say(
                     "A whole number up to %(most)s is wanted, found “%(text)s”.",
-                    most=f"{MOST:,}",
+                    most=Amount(MOST),
                     text=text[:40],
                 ),
                 field=name,

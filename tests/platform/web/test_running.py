@@ -230,6 +230,8 @@ def test_charts_are_drawn_tell_values_and_grow_with_the_run(
         run.seconds_used += 1
     wait(browser, f"{points}.length === {len(before) + 1}")
     assert browser.execute_script(f"return {points}.at(-1)") == 4321.0
+    legend = browser.execute_script(f"return {figure}.querySelector('.u-legend').innerText")
+    assert legend.split() == ["Memory"], "values are told of the place under the pointer alone"
     over = browser.find_element(By.CSS_SELECTOR, "figure[data-key^=memory] .u-over")
     webdriver.ActionChains(browser).move_to_element(over).perform()
     wait(browser, f"/GiB/.test({figure}.querySelector('.u-legend').innerText)")

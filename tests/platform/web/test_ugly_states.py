@@ -65,7 +65,7 @@ return {
     (one) => one.nodeType === Node.TEXT_NODE).map((one) => one.data.trim().replace(/\\s+/g, " ")).filter(Boolean),
 };
 """
-POINT = re.compile(r"\d\.\d+ (?:%|s|h|min|[KMGT]i?[Bo])\b|\d\.\d+ %")  # scores alone keep it
+POINT = re.compile(r"\d\.\d+ (?:%|s|h|min|[KMGT]i?[Bo])\b|\d\.\d+ %|\d,\d{3}\b")  # scores alone keep it
 ENGLISH = re.compile(r"\b(the|is|are|was|and|with|your|this|that|has|not|of|to|by|at|in)\b")
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from anyshot_core.evaluations import PointScore
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say, say_count
+from anyshot_platform.kernel.language import Amount, say, say_count
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.extra_columns import ExtraColumn, read_extra_columns
@@ -204,7 +204,7 @@ def _read(
 
 def _own_words(session: Session, version: PhaseVersion, league: League, state: BoardState, rank: int) -> str:
     ranked = read_board(session, version, league, limit=PAGE_SIZE, state=state).total
-    return say("Your team is on rank %(rank)s of %(ranked)s.", rank=f"{rank:,}", ranked=f"{ranked:,}")
+    return say("Your team is on rank %(rank)s of %(ranked)s.", rank=Amount(rank), ranked=Amount(ranked))
 
 
 def _neighbours(

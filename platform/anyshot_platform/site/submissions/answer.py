@@ -12,7 +12,7 @@ from anyshot_platform.entries.choosing import COMPETES
 from anyshot_platform.entries.service import TeamEntry, list_entries
 from anyshot_platform.entries.states import EntryState
 from anyshot_platform.judging.pairs import Statement, read_statements
-from anyshot_platform.kernel.language import begun, say, together
+from anyshot_platform.kernel.language import Amount, begun, say, together
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.reading import read_board, read_rank
 from anyshot_platform.phases.models import PhaseVersion
@@ -110,7 +110,7 @@ def _own_words(row: TeamEntry, rank: int | None, ranked: int) -> str:
     if row.entry.state != EntryState.STANDING:
         return together((_STANDS[row.entry.state], row.entry.reason))
     return (
-        say("Rank %(rank)s of %(ranked)s.", rank=f"{rank:,}", ranked=f"{ranked:,}")
+        say("Rank %(rank)s of %(ranked)s.", rank=Amount(rank), ranked=Amount(ranked))
         if rank
         else say("This is your team's entry.")
     )
@@ -123,8 +123,8 @@ def _other_words(row: TeamEntry, rank: int | None, ranked: int) -> str:
     return say(
         "Not this one: #%(number)s is your team's entry, rank %(rank)s of %(ranked)s.",
         number=number,
-        rank=f"{rank:,}",
-        ranked=f"{ranked:,}",
+        rank=Amount(rank),
+        ranked=Amount(ranked),
     )
 
 

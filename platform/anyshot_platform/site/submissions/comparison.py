@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyshot_platform.judging.pairs import make_statement, side_by_side
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.filters import number, percent
+from anyshot_platform.kernel.language import Amount, say
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.site.submissions.chart_data import ChartView, chart_data
 from anyshot_scoring.intervals import t_interval
@@ -41,7 +42,7 @@ class PairView:
     words: str
     difference: float
     half_width: float | None
-    stats: list[tuple[str, str, str]]
+    stats: list[tuple[str, str | Amount, str]]
     chart: ChartView
     rows: list[DatasetLine]
     population: str
@@ -68,10 +69,10 @@ def compare_pair(
         stats=[
             (
                 say("Tasks in common"),
-                f"{len(difference):,}",
+                number(len(difference)),
                 say("the same support and query images for both"),
             ),
-            (say("%(first)s is ahead", first=first), f"{100 * wins:.0f} %", say("of the tasks")),
+            (say("%(first)s is ahead", first=first), percent(wins), say("of the tasks")),
             (*_other_datasets(matrix, rows), say("expected on new datasets")),
         ],
         chart=_draw(rows, first, second),
@@ -127,9 +128,9 @@ def compare_all(
             "Rows minus columns, paired over %(len)s tasks. The %(pairs)s intervals hold together at 95 "
             "%% (each at %(value)s %%): with many pairs some differ by chance alone. So a pair may be "
             "undecided here that differs where only its two are compared.",
-            len=f"{len(columns[0]):,}",
+            len=Amount(len(columns[0])),
             pairs=pairs,
-            value=f"{100 * (1 - 0.05 / pairs):.1f}",
+            value=Amount(100 * (1 - 0.05 / pairs), 1),
         ),
     )
 

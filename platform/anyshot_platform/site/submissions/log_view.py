@@ -13,7 +13,7 @@ from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.events.models import EventCount, RunEvent
 from anyshot_platform.events.service import count_missing_lines, read_events
 from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import begun, say, together
+from anyshot_platform.kernel.language import Amount, begun, say, together
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.sight.access import SubmissionAccess
@@ -84,7 +84,7 @@ def read_log(session: Session, found: SubmissionAccess, runs: list[Run]) -> LogV
         live=waiting,
         cut_words=say(
             "The last %(shown)s lines are shown and searched; the whole log has the lines before them.",
-            shown=f"{SHOWN_LINES:,}",
+            shown=Amount(SHOWN_LINES),
         )
         if total > len(lines)
         else "",

@@ -12,7 +12,7 @@ from anyshot_core.wire.worker_api import LogPolicy, Series
 from anyshot_platform.events.measures import read_measures
 from anyshot_platform.events.models import RunMeasure
 from anyshot_platform.kernel.filters import count, duration, score, size
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.language import Amount, say, together
 from anyshot_platform.runs.models import Run
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.site.submissions.chart_data import ChartView, chart_data, thinned
@@ -77,7 +77,7 @@ KINDS = (
         say("Cores in use"),
         "number",
         (_Line(say("Cores in use"), _USED, lambda one: one.cpu_cores),),
-        lambda value: f"{value:.2f}",
+        lambda value: Amount(value, 2),
         lambda run: run.phase_version.cpus,
     ),
     _Kind(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from anyshot_core.wire.worker_api import Usage
 from anyshot_platform.kernel.filters import duration
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import Amount, say
 from anyshot_platform.runs.models import Run
 
 _PLATFORM_WORDS = {
@@ -85,7 +85,7 @@ def overhead_words(runs: Sequence[Run]) -> str:
         "spent in the queue. None of it counts towards your budget.",
         own=duration(own),
         ours=duration(ours),
-        share=f"{share:.1f}",
+        share=Amount(share, 1),
         waited=duration(waited),
     )
 
