@@ -31,6 +31,7 @@ from anyshot_platform.described.settings import (
     Setting,
     settings_of,
 )
+from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.old_rules import one_rule
 from anyshot_platform.phases.states import (
     AUDIENCE_WORDS,
@@ -103,10 +104,10 @@ class BudgetSpec(Part):
         default=3600.0, gt=0, le=LONGEST, title="Time for a run"
     )
     meta_train: Annotated[Duration | None, _Version("meta_train_seconds")] = Field(
-        default=None, gt=0, le=LONGEST, title="Of it for meta-training"
+        default=None, gt=0, le=LONGEST, title="Meta-training limit"
     )
     task: Annotated[Duration | None, _Sent("task_seconds"), _RETESTED] = Field(
-        default=None, gt=0, le=LONGEST, title="For one task", description="fit and predict together"
+        default=None, gt=0, le=LONGEST, title="Limit per task", description="fit and predict together"
     )
     each_dataset: Annotated[bool, _Version("budget_each_dataset")] = Field(
         default=False,
@@ -446,6 +447,15 @@ class PhaseSpec(Part):
 
 
 SETTINGS: tuple[Setting, ...] = settings_of(PhaseSpec)
+
+
+def label_of(path: str) -> str:
+    """What the form of a phase calls a setting, with its card: `Quotas > A day`; the path itself where it is none."""
+    setting = next((one for one in SETTINGS if one.path == path), None)
+    if setting is None:
+        return path
+    card = PhaseSpec.model_fields[path.rpartition(".")[0]].title if "." in path else ""
+    return say("%(card)s > %(name)s", card=say(card), name=say(setting.title)) if card else say(setting.title)
 
 
 def decides_scores(setting: Setting) -> bool:

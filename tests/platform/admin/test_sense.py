@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 import pytest
 
 from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
@@ -76,8 +78,8 @@ def test_what_is_imported_with_nonsense_is_not_published(site: Site) -> None:
     site.set_version(run_seconds=60.0, meta_train_seconds=3600.0)
     post(owner, f"{BASE}/state", state="draft", confirm=SLUG)
     said = flash(post(owner, f"{BASE}/state", state="published"))
-    assert "Feedback, budget.meta_train: 1h for meta-training are more than the 1min" in said
-    assert "budget.meta_train" in page(owner, BASE).text
+    assert "Feedback, Time > Meta-training limit: 1h for meta-training are more than the 1min" in said
+    assert "Feedback, Time &gt; Meta-training limit: 1h" in page(owner, BASE).text
 
 
 @pytest.mark.parametrize(
@@ -92,7 +94,8 @@ def test_what_is_imported_with_nonsense_is_not_published(site: Site) -> None:
 def test_settings_that_make_no_sense_are_refused(site: Site, fields: dict[str, str], words: str) -> None:
     owner = site.owner()
     before = owner.call("GET", f"{MANAGE}/settings").json()
-    assert words in flash(post(owner, f"{BASE}/settings", **settings_form(**fields)))
+    refused = post(owner, f"{BASE}/settings", **settings_form(**fields))
+    assert refused.status_code == 422 and words in html.unescape(refused.text)
     assert owner.call("GET", f"{MANAGE}/settings").json() == before
 
 
@@ -155,3 +158,53 @@ def test_sensible_settings_pass() -> None:
         }
     )
     assert [found for found in judge_phase(spec) if found.error] == []
+
+
+def test_what_is_wrong_is_said_by_the_names_of_the_form_and_in_plain_words(site: Site) -> None:
+    """The review: errors named `Budget.run` and `Quota.total`, and showed what pydantic says."""
+    owner = site.owner()
+    sent = {"budget.run": "banana", "quota.total": "-1", "title": "x" * 300, "machine.cpus": "many"}
+    refused = html.unescape(post(owner, FEEDBACK, **phase_form(**sent)).text)
+    for line in (
+        ">Time &gt; Time for a run</a>: write a duration",
+        ">Quotas &gt; In the phase</a>: At least 0 is wanted, found “-1”.",
+        ">Name</a>: At most 200 characters are wanted.",
+        ">Machine &gt; CPU cores</a>: A number is wanted, found “many”.",
+    ):
+        assert html.unescape(line) in refused, line
+    assert "Budget.run" not in refused and "Input should" not in refused
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"title": "x" * 300}, "Name: At most 200 characters are wanted."),
+        (
+            {"key": "Ä b"},
+            "Short name in addresses: Small letters, digits and dashes are wanted, found “Ä b”.",
+        ),
+        ({"admission": "banana"}, "Who decides: One of 'all', "),
+        ({"quota_day": "-1"}, "Submissions a day: At least 0 is wanted, found “-1”."),
+        ({"quota_day": "many"}, "A whole number up to"),
+        ({"awards": "400 many"}, "Prize money of the first places: A number is wanted, found “many”."),
+        ({"opens": "banana"}, "Opens, UTC: write a moment like"),
+        ({"columns": "banana"}, "Further columns of its board: One of 'normalized_accuracy', "),
+    ],
+)
+def test_a_refused_league_says_why_by_the_names_of_its_form_and_keeps_what_was_typed(
+    site: Site, fields: dict[str, str], words: str
+) -> None:
+    owner = site.owner()
+    league = {
+        "key": "new-one",
+        "title": "New",
+        "admission": "all",
+        "prizes": "A cup",
+        "questions": "a: Is it?",
+    }
+    refused = post(owner, f"{BASE}/leagues", **league | fields)
+    text = html.unescape(refused.text)
+    assert refused.status_code == 422 and words in text, text[:3000]
+    form = text.partition('id="key-new"')[2]
+    assert 'value="A cup"' in form and "a: Is it?" in form
+    assert post(owner, f"{BASE}/leagues", **league).status_code == 303

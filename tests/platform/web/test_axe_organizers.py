@@ -127,7 +127,7 @@ const beyond = [...document.querySelectorAll("main tbody a, main tbody button, m
   const edge = card ? Math.min(right, card.getBoundingClientRect().right) : right;
   return box.width > 0 && (box.right > edge + 1 || box.left < -1);
 }).map((one) => one.textContent.trim());
-const broken = [...document.querySelectorAll("main table td *")].filter((one) => {
+const broken = [...document.querySelectorAll("main table :is(td, th) *")].filter((one) => {
   if (one.children.length || !/^\\S+@\\S+$/.test(one.textContent.trim())) return false;
   const range = document.createRange();
   range.selectNodeContents(one);

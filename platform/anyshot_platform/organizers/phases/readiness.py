@@ -12,6 +12,7 @@ from anyshot_platform.bundles.sense import judge_phase
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.phases.leaks import evaluates, leaks, looks_alike, public_evaluations
+from anyshot_platform.phases.description import label_of
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.phases.service import live_version
@@ -43,7 +44,7 @@ def missing_in(session: Session, phase: Phase) -> list[str]:
     ]
     judged = judge_phase(describe_phase(session, phase, ""))
     missing += [
-        say("%(name)s, %(field)s: %(words)s", name=phase.name, field=found.field, words=found.words)
+        say("%(name)s, %(field)s: %(words)s", name=phase.name, field=label_of(found.field), words=found.words)
         for found in judged
         if found.error
     ]

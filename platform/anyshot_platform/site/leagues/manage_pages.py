@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 from fastapi import APIRouter, Request
 from pydantic import ValidationError
+from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.merging import seal
-from anyshot_platform.errors import Invalid
+from anyshot_platform.acts.merging import Stale, seal
+from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.description import LeagueSpec, describe_league
 from anyshot_platform.leagues.models import League
@@ -20,23 +22,48 @@ from anyshot_platform.organizers.entries import team_acts
 from anyshot_platform.organizers.leagues import organizing
 from anyshot_platform.organizers.leagues.acts import ACTS
 from anyshot_platform.phases.status_words import status_words
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.described.form import problems_of
 from anyshot_platform.site.entries.views import list_decisions
-from anyshot_platform.site.shell.act_frame import merge, perform_named, save_merged, seen_in
+from anyshot_platform.site.shell.act_frame import ask_which, merge, perform_named, save_merged, seen_in
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsReviewer,
     manage_path,
+    refused_in_form,
     render_manage,
 )
 from anyshot_platform.web.forms import FormDep, SentForm
+from anyshot_platform.web.rendering import redirect
 from anyshot_platform.web.services import SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage/leagues", include_in_schema=False)
+_LABELS = {  # of the form, by the part of the description
+    "key": say("Short name in addresses"),
+    "title": say("Name"),
+    "description": say("Who belongs in it"),
+    "admission": say("Who decides"),
+    "questions": say("Questions"),
+    "opens": say("Opens, UTC"),
+    "quota.per_day": say("Submissions a day"),
+    "quota.total": say("Submissions in a phase"),
+    "prizes": say("Prizes in words"),
+    "awards.amounts": say("Prize money of the first places"),
+    "awards.currency": say("Currency"),
+    "awards.split": say("A team's prize"),
+    "columns": say("Further columns of its board"),
+}
 
 
 @router.get("")
 def show_leagues(request: Request, access: AsReviewer, session: SessionDep, status: str = "") -> Response:
     """Leagues and the entries that wait for a decision."""
+    return _leagues_page(request, access, session, status)
+
+
+def _leagues_page(
+    request: Request, access: CompetitionAccess, session: Session, status: str = "", **refused: Any
+) -> Response:
     wanted = EntryStatus(status) if status in set(EntryStatus) else None
     entries = organizing.list_entries(session, access.competition, status=wanted)
     teams = list_decisions(session, list_leagues(session, access.competition))
@@ -56,6 +83,7 @@ def show_leagues(request: Request, access: AsReviewer, session: SessionDep, stat
         entries_seen=seal({row.name: row.entry.status for row in entries}),
         teams_seen=seal({team_acts.name_of(row.team_name, row.league_name): row.status for row in teams}),
         status=status,
+        **refused,
     )
 
 
@@ -86,27 +114,32 @@ def _read(form: SentForm, key: str) -> LeagueSpec:
     try:
         return LeagueSpec.model_validate(raw)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise Invalid(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        path, words = next(iter(problems_of(error).items()))
+        label = next((label for part, label in _LABELS.items() if f"{path}.".startswith(f"{part}.")), path)
+        raise Invalid(say("%(label)s: %(words)s", label=label, words=words)) from error
 
 
 @router.post("")
 def save_league(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Add or change a league; where somebody changed the same meanwhile, show both."""
 
-    def change() -> None:
-        known = form.text("league")
-        league = find_league(session, access.competition, known) if known else None
+    known = form.text("league")
+    league = find_league(session, access.competition, known) if known else None
+    try:
         spec = _read(form, league.slug if league else form.text("key"))
         if league is not None:
             sent, current = spec.model_dump(mode="json"), _fields(league)
             mine = merge(session, form, ("league", league.id), sent, current)
             spec = LeagueSpec.model_validate({**current, **mine})
         organizing.save_league(session, access.competition, spec, access.viewer.id, league)
-
-    return save_merged(
-        request, session, form, manage_path(access, "/leagues"), say("The league is saved."), change
-    )
+        session.flush()
+    except Stale as error:
+        return ask_which(request, form, error, manage_path(access, "/leagues"))
+    except PlatformError as error:
+        refused = refused_in_form(session, error, form)
+        typed = defaultdict(str, refused["values"], columns=form.all("columns"), league=known or "new")
+        return _leagues_page(request, access, session, **refused | {"typed": typed, "problem": error.message})
+    return redirect(manage_path(access, "/leagues"), flash=say("The league is saved."))
 
 
 def _fields(league: League) -> dict[str, Any]:

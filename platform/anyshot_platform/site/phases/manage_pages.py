@@ -28,7 +28,7 @@ from anyshot_platform.organizers.phases.differences import (
     with_fields,
 )
 from anyshot_platform.organizers.phases.readiness import odd_in
-from anyshot_platform.phases.description import PhaseSpec
+from anyshot_platform.phases.description import PhaseSpec, label_of
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.phases.service import find_phase, live_version, status_of
@@ -209,6 +209,7 @@ def _editor(
         pools_held=_pools_held(phase),
         seen=form.text("seen") if form else seal(flatten(spec)),
         errors=errors or {},
+        labels={"": say("This change")} | {path: label_of(path) for path in errors or {} if path},
         offer_version=offer_version,
         odd=odd_in(session, phase) if phase else [],
         weaknesses=[words for _, words in weaknesses(spec.tasks)],
