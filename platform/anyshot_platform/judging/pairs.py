@@ -41,6 +41,23 @@ class Statement:
         """Whether one of the two is better; else the order is not sure, or does not matter."""
         return self.verdict == "different"
 
+    def confirms(self, order: float) -> bool:
+        """Whether one is better, and it is the one that is ahead: the first where `order` is positive."""
+        return self.told_apart and self.difference * order > 0
+
+    def words_beside(self, first: str, second: str, order: float) -> str:
+        """The statement beside a ranking, which may go by the worst run or dataset: what to think of it if it differs.
+
+        The first is ahead where `order` is positive.
+        """
+        words = self.words(first, second)
+        if self.difference * order >= 0 or self.verdict == "equivalent":
+            return words
+        return say(
+            "%(statement)s This is by the mean over all tasks and runs; the ranking is by another figure of them.",
+            statement=words,
+        )
+
     def words(self, first: str, second: str) -> str:
         """The statement as a sentence about two names."""
         better, size = first if self.difference > 0 else second, abs(self.difference)

@@ -78,4 +78,4 @@ def read_neighbours(
 def _neighbour(team: str, statement: Statement, *, above: bool) -> Neighbour:
     names = (team, say("your team")) if above else (say("your team"), team)
     which = say("The row above: %(statement)s") if above else say("The row below: %(statement)s")
-    return Neighbour(team, above, say(which, statement=statement.words(*names)))
+    return Neighbour(team, above, say(which, statement=statement.words_beside(*names, order=1)))

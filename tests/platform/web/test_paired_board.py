@@ -106,6 +106,27 @@ def test_every_exit_says_the_same_of_a_pair(case: tuple[Site, Case, list[Person]
     assert not any(text.split("{size}")[-1].strip(",") in compared for text in others)
 
 
+def test_where_the_worst_run_counts_a_better_mean_below_is_said_and_no_order_called_sure(site: Site) -> None:
+    """Ada's runs are 0.5 twice, Bob's 0.49 and 0.7: Ada leads, and on average Bob is better for sure."""
+    site.set_version(tasks=40, train_seeds=[1, 2], test_seeds=[1, 2], ranking_rule="worst_run")
+    worker, people, ids = site.worker(), {}, []
+    for name, skills in (("ada", (0.5, 0.5)), ("bob", (0.49, 0.7))):
+        people[name] = site.member(name)
+        assert people[name].submit().status_code == 201
+        ids += [finish_with_table(worker, table(skill, 40, 0.005)) for skill in skills]
+    assert len(set(ids)) == 2
+    first, second = site.client.get(BOARD).json()["rows"]
+    assert (first["team"], second["team"]) == ("ada", "bob")
+    assert second["against_above"]["verdict"] == "different" and second["against_above"]["difference"] < 0
+    shown = page(people["bob"], f"/competitions/{SLUG}/leaderboard")
+    assert "bracket--start" in shown and "bracket--end" in shown
+    note = "This is by the mean over all tasks and runs; the ranking is by another figure of them."
+    assert (
+        f"your team is better by 0.095, which is more than chance in the draw of tasks explains. {note}"
+        in text_of(shown)
+    )
+
+
 @pytest.mark.parametrize("shared", [False, True])
 def test_runs_on_the_same_tasks_are_no_tasks_more(site: Site, shared: bool) -> None:
     """Three runs of 40 tasks: where all have the same ones these are 40 tasks, and decide no more than one run does."""

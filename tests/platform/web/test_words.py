@@ -107,8 +107,8 @@ def place(value: float, half_width: float | None, rank: int | None = 1) -> Board
     return BoardPlace(rank, row, "team", 1, "name", rank is None)
 
 
-def said(place: BoardPlace, verdict: Any) -> dict[str, Statement]:
-    return {place.row.row_key: Statement(0.01, 0.02, verdict, 10)}
+def said(place: BoardPlace, verdict: Any, difference: float = 0.01) -> dict[str, Statement]:
+    return {place.row.row_key: Statement(difference, 0.02, verdict, 10)}
 
 
 def test_brackets_join_what_cannot_be_told_apart() -> None:
@@ -123,6 +123,13 @@ def test_a_baseline_between_two_rows_does_not_break_their_bracket() -> None:
     rows = [place(0.6, 0.01), place(0.595, 0.01, None), place(0.59, 0.01)]
     assert find_brackets(rows, said(rows[2], "undecided")) == ["start", "middle", "end"]
     assert find_brackets(rows, said(rows[2], "different")) == ["", "", ""]
+
+
+def test_a_row_that_is_better_than_the_one_above_is_in_its_bracket() -> None:
+    """By the mean of all runs, where the worst one counts: no bracket would say that the order is sure."""
+    a, b = place(0.6, 0.01), place(0.59, 0.01)
+    assert find_brackets([a, b], said(b, "different", 0.05)) == ["", ""]
+    assert find_brackets([a, b], said(b, "different", -0.05)) == ["start", "end"]
 
 
 def test_a_row_of_which_nothing_is_said_is_in_no_bracket() -> None:

@@ -179,7 +179,7 @@ def _changes(
 def _change(submission: Submission, other: _Other, statement: Statement | None) -> ScoreChange:
     difference = (submission.score or 0.0) - (other.submission.score or 0.0)
     words = (
-        statement.words(say("this submission"), other.name)
+        statement.words_beside(say("this submission"), other.name, difference)
         if statement
         else say(
             "How sure this is cannot be told: the two did not meet the same tasks, or results are no "
