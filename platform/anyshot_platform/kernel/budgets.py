@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import Amount, say
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 GIB = 1 << 30
@@ -34,13 +34,13 @@ class UsageBudget:
         return known[self.seconds]
 
     @property
-    def amount(self) -> str:
+    def amount(self) -> str | Amount:
         """The limit in words."""
         return self.words(self.limit) if self.limit else say("no limit")
 
-    def words(self, used: int) -> str:
+    def words(self, used: int) -> str | Amount:
         """So much of it in words."""
-        return f"{round(used / GIB, 1):g} GiB" if self.unit == "bytes" else f"{used:,}"
+        return f"{round(used / GIB, 1):g} GiB" if self.unit == "bytes" else Amount(used)
 
 
 BUDGETS = {

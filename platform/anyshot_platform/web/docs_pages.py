@@ -5,8 +5,9 @@ from __future__ import annotations
 import posixpath
 import re
 from pathlib import Path
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import FileResponse
 from markupsafe import Markup
 from starlette.responses import Response
@@ -23,6 +24,8 @@ from anyshot_core.report.documentation import (
 from anyshot_platform.errors import NotFound
 from anyshot_platform.kernel.language import say
 from anyshot_platform.web.access import public
+from anyshot_platform.web.docs_outline import outlined_page
+from anyshot_platform.web.docs_search import search_docs
 from anyshot_platform.web.markdown import markdown
 from anyshot_platform.web.rendering import redirect, render
 
@@ -38,6 +41,15 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 def show_start(request: Request) -> Response:
     """The first page."""
     return _show(request, "", "index")
+
+
+@router.get("/docs/search", dependencies=[Depends(public)])
+def show_search(request: Request, q: Annotated[str, Query(max_length=200)] = "") -> Response:
+    """The sections of all pages that hold the words of a question."""
+    found = search_docs(DOCS, q)
+    return render(
+        request, "docs_search.html", section="docs", question=q, found=found, entries=_entries(), current=""
+    )
 
 
 @router.get("/docs/images/{name}.png", dependencies=[Depends(public)])
@@ -87,9 +99,22 @@ def _show(request: Request, section: str, name: str) -> Response:
 
 
 def _render(request: Request, section: str, name: str, title: str, body: Markup) -> Response:
-    current = f"{section}/{name}"
+    current, entries = f"{section}/{name}", _entries()
+    pages = [entry for entry in entries if "key" in entry]
+    place = next((at for at, entry in enumerate(pages) if entry["key"] == current), None)
+    outlined = outlined_page(body)
     return render(
-        request, "docs.html", section="docs", title=title, body=body, entries=_entries(), current=current
+        request,
+        "docs.html",
+        section="docs",
+        title=title,
+        body=outlined.body,
+        headings=[one for one in outlined.headings if one.level == 2],
+        entries=entries,
+        current=current,
+        question="",
+        before=pages[place - 1] if place else None,
+        after=pages[place + 1] if place is not None and place + 1 < len(pages) else None,
     )
 
 

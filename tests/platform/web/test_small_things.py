@@ -25,6 +25,7 @@ from anyshot_platform.site.shell.page_header import competition_status, read_car
 from anyshot_platform.site.submissions.provenance import repeat_command
 from anyshot_platform.teams.models import TeamInvitation
 from anyshot_platform.users.models import User
+from anyshot_platform.web.docs_pages import DOCS
 from anyshot_platform.web.markdown import markdown
 from anyshot_platform.workers.models import Worker, WorkerToken
 from tests.contract.recording import worker_info
@@ -160,6 +161,49 @@ def _member(scene: Scene, visitor: Visitor, user: User) -> Membership:
                 Membership.user_id == user.id, Membership.competition_id == scene.competition.id
             )
         ).one()
+
+
+def test_the_documentation_has_anchors_contents_copy_buttons_and_leads_on(visitor: Visitor) -> None:
+    page = visitor.see("/docs/science/scoring/")
+    ids = re.findall(r'<h[2-4] id="([^"]+)"', page)
+    assert "rankings" in ids and len(ids) == len(set(ids)) > 5
+    assert all(f'class="headlink" href="#{one}"' in page for one in ids)
+    contents = page.split('class="contents"')[1].split("</details>")[0]
+    assert re.findall(r'href="#([^"]+)"', contents) == re.findall(r'<h2 id="([^"]+)"', page)
+    first = visitor.see("/docs/participants/first-submission/")
+    assert re.findall(r'data-copy="(code-\d+)"', first) == re.findall(
+        r'<pre tabindex="0" id="(code-\d+)"', first
+    )
+    assert 'rel="prev" href="/docs/participants/"' in first
+    place, seen = "/docs/participants/", list[str]()
+    while place:
+        seen.append(place)
+        onward = re.search(r'rel="next" href="([^"]+)"', visitor.see(place))
+        place = onward[1] if onward else ""
+    assert len(seen) == len(set(seen)) > 30 and "/docs/operators/" in seen
+
+
+def test_every_anchor_that_the_documentation_links_is_there(visitor: Visitor) -> None:
+    pages = {f"/docs/{file.parent.name}/{file.stem}/": file for file in DOCS.glob("*/*.md")}
+    links = set[tuple[str, str]]()
+    for path in pages:
+        if path.endswith("/index/"):
+            path = path.removesuffix("index/")
+        page = visitor.see(path)
+        links |= {
+            (target or path, anchor) for target, anchor in re.findall(r'href="(/docs/[^"#]*)?#([^"]+)"', page)
+        }
+    broken = {(path, anchor) for path, anchor in links if f'id="{anchor}"' not in visitor.see(path)}
+    assert len(links) > 100 and broken - {(path, "main") for path, _ in links} == set()
+
+
+def test_the_documentation_is_searched(visitor: Visitor) -> None:
+    page = visitor.see("/docs/search?q=mute+COMPETITION")
+    assert '<a class="strong" href="/docs/participants/commands/#anyshot-mute">' in page
+    assert Read(page).text.count("Your account") and 'value="mute COMPETITION"' in page
+    assert "No section has all these words" in visitor.see("/docs/search?q=mute+nothing-like-it")
+    assert "<script>" not in visitor.see("/docs/search?q=%3Cscript%3E")
+    assert 'action="/docs/search"' in visitor.see("/docs/participants/")
 
 
 def test_who_has_submitted_is_not_invited(visitor: Visitor, scene: Scene) -> None:
