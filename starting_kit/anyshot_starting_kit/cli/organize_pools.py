@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from anyshot_core.client import Client
+from anyshot_core.client import Client, Refused
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.consent import ask_first, consent_options
 
@@ -48,15 +48,17 @@ def pool(
     """Show the pool NAME, or change it.
 
     make creates it. put FILES uploads packs and makes a version: a dataset of the same name is replaced, the others
-    stay; a broken upload goes on when the command is given again. remove DATASET makes a version without it. give
-    COMPETITION hands the pool to its organizers. publish lets participants download it, publish-when-over does so by
-    itself once every phase that uses it is over, keep-hidden takes that back, hide takes both back. combine takes the
-    packs of the pools that it combines. compare names the images that other datasets have too.
+    stay, and a pack that is not sound is named and left out; a broken upload goes on when the command is given again.
+    remove DATASET makes a version without it. give COMPETITION hands the pool to its organizers. publish lets
+    participants download it, publish-when-over does so by itself once every phase that uses it is over, keep-hidden
+    takes that back, hide takes both back. combine takes the packs of the pools that it combines. compare names the
+    images that other datasets have too.
     """
+    whole = True
     if step == "make":
         client.ask("POST", "/pools", {"slug": name, "competition": competition})
     elif step == "put":
-        _put(client, name, what, only=only, note=note)
+        whole = _put(client, name, what, only=only, note=note)
     elif step == "remove":
         for dataset in _wanted(what, "the dataset"):
             _act(client, name, "remove-dataset", {"dataset": dataset}, **said)
@@ -68,6 +70,8 @@ def pool(
     elif step == "compare":
         return _compare(client.ask("GET", f"/pools/{name}/overlaps"))
     _show(client.ask("GET", f"/pools/{name}"))
+    if not whole:
+        raise SystemExit(1)
 
 
 def _act(client: Client, name: str, act: str, options: dict[str, Any] | None = None, **said: Any) -> None:
@@ -94,20 +98,32 @@ def _wanted(what: tuple[str, ...], noun: str) -> tuple[str, ...]:
     return what
 
 
-def _put(client: Client, name: str, files: tuple[str, ...], *, only: bool, note: str) -> None:
+def _put(client: Client, name: str, files: tuple[str, ...], *, only: bool, note: str) -> bool:
+    """Whether all packs are in the new version: those that are not sound are named and left out."""
     paths = [Path(file) for file in _wanted(files, "the packs (files that end in .anyshot-pack)")]
     missing = [str(path) for path in paths if not path.is_file()]
     if missing:
         raise click.UsageError(f"There is no file {', '.join(missing)}.")
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     new: dict[str, str] = {}
+    left_out: list[str] = []
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         for path in paths:
             bar = progress.add_task(path.name, total=path.stat().st_size)
-            pack = client.upload_pack(name, path, partial(_show_sent, progress, bar))
-            new[pack["name"]] = pack["digest"]
+            try:
+                pack = client.upload_pack(name, path, partial(_show_sent, progress, bar))
+                new[pack["name"]] = pack["digest"]
+            except Refused as error:
+                if error.code not in ("bad_pack", "too_large"):
+                    raise
+                left_out.append(f"{path.name}: {error}")
+    for words in left_out:
+        click.echo(f"Left out: {words}", err=True)
+    if not new:
+        raise SystemExit(1)
     known = {} if only else _newest(client.ask("GET", f"/pools/{name}"))
     client.ask("POST", f"/pools/{name}/versions", {"packs": list((known | new).values()), "note": note})
+    return not left_out
 
 
 def _show_sent(progress: Progress, bar: TaskID, done: int, _total: int) -> None:

@@ -15,6 +15,7 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool
 from anyshot_platform.users.models import User
 from tests.core.tinydata import write_dataset
+from tests.platform.admin.test_manage import flash, post
 from tests.platform.site import SLUG, Person, Site
 
 POOLS = "/api/v1/pools"
@@ -66,6 +67,41 @@ def test_every_organizer_repairs_a_pool_of_the_competition(site: Site, tmp_path:
     assert stranger.call("GET", f"{POOLS}/hidden").status_code == 404
     assert second(site, "rita", Role.REVIEWER).call("GET", f"{POOLS}/hidden").status_code == 404
     assert second(site, "petra", Role.PARTICIPANT).call("GET", f"{POOLS}/hidden").status_code == 404
+
+
+def test_a_bad_pack_of_a_batch_is_named_and_the_good_ones_stay(site: Site, tmp_path: Path) -> None:
+    """The review: one bad pack refused the whole batch. By the form without scripts, and over JSON."""
+    owner = site.owner()
+    make(owner, "mine", pack_of(tmp_path, "A"))
+    good = ("b.anyshot-pack", pack_of(tmp_path, "B"))
+    sent = [("packs", good), ("packs", ("bad.anyshot-pack", b"no pack"))]
+    answer = owner.call(
+        "POST",
+        "/organize/pools/mine/packs",
+        files=sent,
+        data={"keep": "1"},
+        headers={"accept": "text/html"},
+        follow_redirects=False,
+    )
+    assert "Left out: bad.anyshot-pack: " in flash(answer) and "b.anyshot-pack" not in flash(answer)
+    assert names(owner, "mine") == ["A", "B"]
+    by_script = {
+        "pack_digest": owner.call("GET", f"{POOLS}/mine").json()["versions"][0]["packs"][1]["digest"]
+    }
+    left = {"left_out": ["x.anyshot-pack: <b>"] * 9}
+    shown = post(owner, "/organize/pools/mine/packs", **by_script, **left)
+    assert flash(shown).endswith("4 more") and names(owner, "mine") == ["B"]
+    nothing = owner.call(
+        "POST",
+        "/organize/pools/mine/packs",
+        files=sent[1:],
+        headers={"accept": "text/html"},
+        follow_redirects=False,
+    )
+    assert flash(nothing).startswith("bad.anyshot-pack: ") and names(owner, "mine") == ["B"]
+    refused = owner.call("PUT", f"{POOLS}/mine/packs", content=b"no pack")
+    assert (refused.status_code, refused.json()["error"]) == (422, "bad_pack")
+    assert names(owner, "mine") == ["B"]
 
 
 def test_who_leaves_the_organizers_loses_the_pool_also_its_maker(site: Site, tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from sqlalchemy import select
 
-from anyshot_platform.pools.models import Pack
+from anyshot_platform.organizers.pools.organizing import list_versions
+from anyshot_platform.pools.models import Pack, Pool
 from anyshot_platform.pools.service import create_pool
 from anyshot_platform.submissions.models import Submission, Upload
 from anyshot_platform.submissions.uploads import upload_path
@@ -119,6 +120,28 @@ def test_a_file_can_be_dropped(live: LiveSite, browser: webdriver.Chrome, tmp_pa
     assert browser.execute_script(raw) == "0", "the browser's own control shows through the box"
     send(browser)
     assert "dropped.zip" in text_of(browser)
+
+
+def test_a_bad_pack_among_others_is_named_and_the_others_become_a_version(
+    live: LiveSite, browser: webdriver.Chrome, tmp_path: Path
+) -> None:
+    with live.services.database.writing() as session:
+        create_pool(session, slug="mine", name="Mine", owner_id=live.scene.admin.id)
+    live.sign_in(browser, live.scene.admin)
+    browser.get(f"{live.address}/organize/pools/mine")
+    bad = tmp_path / "bad.anyshot-pack"
+    bad.write_bytes(b"no pack")
+    browser.find_element(By.ID, "packs").send_keys(str(bad))
+    press(browser, "Check and make a version")
+    until(browser, lambda b: "bad.anyshot-pack: " in b.find_element(By.ID, "packs-error").text)
+    browser.get(f"{live.address}/organize/pools/mine")
+    paths = [write_pack(tmp_path, "A"), bad, write_pack(tmp_path, "B")]
+    browser.find_element(By.ID, "packs").send_keys("\n".join(map(str, paths)))
+    press(browser, "Check and make a version")
+    until(browser, lambda b: "Left out: bad.anyshot-pack: " in text_of(b), 60)
+    with live.services.database.reading() as session:
+        pool = session.scalars(select(Pool).where(Pool.slug == "mine")).one()
+        assert [entry.pack.name for entry in list_versions(session, pool)[0].entries] == ["A", "B"]
 
 
 def test_packs_are_sent_in_parts_and_go_on_after_a_broken_connection(

@@ -144,9 +144,20 @@ def test_a_pool_is_filled_mended_and_given_from_a_script(
         ["A", "45"],
         ["B", "60"],
     ]
+    bad = tmp_path / "bad.anyshot-pack"
+    bad.write_bytes(b"no pack")
+    some = call("organize", "pool", "mine", "put", str(bad), str(write_pack(tmp_path, "C")))
+    assert (
+        some.exit_code == 1 and "Left out: bad.anyshot-pack: " in some.output and "version 3." in some.output
+    )
+    assert [line.split()[0] for line in some.output.splitlines() if " images " in line] == ["A", "B", "C"]
+    none = call("organize", "pool", "mine", "put", str(bad))
+    assert none.exit_code == 1 and "Left out: bad.anyshot-pack: " in none.output
+    assert "version 3." in call("organize", "pool", "mine", "show").output
+    call("organize", "pool", "mine", "remove", "C")
     third = call("organize", "pool", "mine", "remove", "B").output
     assert [line.split()[0] for line in third.splitlines() if " images " in line] == ["A"]
-    assert f"hidden, of {SLUG}, version 3" in call("organize", "pool", "mine", "give", SLUG).output
+    assert f"hidden, of {SLUG}, version 5" in call("organize", "pool", "mine", "give", SLUG).output
     assert "There is no file" in call("organize", "pool", "mine", "put", str(tmp_path / "no")).output
     later = call("organize", "pool", "mine", "publish-when-over", "--yes", "mine")
     assert later.exit_code == 0 and site.owner().call("GET", "/api/v1/pools/mine").json()["publish_when_over"]

@@ -18,7 +18,7 @@ from anyshot_platform.acts.service import carry_out
 from anyshot_platform.audit.reads import note_read
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.organizers.pools import acts, organizing, version_acts
 from anyshot_platform.organizers.pools.overlaps import compare_pool
 from anyshot_platform.organizers.pools.uses import competitions_using, owner_of, uses_of
@@ -41,6 +41,7 @@ from anyshot_platform.web.services import ServicesDep, SessionDep
 router = APIRouter(prefix="/organize/pools", include_in_schema=False)
 Owner = Annotated[Viewer, Depends(signed_in_as(Scope.ORGANIZE))]
 _ACTS = acts.ACTS | version_acts.ACTS
+_SHOWN, _LONGEST = 5, 300  # packs that a message names, characters about each
 Looker = Annotated[Viewer, Depends(signed_in_as(Scope.READ))]  # at what is public, or their own
 
 
@@ -119,12 +120,18 @@ def show_pool(
 
 @router.post("/{slug}/packs")
 def upload_packs(services: ServicesDep, viewer: Owner, slug: str, form: FormDep) -> Response:
-    """Check uploaded packs and make a version of them; no transaction is open while they are checked."""
+    """Check uploaded packs and make a version of those that are sound; no transaction is open meanwhile.
+
+    `left_out` of the form names packs that the browser has sent by itself and that were refused.
+    """
     target = f"/organize/pools/{slug}"
     try:
         with services.database.reading() as session:
             organizing.find_pool(session, viewer, slug, to_change=True)
-        ids = _store(services, viewer, form)
+        ids, left_out = _store(services, viewer, form)
+        left_out += [words[:_LONGEST] for words in form.all("left_out")]
+        if left_out and not ids and not form.all("pack_digest"):
+            raise Invalid(together(left_out), field="packs")
         with services.database.writing() as session:
             pool = organizing.find_pool(session, viewer, slug, to_change=True)
             brought = [session.get_one(Pack, pack_id).digest for pack_id in ids]
@@ -139,14 +146,20 @@ def upload_packs(services: ServicesDep, viewer: Owner, slug: str, form: FormDep)
         if error.status not in (409, 422):
             raise
         return redirect(target, flash=error.message, tone="bad")
+    if left_out:
+        more = [say("%(number)s more", number=len(left_out) - _SHOWN)] if len(left_out) > _SHOWN else []
+        named = together([*left_out[:_SHOWN], *more])
+        words = say("%(message)s Left out: %(named)s", message=message, named=named)
+        return redirect(target, flash=words, tone="warn")
     return redirect(target, flash=message)
 
 
-def _store(services: Services, viewer: Viewer, form: SentForm) -> list[str]:
+def _store(services: Services, viewer: Viewer, form: SentForm) -> tuple[list[str], list[str]]:
+    """The packs of a form by their ids, and what is wrong with the others."""
     uploads = form.uploads("packs")
     if not uploads and not form.all("pack_digest"):
         raise Invalid(say("Choose the packs (files that end in .anyshot-pack)."), field="packs")
-    ids = []
+    ids, left_out = list[str](), list[str]()
     with tempfile.TemporaryDirectory() as folder:
         for index, upload in enumerate(uploads):
             path = Path(folder) / f"{index}.anyshot-pack"
@@ -155,12 +168,11 @@ def _store(services: Services, viewer: Viewer, form: SentForm) -> list[str]:
             try:
                 ids.append(add_pack(services, path, viewer.id).id)
             except PlatformError as error:
-                raise Invalid(
-                    say("%(filename)s: %(message)s", filename=upload.filename, message=error.message),
-                    field="packs",
-                ) from error
+                left_out.append(
+                    say("%(filename)s: %(message)s", filename=upload.filename, message=error.message)
+                )
             path.unlink()
-    return ids
+    return ids, left_out
 
 
 @router.post("/{slug}/{act}")

@@ -1,6 +1,7 @@
 // Sends packs in parts, one after the other, before the form that makes a version of them is sent.
 // Without this script the same form sends the files in one piece.
 import { answer, beginOrResume, forget, headers, sendParts, size } from "./resumable.js";
+import { _ } from "./words.js";
 
 const form = document.getElementById("packs-form");
 const input = form.querySelector("input[type=file]");
@@ -15,7 +16,7 @@ function showProgress(name, sent, total, text) {
   bar.max = total || 1;
   bar.value = sent;
   panel.querySelector("[data-progress-text]").textContent =
-    `${name}: ${text ?? `${size(sent)} of ${size(total)}`}`;
+    `${name}: ${text ?? _("%(sent)s of %(total)s", { sent: size(sent), total: size(total) })}`;
 }
 
 function showProblem(text) {
@@ -23,10 +24,19 @@ function showProblem(text) {
   problem.querySelector(".alert__body").textContent = text;
 }
 
+class Refused extends Error {} // a pack that is not sound: the others go on without it
+
+function addField(name, value) {
+  form.append(Object.assign(document.createElement("input"), { type: "hidden", name, value }));
+}
+
 async function send(file) {
   if (file.size > Number(form.dataset.max))
-    throw new Error(
-      `${file.name} has ${size(file.size)}; a pack has at most ${size(Number(form.dataset.max))}.`,
+    throw new Refused(
+      _("This has %(bytes)s; a pack has at most %(most)s.", {
+        bytes: size(file.size),
+        most: size(Number(form.dataset.max)),
+      }),
     );
   const upload = await beginOrResume(file, begin, parts);
   await sendParts(file, upload, {
@@ -37,11 +47,11 @@ async function send(file) {
     isWanted: () => true,
     onPart: () => {},
   });
-  showProgress(file.name, file.size, file.size, "is checked");
+  showProgress(file.name, file.size, file.size, _("is checked"));
   const finish = fetch(`${begin}/${upload.id}/pack`, { method: "POST", headers: headers() });
   const pack = await answer(await finish).catch((error) => {
     forget(file, begin);
-    throw new Error(`${file.name}: ${error.message}`);
+    throw new Refused(error.message);
   });
   forget(file, begin);
   return pack.digest;
@@ -54,15 +64,17 @@ form.addEventListener("submit", async (event) => {
   button.disabled = true;
   try {
     const digests = [];
-    for (const file of input.files) digests.push(await send(file));
-    for (const digest of digests) {
-      const field = Object.assign(document.createElement("input"), {
-        type: "hidden",
-        name: "pack_digest",
-        value: digest,
-      });
-      form.append(field);
-    }
+    const leftOut = [];
+    for (const file of input.files)
+      try {
+        digests.push(await send(file));
+      } catch (error) {
+        if (!(error instanceof Refused)) throw new Error(`${file.name}: ${error.message}`);
+        leftOut.push(`${file.name}: ${error.message}`);
+      }
+    if (!digests.length) throw new Error(leftOut.join(" "));
+    for (const digest of digests) addField("pack_digest", digest);
+    for (const words of leftOut) addField("left_out", words);
     input.required = false;
     input.value = ""; // the bytes are there already: the form must not send them again
     form.submit();
