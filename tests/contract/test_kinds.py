@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from anyshot_core.data.pack import Pack
 from anyshot_core.results import Maker, find_runs
 from anyshot_core.wire.jobs import Evaluate, JobKind, LogPolicy
 from anyshot_platform.baselines import gates
@@ -80,6 +81,38 @@ def test_a_smoke_test_tells_its_owner_how_it_went_and_costs_nothing(stage: Stage
     page = text_of(stage.page(f"/submissions/{smoke}", alice))
     assert "smoke test" in page.lower() and "Finished" in page
     assert board(stage) == {}
+
+
+def test_the_tasks_of_a_smoke_test_can_be_looked_at_and_hidden_ones_cannot(stage: Stage) -> None:
+    with stage.site.services.database.writing() as session:
+        version = session.get_one(PoolVersion, stage.make_pool("open-data", TRAIN))
+        version.pool.published_at = now()
+        session.get_one(Phase, stage.site.phase_id).smoke_pool_version_id = version.id
+    alice, smoke = submit(stage, "alice", smoke=True)
+    carol, entry = submit(stage, "carol")
+    stage.worker().work()
+    assert f'href="/submissions/{smoke}/tasks/1"' in stage.page(f"/submissions/{smoke}", alice)
+    right = 0.0
+    for number in (1, 2):
+        path = f"/submissions/{smoke}/tasks/{number}"
+        text = text_of(stage.page(path, alice))
+        found = re.search(r"(\d+) of (\d+) query images were predicted right", text)
+        (dataset, ways) = re.findall(rf"({'|'.join(TRAIN)}): (\d) ways", text)[0]
+        assert found is not None and int(found[2]) == 10 * int(ways), text
+        pack = Pack.open(stage.packs[dataset], verify=False)
+        assert sum(name in text for name in pack.classes) >= int(ways)
+        share = int(found[1]) / int(found[2])
+        right += (share - 1 / int(ways)) / (1 - 1 / int(ways)) / 2
+        picture = alice.call("GET", f"{path}/picture.jpg")
+        assert picture.headers["content-type"] == "image/jpeg" and len(picture.content) > 5_000
+    assert shown_score(right) in text_of(stage.page(f"/submissions/{smoke}", alice))
+    assert alice.call("GET", f"/submissions/{smoke}/tasks/3").status_code == 404
+    assert carol.call("GET", f"/submissions/{entry}/tasks/1").status_code == 404
+    assert stage.site.member("bob").call("GET", f"/submissions/{smoke}/tasks/1").status_code == 404
+    with stage.site.services.database.writing() as session:
+        session.get_one(PoolVersion, version.id).pool.published_at = None
+    for path in (f"/submissions/{smoke}/tasks/1", f"/submissions/{smoke}/tasks/1/picture.jpg"):
+        assert alice.call("GET", path).status_code == 409
 
 
 def test_a_whole_run_is_shown_on_page_board_table_and_report(stage: Stage) -> None:

@@ -18,6 +18,7 @@ _GAP = 4
 _LABEL_WIDTH = 180
 _TITLE_HEIGHT = 28
 _FONT_SIZE = 14
+_RIGHT, _WRONG = "#0f7b6c", "#c0392b"
 
 
 def contact_sheet(pack: Pack, classes: int = 20, images: int = 8) -> Image.Image:
@@ -37,8 +38,7 @@ def task_picture(pack: Pack, task: TaskSpec, queries: int = 6) -> Image.Image:
     for label in range(task.ways):
         support = pack.images[task.support[task.support_labels == label]]
         query = pack.images[task.query[task.query_labels == label][:queries]]
-        name = pack.classes[task.classes[label]] if task.classes[label] < len(pack.classes) else ""
-        rows.append((f"{label}: {name}", np.concatenate([support, blank, query])))
+        rows.append((f"{label}: {class_name(pack, task, label)}", np.concatenate([support, blank, query])))
     title = f"{pack.name}, task {task.index}: {task.ways} ways, {shots} shots; support | query"
     return _rows(title, rows)
 
@@ -64,3 +64,48 @@ def _fit(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:
     while text and font.getlength(text + "...") > _LABEL_WIDTH - 2 * _GAP:
         text = text[:-1]
     return text + "..."
+
+
+def answered_picture(
+    pack: Pack, task: TaskSpec, answers: np.ndarray, supports: int = 5, queries: int = 10
+) -> Image.Image:
+    """A task and what was predicted of it (`answers`, int64 in the order of its query): one class a row.
+
+    At the left the support images, at the right query images, those that were wrong first: framed red, with the label
+    that was predicted below. Images have half their side.
+    """
+    side, below = SIDE // 2, _FONT_SIZE + _GAP
+    step = side + 2 * _GAP
+    shown = min(supports, max(int((task.support_labels == label).sum()) for label in range(task.ways)))
+    sheet = Image.new(
+        "RGB",
+        (_LABEL_WIDTH + (shown + queries) * step + 2 * step // 3, task.ways * (step + below)),
+        "white",
+    )
+    draw = ImageDraw.Draw(sheet)
+    font = ImageFont.load_default(_FONT_SIZE)
+    for label in range(task.ways):
+        top = label * (step + below) + _GAP
+        name = class_name(pack, task, label)
+        draw.text((_GAP, top + side // 3), _fit(f"{label}: {name}", font), fill="black", font=font)
+        mine = np.flatnonzero(task.query_labels == label)
+        mine = mine[np.argsort(answers[mine] == label, kind="stable")][:queries]
+        rows = [(row, None) for row in task.support[task.support_labels == label][:shown]]
+        rows += [(task.query[place], int(answers[place])) for place in mine]
+        for column, (row, answer) in enumerate(rows):
+            left = _LABEL_WIDTH + column * step + (0 if answer is None else 2 * step // 3)
+            if answer is not None:
+                left += (shown - len(rows) + len(mine)) * step  # a class with fewer support images
+                frame = _RIGHT if answer == label else _WRONG
+                draw.rectangle((left - 3, top - 3, left + side + 2, top + side + 2), outline=frame, width=3)
+                if answer != label:
+                    draw.text((left, top + side + _GAP), f"as {answer}", fill=_WRONG, font=font)
+            pixels = np.ascontiguousarray(pack.images[int(row)].transpose(1, 2, 0))
+            sheet.paste(Image.fromarray(pixels).resize((side, side)), (left, top))
+    return sheet
+
+
+def class_name(pack: Pack, task: TaskSpec, label: int) -> str:
+    """The name of the class that a label of the task stands for; empty where it has none."""
+    number = int(task.classes[label])
+    return pack.classes[number] if 0 <= number < len(pack.classes) else ""

@@ -1,0 +1,66 @@
+"""A task of a smoke test to look at: its pictures, what was predicted, which classes were mixed up."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Request
+from sqlalchemy.orm import Session
+from starlette.responses import Response
+
+from anyshot_platform.errors import NotFound
+from anyshot_platform.judging.public_tasks import PublicTask, read_public_task
+from anyshot_platform.kernel.language import say
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.services import Services
+from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.site.submissions.rows import submission_title
+from anyshot_platform.site.submissions.show import find_version, read_runs
+from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.web.access import submission_reader
+from anyshot_platform.web.rendering import render
+from anyshot_platform.web.services import ServicesDep, SessionDep
+
+router = APIRouter(prefix="/submissions/{submission_id}/tasks", include_in_schema=False)
+Reader = Annotated[SubmissionAccess, Depends(submission_reader)]
+Number = Annotated[int, Path(ge=1, le=1_000_000)]
+
+
+@router.get("/{number}")
+def show_task(
+    request: Request, found: Reader, session: SessionDep, services: ServicesDep, number: Number
+) -> Response:
+    """The page of a task, counted from 1."""
+    task = _find(session, services, found, number)
+    here = f"/submissions/{found.submission.id}"
+    return render(
+        request,
+        "submissions/task.html",
+        section="submissions",
+        title=submission_title(found.submission),
+        here=here,
+        task=task,
+        before=f"{here}/tasks/{number - 1}" if number > 1 else "",
+        after=f"{here}/tasks/{number + 1}" if number < task.tasks else "",
+    )
+
+
+@router.get("/{number}/picture.jpg")
+def show_picture(found: Reader, session: SessionDep, services: ServicesDep, number: Number) -> Response:
+    """The picture of a task."""
+    task = _find(session, services, found, number)
+    return Response(task.picture, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=3600"})
+
+
+def _find(session: Session, services: Services, found: SubmissionAccess, number: int) -> PublicTask:
+    """Hidden tasks have no pictures: of others than smoke tests there is no such page."""
+    submission = found.submission
+    version = find_version(session, submission)
+    if submission.kind != SubmissionKind.SMOKE or version is None:
+        raise NotFound(say("Only the public tasks of smoke tests can be looked at."))
+    run = next(
+        (one for one in read_runs(session, submission, version) if one.state == RunState.FINISHED), None
+    )
+    if run is None:
+        raise NotFound(say("This smoke test has no results."))
+    return read_public_task(session, services, submission, run, version, number)
