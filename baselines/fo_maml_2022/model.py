@@ -1,8 +1,8 @@
 """First-order MAML as the starting kit of 2022 has it, which is not what `fo_maml` is.
 
 The head for the ways of training is meta-learned; a task with a fresh head (validation and test) begins at random
-weights. Gradients are clipped value by value, in the inner loop and in the outer one, where each task's count alone.
-Batch norm uses its running statistics at test time.
+weights and a bias of zero. Gradients are clipped value by value, in the inner loop and in the outer one, where each
+task's count alone. Batch norm uses the statistics of its batch always: support and query are batches of their own.
 """
 
 import json
@@ -15,17 +15,20 @@ from torch import nn
 from torch.func import functional_call
 from torch.nn.functional import cross_entropy
 
+from anyshot_starting_kit.networks.backbones import use_batch_statistics
 from anyshot_starting_kit.training import ModelLearner, TaskSettings, train_on_tasks
 from anyshot_starting_kit.training.clock import Clock
 
 
 @dataclass(frozen=True, kw_only=True)
 class MySettings(TaskSettings):
-    """The inner loop, and the largest absolute value of a gradient's entries."""
+    """The inner loop, the largest absolute value of a gradient's entries, and what a task starts from at test time."""
 
     inner_rate: float = 0.01
     inner_steps: int = 5
     largest_slope: float = 10.0
+    batch_statistics: bool = True  # batch norm by the batch at test time too
+    zero_bias: bool = True  # of a fresh head
 
 
 SETTINGS = MySettings.read(__file__)
@@ -37,6 +40,8 @@ class GradientLearner(nn.Module):
     def __init__(self, ways):
         super().__init__()
         self.backbone = SETTINGS.make_backbone()
+        if SETTINGS.batch_statistics:
+            use_batch_statistics(self.backbone)
         self.head = nn.Linear(self.backbone.width, ways)
         for weight in self.parameters():
             # a task's part of the loss is divided by the meta-batch
@@ -44,7 +49,7 @@ class GradientLearner(nn.Module):
 
     def forward(self, support, labels, queries, ways):
         """Logits `[q, ways]` after the inner loop."""
-        head = self.head if self.training else nn.Linear(self.backbone.width, ways).to(support.device)
+        head = self.head if self.training else self.fresh_head(ways).to(support.device)
         clock = None if self.training else Clock.of_task()
         with torch.enable_grad():
             weights = [*self.backbone.parameters(), *head.parameters()]
@@ -58,6 +63,13 @@ class GradientLearner(nn.Module):
                 if clock is not None and clock.over:
                     break
         return self.classify(queries, weights)
+
+    def fresh_head(self, ways):
+        """A head for the ways of a task at test time."""
+        head = nn.Linear(self.backbone.width, ways)
+        if SETTINGS.zero_bias:
+            nn.init.zeros_(head.bias)
+        return head
 
     def classify(self, images, weights):
         """Logits of images with these weights of the backbone and, last, of the head."""

@@ -1,5 +1,6 @@
-"""`python -m benchmarks.baselines`: the speed of prototypical training, ours and in the manner of 2022.
+"""`python -m benchmarks.baselines`: which tables and figures of the papers are reproduced, and the speed of training.
 
+The list is that of `anyshot reproduce`. The speed is that of prototypical training, ours and in the manner of 2022.
 On all cores, by the wall clock, with images of 128 x 128 as the competition of 2022 had them, or shrunk first.
 """
 
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from anyshot_analysis.studies.reproduce.papers import as_lines
 from anyshot_core.data.pack import pack_dataset
 from anyshot_core.demo_data import make_demo_data
 from anyshot_core.taskserver.tuning import TUNING, runner_environment
@@ -57,13 +59,14 @@ def measure_side(packs: Path, side: int, tasks: int, rounds: int, kinds: list[st
 
 
 def main() -> None:
-    """The median of the ratios of interleaved rounds counts."""
+    """Print the papers' tables and figures, then measure: the median of the ratios of interleaved rounds counts."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--tasks", type=int, default=3, help="at 128 pixels")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sides", type=int, nargs="+", default=[32, 128], help="pixels, divisors of 128")
     parser.add_argument("--kinds", nargs="+", choices=OURS, default=[*OURS])
     wanted = parser.parse_args()
+    print("\n".join(as_lines()), flush=True)
     figures: list[Figure] = []
     notes = "Conv-4 of width 64, 5-way 10-shot, 20 query images a class, all cores, generated data."
     with tempfile.TemporaryDirectory() as place:

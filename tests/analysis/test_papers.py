@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import click
@@ -20,6 +21,9 @@ from anyshot_analysis.studies.reproduce.command import reproduce
 from anyshot_core.baselines import find_baselines
 from anyshot_core.charts import Bar, draw_bars
 from anyshot_core.report.estimates import exact
+from benchmarks import figures
+from benchmarks.baselines import __main__ as speed
+from benchmarks.figures import Figure
 from tests.baselines.trial import FOLDER
 
 ITEMS = papers.read_items()
@@ -117,6 +121,51 @@ def test_a_study_stands_in_for_what_takes_a_gpu_whose_command_is_the_full_size()
     assert "experiment baselines maml supervised_baseline" in full and "--settings diversity" in full
 
 
+def test_unseen_writers_and_pairs_stand_in_with_the_papers_size_beside_them() -> None:
+    """Tables 1 and 5 are of one study; what the generated images allow nobody to conclude is said before it runs."""
+    for item in ("table 1", "table 5"):
+        small, full = (
+            CliRunner().invoke(reproduce, ["two-sides", item, "--show", *more]).output
+            for more in ([], ["--full"])
+        )
+        assert "no accuracy and no order there follows" in small
+        assert (
+            "reproduce in-distribution --out anyshot-reproduced/two-sides/" in small and "--full" not in small
+        )
+        assert full.rstrip().endswith("--full")
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.seconds("a command in a process of its own")
+def test_make_reproduce_prints_the_table() -> None:
+    told = subprocess.run(
+        ["make", "--assume-old=.venv/.ready", "reproduce"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout.splitlines() == papers.as_lines()
+
+
+def test_the_benchmark_of_the_baselines_prints_the_table_and_then_measures(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def measured(_: Path, side: int, *__: object) -> list[Figure]:
+        assert papers.as_lines()[-1] in capsys.readouterr().out
+        return [Figure(f"{side} px", 1.0, "tasks/s", "", None)]
+
+    monkeypatch.setattr(speed, "make_demo_data", lambda *_, **__: tmp_path)
+    monkeypatch.setattr(speed, "pack_dataset", lambda *_: None)
+    monkeypatch.setattr(speed, "measure_side", measured)
+    monkeypatch.setattr(figures, "RESULTS", tmp_path)
+    monkeypatch.setattr("sys.argv", ["benchmarks.baselines", "--sides", "32"])
+    speed.main()
+    assert json.loads((tmp_path / "baselines.json").read_text())["figures"][0]["name"] == "32 px"
+
+
 def page() -> ReportPage:
     one = exact("x", 1.0, "points", "nothing")
     chart = draw_bars([Bar("x", 1.0)], "x", "x")
@@ -156,7 +205,7 @@ def test_a_study_writes_which_settings_of_the_paper_it_meets(tmp_path: Path) -> 
     [
         (["nowhere", "table 1"], "there are metadl-2022"),
         (["two-sides", "table 9"], "has no"),
-        (["two-sides", "table 1"], "not possible here: FEMNIST"),
+        (["lessons", "figure 5"], "not possible here: CIFAR-FS"),
         (["two-sides", "table 4"], "prints no result: settings `two-sides`"),
         (["two-sides"], "Name a table or figure too"),
         (["low-diversity", "table 3", "--full"], "one size"),

@@ -104,6 +104,65 @@ def test_the_maml_of_2022_learns_its_head_and_clips_each_value() -> None:
     assert model(support, labels, queries, 2 + 1).shape == (len(queries), 3)
 
 
+def test_the_maml_of_2022_normalises_by_the_batch_and_starts_a_task_without_a_bias() -> None:
+    """As its kit: of a query image it says something else beside other query images; images and steps left out."""
+    module = load_model("fo_maml_2022", **TINY, inner_steps=0)
+    model, task = module.GradientLearner(3).eval(), large(0)
+    (support, labels, _), queries = task.support_set, task.query_set[0]
+    torch.manual_seed(0)
+    both = model(support, labels, queries, 3)
+    torch.manual_seed(0)
+    alone = model(support, labels, queries[:2], 3)
+    assert (both[:2] - alone).abs().max() > 1e-3
+    torch.manual_seed(0)
+    head = torch.nn.Linear(model.backbone.width, 3)
+    wanted = model.backbone(queries) @ head.weight.T
+    torch.testing.assert_close(both.detach(), wanted.detach())
+    model.train()
+    torch.testing.assert_close(model.head(model.backbone(queries)), model(support, labels, queries, 3))
+    other = load_model("fo_maml_2022", **TINY, inner_steps=0, batch_statistics=False, zero_bias=False)
+    still = other.GradientLearner(3).eval()
+    torch.manual_seed(0)
+    seen = still(support, labels, queries, 3)
+    torch.manual_seed(0)
+    torch.testing.assert_close(seen[:2], still(support, labels, queries[:2], 3))
+
+
+class Features(torch.nn.Module):
+    """A head that shows what it was given of the query."""
+
+    def forward(self, support: Any, labels: Any, queries: torch.Tensor, ways: int) -> torch.Tensor:
+        return queries
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_support_and_query_are_batches_of_their_own_where_they_pass_apart(training: bool) -> None:
+    """As in the kit of 2022; together the query's batch norm knows the support."""
+    task = large(0)
+    (support, labels, _), queries = task.support_set, task.query_set[0]
+
+    def logits(shown: torch.Tensor, *, apart: bool) -> torch.Tensor:
+        module = load_model("prototypical_networks", **TINY, batch_statistics=True, apart=apart)
+        torch.manual_seed(0)
+        model = module.EpisodicModel(module.SETTINGS, module.NearestPrototype()).train(training)
+        model.head = Features()
+        return model(shown, labels, queries, 3).detach()
+
+    other = large(1).support_set[0]
+    torch.testing.assert_close(logits(support, apart=True), logits(other, apart=True))
+    assert (logits(support, apart=False) - logits(other, apart=False)).abs().max() > 1e-3
+
+
+def test_the_cosines_of_a_class_are_summed_as_in_the_kit_of_2022() -> None:
+    """Two images of a class count twice; no softmax over the support."""
+    support = torch.tensor([[1.0, 0.0], [3.0, 0.0], [0.0, 2.0], [0.0, -1.0]])
+    queries = torch.tensor([[2.0, 0.0], [1.0, 1.0]])
+    head = load_model("matching_networks", summed=True, scale=7.0).Attention()
+    found = head(support, torch.tensor([0, 0, 1, 2]), queries, 3)
+    half = 0.5**0.5
+    torch.testing.assert_close(found, torch.tensor([[2.0, 0.0, 0.0], [2 * half, half, -half]]))
+
+
 @pytest.mark.parametrize("fixed", [True, False])
 def test_fix_ml_trains_on_one_support_set_a_class(fixed: bool) -> None:
     """With the switch every task shows a class with the same images; without it with others."""

@@ -11,7 +11,6 @@ import numpy as np
 from anyshot_core.data.pool import Pool
 from anyshot_core.episodes.prefetch import PrefetchSlot, prefetch
 from anyshot_core.protocols.draws import Draws
-from anyshot_core.protocols.keys import Seed
 from anyshot_core.protocols.task import Protocol, TaskSpec
 
 
@@ -23,7 +22,7 @@ class BatchArrays:
     labels: np.ndarray
 
 
-def train_tasks(pool: Pool, protocol: Protocol, seed: Seed) -> Callable[[int], Iterator[TaskSpec]]:
+def train_tasks(pool: Pool, protocol: Protocol, seed: int | bytes) -> Callable[[int], Iterator[TaskSpec]]:
     """A function of a count that yields so many tasks; every call starts again and yields the same tasks."""
     return lambda count: protocol.tasks(pool, seed, count)
 

@@ -37,19 +37,22 @@ Made on {moment}. All moments are UTC.
 | `results.parquet` | one row a task of every finished run: ways, shots, dataset, metrics, seconds |
 | `reproduce.py` | makes the tables and figures out of `results.parquet` |
 
-`pip install anyshot-starting-kit`, then `python reproduce.py` in this folder writes `figures/` and `tables/`,
-and compares the scores that it computes with those on the boards.
+    pip install --extra-index-url {address}/kit/simple/ "anyshot-core[results]"
+    python reproduce.py
+
+in this folder writes `figures/` and `tables/`, and compares the scores that it computes with those on the boards.
 {missing}"""
 
 
-def make_archive(session: Session, storage: Storage, competition: Competition) -> bytes:
-    """The archive as a zip."""
+def make_archive(session: Session, storage: Storage, competition: Competition, site: str) -> bytes:
+    """The archive as a zip; `site` is the address of the site that made it."""
     table, missing = collect_results(session, storage, competition)
     remark = (
         f"\nOf {len(missing)} runs the results are no longer kept: {json.dumps(missing)}\n" if missing else ""
     )
     moment = now().isoformat(timespec="seconds")
-    readme = _README.format(title=competition.title, moment=moment, missing=remark)
+    address = site.rstrip("/")
+    readme = _README.format(title=competition.title, moment=moment, missing=remark, address=address)
     return write_zip(
         {
             "README.md": readme.encode(),

@@ -76,7 +76,7 @@ def make_generators(
     total = sum(len(pack.classes) for pack in train)
     if validation is not None:
         wished = apply_wishes(validation[1], config.valid)
-        stream = _stream_of(wished, "validation", seed)
+        stream = stream_of(wished, "validation", seed)
         episodes = _protocol_generator(validation[0], wished, stream, hide_names)
     else:
         episodes = _task_generator(valid, config.valid, seed, hide_names) if valid else None
@@ -86,7 +86,7 @@ def make_generators(
         tasks = _task_generator(train, config.train, seed, hide_names)
         return MetaTrainingData(config.train.ways, total, tasks, episodes)
     protocol = apply_wishes(protocol, config.train)
-    tasks = _protocol_generator(train, protocol, _stream_of(protocol, "training", seed), hide_names)
+    tasks = _protocol_generator(train, protocol, stream_of(protocol, "training", seed), hide_names)
     return MetaTrainingData(_fixed_ways(protocol), total, tasks, episodes)
 
 
@@ -120,7 +120,7 @@ def _fixed_ways(protocol: Protocol) -> int | None:
     return ways.low if isinstance(ways, Range) and ways.low == ways.high else None
 
 
-def _stream_of(protocol: Protocol, role: str, seed: int) -> Seed:
+def stream_of(protocol: Protocol, role: str, seed: int) -> Seed:
     """What the tasks of a role are drawn from.
 
     Where roles have the same images, a number that they share, or that is the test's too, would draw the same tasks.

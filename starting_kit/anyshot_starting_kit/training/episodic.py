@@ -26,18 +26,20 @@ class EpisodicModel(nn.Module):
     """A backbone, and a head that is called with (support features, labels, query features, ways).
 
     Support and query pass the backbone together, normalised by that batch in training and, with `batch_statistics`, at
-    test time; without it they then pass chunk by chunk, which a large task needs.
+    test time; without it they then pass chunk by chunk, which a large task needs. With `apart` they are two batches.
     """
 
     def __init__(self, settings: MetricSettings, head: nn.Module) -> None:
         super().__init__()
         self.backbone, self.head = settings.make_backbone(), head
-        self.joint = settings.batch_statistics
+        self.joint, self.apart = settings.batch_statistics, settings.apart
         if self.joint:
             use_batch_statistics(self.backbone)
 
     def forward(self, support: Tensor, labels: Tensor, queries: Tensor, ways: int) -> Tensor:
         """Logits `[q, ways]` from images."""
+        if self.apart and (self.training or self.joint):
+            return self.head(self.backbone(support), labels, self.backbone(queries), ways)
         if self.training or self.joint:
             features = self.backbone(support, queries)
         else:

@@ -115,6 +115,7 @@ class MetricSettings(TaskSettings):
     """A head on the features of a task's images (`training.episodic.EpisodicModel`)."""
 
     batch_statistics: bool = False  # batch norm by a task's images at test time too
+    apart: bool = False  # support and query pass one after the other, each normalised by itself alone
 
 
 @dataclass(frozen=True, kw_only=True)

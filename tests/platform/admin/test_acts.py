@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import hashlib
+import importlib.metadata
 import io
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -138,6 +141,28 @@ def test_the_archive_makes_the_tables_and_figures_again(site: Site, tmp_path: Pa
     assert {"feedback-free-ways.svg", "feedback-free-shots.svg", "feedback-free-difficulty.svg"} <= figures
     difficulty = (tmp_path / "tables" / "feedback-free-difficulty.csv").read_text()
     assert difficulty.startswith("dataset,intrinsic,modelling")
+
+
+def test_what_the_archive_says_to_install_runs_it(site: Site) -> None:
+    """From the site that made it, and with what the script imports: the kit alone has no tables and no charts."""
+    archive = zipfile.ZipFile(io.BytesIO(site.owner().call("GET", f"{BASE}/exports/archive.zip").content))
+    readme, script = (archive.read(name).decode() for name in ("README.md", "reproduce.py"))
+    address = site.services.settings.base_url.rstrip("/")
+    asked = re.search(
+        rf'pip install --extra-index-url {re.escape(address)}/kit/simple/ "(\S+)\[(\w+)\]"', readme
+    )
+    assert asked is not None, readme
+    brought, (package, extra) = set[str](), asked.groups()
+    for line in importlib.metadata.requires(package) or []:
+        name, _, condition = line.partition(";")
+        if not condition or f'extra == "{extra}"' in condition.replace("'", '"'):
+            brought.add(re.split(r"[^\w-]", name.strip())[0].replace("-", "_"))
+    imported = {
+        ((node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name).partition(".")[0]
+        for node in ast.walk(ast.parse(script))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
+    assert imported - set(sys.stdlib_module_names) <= brought | {package.replace("-", "_")}
 
 
 def test_a_combined_pool_takes_the_packs_of_its_parts(site: Site) -> None:

@@ -34,6 +34,7 @@ NAMES = (
     "shift",
     "fixml",
     "trade-off",
+    "in-distribution",
 )
 ONE_SIZE = "The study {} has one size, which its report states: leave --full."
 

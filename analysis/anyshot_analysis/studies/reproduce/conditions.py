@@ -21,6 +21,7 @@ from anyshot_analysis.studies.reproduce import (
     control,
     fixml,
     flips,
+    in_distribution,
     initialization,
     selection,
     svcca,
@@ -145,6 +146,20 @@ def _trade_off(_: Mapping[str, Any]) -> PaperConditions:
     }
 
 
+def _in_distribution(result: Mapping[str, Any]) -> PaperConditions:
+    full, real = result["full"], result["real"]
+    data = {
+        in_distribution.WORDS[name]: (own, "the real files" if own else "generated images")
+        for name, own in real.items()
+    }
+    network = f"a Conv-4 of width {in_distribution.QUICK['width']} at 32 pixels"
+    steps = f"{in_distribution.QUICK['iterations']} training tasks, whatever the number of distinct ones"
+    return data | {
+        "the paper's network": (full, "the same" if full else network),
+        "the paper's epochs": (full, "the same" if full else steps),
+    }
+
+
 STUDIES: Mapping[str, Callable[[Mapping[str, Any]], PaperConditions]] = {
     "hellinger": _hellinger,
     "svcca": _svcca,
@@ -158,6 +173,7 @@ STUDIES: Mapping[str, Callable[[Mapping[str, Any]], PaperConditions]] = {
     "shift": _shift,
     "fixml": _fixml,
     "trade-off": _trade_off,
+    "in-distribution": _in_distribution,
 }
 
 

@@ -27,6 +27,7 @@ BESIDE = (
     "anyshot_core.report",
     "anyshot_analysis.pages",
     "anyshot_analysis.studies.reproduce.sources",
+    "anyshot_analysis.studies.reproduce.trained",
     "anyshot_analysis.jobs.inputs",
     "anyshot_analysis.jobs.registry",
     "anyshot_starting_kit.dryrun",
@@ -51,6 +52,13 @@ EXPERIMENT = (
     "anyshot_analysis.studies.experiment.shape",
     "anyshot_analysis.studies.experiment.tables",
 )
+# Studies that train bundles, which no import shows: the bundles, and their settings.
+TRAINED = {
+    "in-distribution": {
+        "baselines": ("prototypical_networks", "r2d2", "metaoptnet_svm", "fo_maml"),
+        "settings": {"Settings": "quick"},
+    }
+}
 BUNDLES = Path(anyshot_analysis.__path__[0]) / "_baselines"  # a link to baselines/
 
 
@@ -106,8 +114,9 @@ def _bundle(name: str, settings: Sequence[str]) -> str:
 
 
 def code_of(name: str) -> dict[str, str]:
-    """Digest of each module that a reproduction computes with, itself first."""
-    return code_from(f"{HERE}.{name.replace('-', '_')}")
+    """Digest of each module that a reproduction computes with, itself first, and of the bundles that it trains."""
+    own = code_from(f"{HERE}.{name.replace('-', '_')}")
+    return own | (code_of_experiment(TRAINED[name]) if name in TRAINED else {})
 
 
 def code_from(start: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/exports", tags=["o
 @router.get("/archive.zip", response_class=Response, responses={200: {"content": {"application/zip": {}}}})
 def download_archive(access: AsReviewer, session: SessionDep, services: ServicesDep) -> Response:
     """Submissions, boards, further evaluations and the results of every task: the page *Exports* in one zip."""
-    content = make_archive(session, services.storage, access.competition)
+    content = make_archive(session, services.storage, access.competition, services.settings.base_url)
     name = f"{access.competition.slug}-archive.zip"
     headers = {"content-disposition": f'attachment; filename="{name}"'}
     return Response(content, media_type="application/zip", headers=headers)

@@ -33,7 +33,7 @@ def show_exports(request: Request, access: AsReviewer, session: SessionDep) -> R
 @router.get("/archive.zip")
 def download_archive(access: AsReviewer, session: SessionDep, services: ServicesDep) -> Response:
     """Everything in one zip."""
-    content = make_archive(session, services.storage, access.competition)
+    content = make_archive(session, services.storage, access.competition, services.settings.base_url)
     return _file(content, "application/zip", f"{access.competition.slug}-archive.zip")
 
 
