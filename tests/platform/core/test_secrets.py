@@ -32,6 +32,7 @@ from anyshot_platform.runs.secrets import secrets_of
 from anyshot_starting_kit.cli.verify_key import verify_key
 from tests.core.data.factory import bare_pool
 from tests.platform.site import Person, Site, make_zip
+from tests.platform.web.crawling import walk
 
 POOL = bare_pool((20, 40), (19, 40))
 PROTOCOL = AnyWayAnyShot()
@@ -126,6 +127,38 @@ def test_ways_and_shots_give_no_seed(site: Site) -> None:
     submission, job = run_once(site, alice, "two")
     seen = everything_seen(alice, submission)
     assert find_seed(seen, ways_and_shots(read_seed(job["test_seed"]))) is None
+
+
+def test_which_seeds_are_secret_is_said_and_no_page_shows_one(site: Site) -> None:
+    """The review: "secret" training seeds were shown. They are none; those of the tasks are, on every page."""
+    train, test, key = 871236541, 912837465, "ab" * 32
+    site.set_version(train_seeds=[train], test_seeds=[test], root=key)
+    pia, worker = site.member("pia"), site.worker()
+    failed = pia.submit(make_zip(salt="bad")).json()["id"]
+    job = worker.claim()
+    assert job is not None and worker.fail(job, "RUNTIME_ERROR").status_code == 204
+    finished, _ = run_once(site, pia, "good")
+    shown: dict[str, str] = {}
+    for person in (pia, site.member("paul"), site.person("sam"), None):
+        own = [f"/submissions/{failed}", f"/submissions/{finished}"] if person is pia else []
+        headers = {"accept": "text/html", **(person.headers if person else {})}
+        base = "/competitions/small"
+        walk(
+            lambda address, headers=headers: site.client.get(address, headers=headers),
+            str(site.client.base_url),
+            base,
+            *own,
+            goes_to=lambda path: path.startswith((base, *own)) and "/manage" not in path,
+            look=lambda answer: shown.update({f"{len(shown)} {answer.url.path}": answer.text}),
+        )
+    shown["everything"] = everything_seen(pia, failed) + everything_seen(pia, finished)
+    assert len(shown) > 20
+    assert [path for path, page in shown.items() if str(test) in page or key in page] == []
+    assert {path.split()[1] for path, page in shown.items() if f"--seed {train}" in page and " " in path} == {
+        f"/submissions/{failed}",
+        f"/submissions/{finished}",
+    }
+    assert "**Training seeds** are no secret" in DOCUMENT.read_text()
 
 
 def test_a_smoke_test_tells_nothing_about_the_tasks(site: Site) -> None:
