@@ -21,7 +21,7 @@ from anyshot_platform.leagues.states import Admission, EntryStatus
 from anyshot_platform.notifications.models import Notification
 from anyshot_platform.organizers.announcements import acts as announcement_acts
 from anyshot_platform.organizers.baselines import acts as baseline_acts
-from anyshot_platform.organizers.competitions import file_acts
+from anyshot_platform.organizers.competitions import file_acts, page_acts
 from anyshot_platform.organizers.entries import team_acts
 from anyshot_platform.organizers.leagues import acts as league_acts
 from anyshot_platform.organizers.leagues import entry_acts
@@ -54,6 +54,7 @@ TABLES = {
     "report": {"cancel": "d a a", "delete": "d d a", "restore": "a a d"},  # queued, cancelled, deleted
     "baseline": {"run": "d a r", "measure": "d d r", "remove": "d d a", "restore": "a a d"},
     "file": {"remove": "d n"},  # shown nowhere, shown on a page
+    "page": {"delete": "n d"},  # of a published competition, of a draft
 }
 
 
@@ -78,7 +79,7 @@ def outcome(session: Session, act: Act[Any], subject: Any, wish: ActRequest) -> 
         done, word = carry_out(session, act, subject, wish, Consent(shown.name, override=True)), "n"
     session.flush()
     assert done.message and len(list(_log(session, act))) == logged + done.changed
-    if done.changed and act.key != "file.remove":  # which takes its object away
+    if done.changed and act.key not in ("file.remove", "page.delete"):  # which take their object away
         assert not carry_out(session, act, subject, wish).changed, f"{act.key} does more the second time"
     return word if done.changed else "a"
 
@@ -346,6 +347,38 @@ def _file(session: Session, site: Site, shown: bool) -> CompetitionFile:
 
 def test_acts_on_a_file(site: Site) -> None:
     hold(site, "file", file_acts.ACTS, (lambda s: _file(s, site, False), lambda s: _file(s, site, True)))
+
+
+def _rules(session: Session, site: Site, state: CompetitionState) -> CompetitionPage:
+    competition = site.competition(session)
+    competition.state = state
+    competition.pages.append(CompetitionPage(slug="rules", title="Rules", body="Be fair.", position=0))
+    session.flush()
+    return competition.pages[-1]
+
+
+def test_acts_on_a_page(site: Site) -> None:
+    in_state = (CompetitionState.PUBLISHED, CompetitionState.DRAFT)
+    hold(
+        site,
+        "page",
+        page_acts.ACTS,
+        tuple(lambda session, state=state: _rules(session, site, state) for state in in_state),
+    )
+
+
+def test_a_page_that_everybody_reads_is_removed_by_its_name(site: Site) -> None:
+    owner = site.owner()
+    with site.services.database.writing() as session:
+        page_id = _rules(session, site, CompetitionState.PUBLISHED).id
+    asked = post(owner, f"{BASE}/pages/{page_id}/delete").text
+    assert "stays in the audit log" in asked and "Rules</code> to confirm" in asked
+    refused = owner.call("DELETE", f"{MANAGE}/pages/{page_id}")
+    assert (refused.status_code, refused.json()["error"]) == (409, "confirm")
+    assert "Be fair." in owner.call("GET", f"/competitions/{SLUG}/pages/rules").text
+    assert "is removed" in flash(post(owner, f"{BASE}/pages/{page_id}/delete", confirm="Rules"))
+    assert log(site, "page.delete")[0].before == {"title": "Rules", "body": "Be fair."}
+    assert owner.call("GET", f"/competitions/{SLUG}/pages/rules").status_code == 404
 
 
 def test_a_file_that_a_page_shows_is_not_removed_by_accident(site: Site) -> None:

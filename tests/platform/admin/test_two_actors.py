@@ -400,7 +400,8 @@ def test_two_people_move_and_remove_a_page(site: Site) -> None:
     for who in (dana, otto):
         post(who, f"{BASE}/pages/{made[2]['id']}/move", by="-1")
     assert [row["title"] for row in dana.call("GET", f"{MANAGE}/pages").json()] == ["C", "A", "B"]
-    answers = [post(who, f"{BASE}/pages/{made[0]['id']}/delete").status_code for who in (dana, otto)]
+    gone = f"{BASE}/pages/{made[0]['id']}/delete"
+    answers = [post(who, gone, confirm="A").status_code for who in (dana, otto)]
     assert answers == [303, 404]
     assert [row["title"] for row in dana.call("GET", f"{MANAGE}/pages").json()] == ["C", "B"]
     assert len(log(site, "page.delete")) == 1
@@ -426,7 +427,7 @@ FORMS = {
     "look/end": "writes nothing",
     "pages": "test_two_organizers_change_a_page",
     "pages/preview": "writes nothing",
-    "pages/{page_id}/delete": "test_two_people_move_and_remove_a_page",
+    "pages/{page_id}/delete": "an act",
     "pages/{page_id}/move": "test_two_people_move_and_remove_a_page",
     "people/acts": "an act on each",
     "people/add": "an act",

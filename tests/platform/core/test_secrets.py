@@ -138,17 +138,16 @@ def test_which_seeds_are_secret_is_said_and_no_page_shows_one(site: Site) -> Non
     job = worker.claim()
     assert job is not None and worker.fail(job, "RUNTIME_ERROR").status_code == 204
     finished, _ = run_once(site, pia, "good")
-    shown: dict[str, str] = {}
+    shown, base = dict[str, str](), "/competitions/small"
     for person in (pia, site.member("paul"), site.person("sam"), None):
         own = [f"/submissions/{failed}", f"/submissions/{finished}"] if person is pia else []
         headers = {"accept": "text/html", **(person.headers if person else {})}
-        base = "/competitions/small"
         walk(
             lambda address, headers=headers: site.client.get(address, headers=headers),
             str(site.client.base_url),
             base,
             *own,
-            goes_to=lambda path: path.startswith((base, *own)) and "/manage" not in path,
+            goes_to=lambda path, own=own: path.startswith((base, *own)) and "/manage" not in path,
             look=lambda answer: shown.update({f"{len(shown)} {answer.url.path}": answer.text}),
         )
     shown["everything"] = everything_seen(pia, failed) + everything_seen(pia, finished)

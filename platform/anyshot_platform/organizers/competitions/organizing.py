@@ -210,13 +210,6 @@ def move_page(session: Session, competition: Competition, page_id: str, by: int)
         page.position = position
 
 
-def delete_page(session: Session, competition: Competition, page_id: str, actor_id: str) -> None:
-    """Remove a page; its text stays in the audit log, from where it can be brought back."""
-    page = find_page(competition, page_id)
-    _record(session, competition, actor_id, "page.delete", before={"title": page.title, "body": page.body})
-    competition.pages.remove(page)
-
-
 def what_is_missing(session: Session, competition: Competition) -> list[str]:
     """What keeps a competition from working, as sentences."""
     phases = list_phases(session, competition)

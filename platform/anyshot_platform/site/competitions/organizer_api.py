@@ -19,7 +19,7 @@ from anyshot_platform.errors import NotFound
 from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.organizers.bundles.service import clone_competition
-from anyshot_platform.organizers.competitions import acts, file_acts, organizing
+from anyshot_platform.organizers.competitions import acts, file_acts, organizing, page_acts
 from anyshot_platform.organizers.competitions.texts import values_now
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import ConsentIn, IfMatch
@@ -280,10 +280,17 @@ def move_page(access: AsOrganizer, session: SessionDep, page_id: PageParam, body
     return [_page(page) for page in sorted(access.competition.pages, key=lambda page: page.position)]
 
 
-@router.delete("/pages/{page_id}", status_code=204)
-def delete_page(access: AsOrganizer, session: SessionDep, page_id: PageParam) -> None:
-    """Remove a page; its text stays in the audit log."""
-    organizing.delete_page(session, access.competition, page_id, access.viewer.id)
+def _find_page(session: Session, competition: Competition, page_id: PageParam) -> CompetitionPage:
+    return organizing.find_page(competition, page_id)
+
+
+def _pages_left(
+    session: Session, access: CompetitionAccess, row: CompetitionPage, outcome: ActOutcome
+) -> list[PageOut]:
+    return [_page(page) for page in access.competition.pages]
+
+
+add_acts(router, page_acts.ACTS, _find_page, _pages_left, at="/pages/{page_id}")
 
 
 @router.get("/state")

@@ -15,7 +15,7 @@ from anyshot_platform.competitions.files import find_file, is_image, list_files
 from anyshot_platform.competitions.models import CompetitionPage
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.kernel.language import say
-from anyshot_platform.organizers.competitions import file_acts, organizing
+from anyshot_platform.organizers.competitions import file_acts, organizing, page_acts
 from anyshot_platform.organizers.competitions.texts import values_now
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import ask_which, merge, perform_named
@@ -81,6 +81,7 @@ def _show_form(
         "pages",
         heading=page.title if page else say("A new page"),
         page=page,
+        page_acts=page_acts.ACTS,
         page_values=values_now(session, access.competition),
         seen=seen or known,
         **refused,
@@ -156,12 +157,9 @@ def move_page(access: AsOrganizer, session: SessionDep, page_id: str, form: Form
 
 
 @router.post("/pages/{page_id}/delete")
-def delete_page(access: AsOrganizer, session: SessionDep, page_id: str) -> Response:
+def delete_page(
+    request: Request, access: AsOrganizer, session: SessionDep, page_id: str, form: FormDep
+) -> Response:
     """Remove a page; its text stays in the audit log."""
-    change = partial(organizing.delete_page, session, access.competition, page_id, access.viewer.id)
-    return carry_out_change(
-        session,
-        manage_path(access, "/pages"),
-        say("The page is removed; its text is in the audit log."),
-        change,
-    )
+    page, back = organizing.find_page(access.competition, page_id), manage_path(access, "/pages")
+    return perform_named(request, session, form, page_acts.ACTS, "delete", page, access, back)
