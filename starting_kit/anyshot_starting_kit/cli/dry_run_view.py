@@ -22,10 +22,11 @@ from anyshot_core.report import (
     report_text,
     wrap_page,
 )
+from anyshot_core.report.looked_at import tasks_page
 from anyshot_core.results import Identity, write_predictions, write_results
 from anyshot_core.taskserver.job import Hooks, JobOutcome, LogLine, ServerProgress
 from anyshot_core.wire.worker_api import Stage
-from anyshot_starting_kit.dryrun.evaluate import DryRun, DryRunPlan, PointRun
+from anyshot_starting_kit.dryrun.evaluate import DryRun, DryRunPlan, PointRun, tasks_of
 
 _STAGES = {
     Stage.PREPARING: "starting",
@@ -118,6 +119,11 @@ def save(
     if plan.max_items is not None:
         console.print("It runs. The score means nothing yet: meta-training was cut short (--quick).")
     console.print(f"Report: {output / 'report.html'}")
+    tasks = tasks_of(plan)
+    pictures = tasks_page(tasks.pool, tasks.spec, result.predictions, f"Tasks of the dry run of {name}")
+    if pictures:
+        (output / "tasks.html").write_text(pictures, encoding="utf-8")
+        console.print(f"Its first tasks, with images and predictions: {output / 'tasks.html'}")
     found: dict[str, Any] = {"evaluations": [score.to_dict() for score in scores]} if scores else {}
     if files or notes:
         found |= {"exports": [str(path) for path in files], "notes": list(notes)}

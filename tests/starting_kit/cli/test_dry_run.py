@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import itertools
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,15 @@ def test_the_template_runs_and_scores_above_chance(tmp_path: Path, data: Path) -
     assert (tmp_path / "out" / "meta_train.csv").read_text().count("\n") == 4  # three tasks: cut short
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Dry run of mine" in page and "<svg" in page
+    looked_at = (tmp_path / "out" / "tasks.html").read_text()
+    assert looked_at.count("data:image/jpeg;base64,") == len(table.task)
+    right = [
+        (int(one), int(all_of))
+        for one, all_of in re.findall(r"(\d+) of (\d+) query images were predicted right", looked_at)
+    ]
+    assert [one / all_of for one, all_of in right] == pytest.approx(list(table.accuracy))
+    for row in table.dataset:
+        assert f": {row}, " in looked_at
 
 
 def test_a_failure_shows_everything_and_exits_with_1(tmp_path: Path, data: Path) -> None:
