@@ -10,7 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
+from anyshot_platform.artifacts.models import Blob
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
@@ -28,6 +30,7 @@ from tests.platform.entries.playing import Commands, opened
 from tests.platform.entries.test_competition_2022 import SLUG, make_pools
 from tests.platform.site import SLUG as SMALL
 from tests.platform.site import PaperWorker, Site, make_zip
+from tests.platform.web.scene import add_artifact
 from tests.services.known_answers import make_worker, scoring, write_coloured_pack
 
 MANAGE = f"/api/v1/competitions/{SMALL}/manage"
@@ -114,6 +117,10 @@ def test_a_rehearsal_says_what_the_competition_will_need(ready: Site) -> None:
         run = session.get_one(Run, job["run_id"])
         assert run.finished_at is not None
         run.claimed_at = run.finished_at - timedelta(seconds=60)  # 10 s of ours
+        blob = session.scalars(select(Blob.digest).limit(1)).one()
+        for name, length in (("predictions.parquet", 1000), ("log.txt", 70)):
+            add_artifact(session, run, name, blob, length).final = True
+        size = session.get_one(Submission, run.submission_id).size
     play(site, worker, lambda *_: None)
     found = owner.call("GET", f"{MANAGE}/rehearsals").json()["rehearsals"][0]
     assert found["ended_at"] is not None
@@ -124,6 +131,8 @@ def test_a_rehearsal_says_what_the_competition_will_need(ready: Site) -> None:
     assert phase["submissions"] == 50 * 93
     assert phase["hours"] == pytest.approx(50 * 93 * 140 / 3600, rel=0.01)
     assert phase["busy"] == pytest.approx(50 * 3 * 140 / 86_400, rel=0.01)
+    # The zip and the log as they are, and predictions of ten tasks where two took 1,000 bytes.
+    assert phase["bytes"] == 50 * 93 * (size + 70 + 5 * 1000)
     assert phase["wait_hours"] == pytest.approx(50 * 3 * 140 / 3600, rel=0.01)
     shown = " ".join(page(owner, f"{BASE}/rehearsals").text.split())
     assert "Forecast for 50 teams" in shown and "All phases were played." in shown
