@@ -193,6 +193,10 @@ def test_experiments_are_joined_in_the_papers_three_figures(tmp_path: Path) -> N
     assert {"figure-1", "figure-2-ways", "figure-2-shots", "figure-3-within-random"} <= figures
     stored = json.loads((tmp_path / "out" / "figures.json").read_text())["charts"]
     assert len(stored) == len(figures), "what the documentation draws them from"
+    (shown,) = [one for one in stored if one["kind"] == "difficulty" and "within" in one["title"]]
+    assert all(row["intrinsic_half"] > 0 for row in shown["rows"]), "figure 3 has intervals"
+    drawn = (tmp_path / "out" / "figure-3-within-random.svg").read_text()
+    assert f" ± {shown['rows'][0]['intrinsic_half']:.3f}" in drawn
     said = (tmp_path / "out" / "findings.md").read_text()
     assert "harder than within a domain: fine tuning | holds |" in said and "random | " not in said
     text = (tmp_path / "out" / "figure-1.svg").read_text()

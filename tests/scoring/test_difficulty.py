@@ -18,6 +18,22 @@ def test_named_baselines_count_everywhere_even_where_they_are_not_the_extremes()
     assert (b.intrinsic, b.modelling) == (pytest.approx(0.8), pytest.approx(-0.1))
 
 
+def test_intervals_are_those_of_the_best_and_of_the_difference():
+    """Of the baselines that were picked; unknown ones stay so, and one baseline differs from itself by nothing."""
+    halves = {
+        "strong": {"A": 0.03, "B": 0.05},
+        "middle": {"A": 0.2, "B": 0.06},
+        "weak": {"A": 0.04, "B": None},
+    }
+    a, b = measure_difficulty(SCORES, halves=halves)
+    assert (a.intrinsic_half, a.modelling_half) == (0.03, pytest.approx(0.05))
+    assert (b.intrinsic_half, b.modelling_half) == (0.06, pytest.approx((0.06**2 + 0.05**2) ** 0.5))
+    _, named = measure_difficulty(SCORES, "strong", "weak", halves)
+    assert (named.intrinsic_half, named.modelling_half) == (0.05, None)
+    (only,) = measure_difficulty({"only": {"A": 0.25}}, halves={"only": {"A": 0.1}})
+    assert (only.intrinsic_half, only.modelling_half) == (0.1, None)
+
+
 def test_one_baseline_has_no_modelling_difficulty():
     assert measure_difficulty({"only": {"A": 0.25}}) == [Difficulty("A", 0.75, 0.0)]
 

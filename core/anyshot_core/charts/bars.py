@@ -66,11 +66,13 @@ def draw_difficulty(
 ) -> Chart:
     """Intrinsic and modelling difficulty of each dataset, one above the other, hardest dataset on top.
 
-    `who` is what was compared: an entry of a board, or a baseline.
+    With their 95 % intervals where these are known. `who` is what was compared: an entry of a board, or a baseline.
     """
     ordered = sorted(rows, key=lambda row: (-row.intrinsic, row.dataset))
     words = "; ".join(
-        f"{row.dataset}: intrinsic {row.intrinsic:.3f}, modelling {row.modelling:.3f}" for row in ordered
+        f"{row.dataset}: intrinsic {row.intrinsic:.3f}{_give_or_take(row.intrinsic_half)}, "
+        f"modelling {row.modelling:.3f}{_give_or_take(row.modelling_half)}"
+        for row in ordered
     )
     description = (
         f"Intrinsic difficulty is what the best {who} lacks of the full score, modelling difficulty is the best minus "
@@ -82,11 +84,25 @@ def draw_difficulty(
             return empty(axes)
         places = np.arange(len(ordered))
         series = (
-            (f"Intrinsic (full score - best {who})", [row.intrinsic for row in ordered], -0.19, None),
-            (f"Modelling (best - worst {who})", [row.modelling for row in ordered], 0.19, "////"),
+            (
+                f"Intrinsic (full score - best {who})",
+                [(row.intrinsic, row.intrinsic_half) for row in ordered],
+                -0.19,
+                None,
+            ),
+            (
+                f"Modelling (best - worst {who})",
+                [(row.modelling, row.modelling_half) for row in ordered],
+                0.19,
+                "////",
+            ),
         )
         for i, (label, values, shift, hatch) in enumerate(series):
-            bars = axes.barh(places + shift, values, height=0.36, color=PALETTE[i], label=label, hatch=hatch)
+            lengths = [value for value, _ in values]
+            bars = axes.barh(places + shift, lengths, height=0.36, color=PALETTE[i], label=label, hatch=hatch)
+            for place, (value, half) in zip(places + shift, values, strict=True):
+                if half is not None:
+                    axes.errorbar(value, place, xerr=half, color=INK, capsize=3, linewidth=1.2)
             for patch in bars:
                 patch.set_edgecolor(PALETTE[i])
                 patch.set_alpha(0.85 if hatch is None else 0.6)
@@ -100,6 +116,10 @@ def draw_difficulty(
         return None
 
     return draw(title, description, paint, height=max(2.0, 1.3 + 0.42 * len(ordered)))
+
+
+def _give_or_take(half: float | None) -> str:
+    return "" if half is None else f" ± {half:.3f}"
 
 
 def _paint_interval(axes: Axes, place: float, bar: Bar) -> None:

@@ -37,17 +37,20 @@ def draw_figures(entries: Sequence[BaselineTasks]) -> dict[str, Figure]:
             "Mean over the tasks with so many labelled images a class; bands are 95 % intervals.",
         ),
     }
-    scores = {
-        entry.name: {str(g.key): g.mean for g in group(entry.table, "dataset")}
+    parts = {
+        entry.name: group(entry.table, "dataset")
         for entry in entries
         if entry.name != "random" and entry.seeds == entry.of
     }
+    scores = {name: {str(g.key): g.mean for g in own} for name, own in parts.items()}
+    halves = {name: {str(g.key): g.half_width for g in own} for name, own in parts.items()}
     if scores:
         best, worst = _extremes(scores)
         figures["difficulty"] = Figure(
-            draw_difficulty(measure_difficulty(scores, best, worst)),
+            draw_difficulty(measure_difficulty(scores, best, worst, halves), who="baseline"),
             f"Intrinsic: what {best or 'the best baseline on it'} leaves to win. Modelling: by how much it is above"
-            f" {worst or 'the worst'}.",
+            f" {worst or 'the worst'}. The intervals are 95 % over tasks; those of a difference take its two for"
+            " independent, which is the wider side.",
         )
     return figures
 

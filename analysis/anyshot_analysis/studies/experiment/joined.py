@@ -97,15 +97,15 @@ def draw_joined(experiments: Sequence[Scores]) -> dict[str, Chart]:
         }
         drawn[f"figure-2-{by}"] = draw_curves(curves, f"Figure 2: by number of {by}", by)
     for one in experiments:
-        scores = {
-            name: {str(part.key): part.mean for part in parts}
-            for name, parts in one.groups("dataset").items()
-            if name != "random"
-        }
+        parts = {name: own for name, own in one.groups("dataset").items() if name != "random"}
+        scores = {name: {str(part.key): part.mean for part in own} for name, own in parts.items()}
+        halves = {name: {str(part.key): part.half_width for part in own} for name, own in parts.items()}
         if scores:
             slug = re.sub(r"[^a-z0-9]+", "-", one.title.lower()).strip("-")
             drawn[f"figure-3-{slug}"] = draw_difficulty(
-                measure_difficulty(scores, None, None), f"Figure 3: difficulty of the datasets, {one.title}"
+                measure_difficulty(scores, halves=halves),
+                f"Figure 3: difficulty of the datasets, {one.title}, 95 % over tasks",
+                who="baseline",
             )
     return drawn
 
