@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from anyshot_core.data.pool import Pool
 from anyshot_core.evaluations import PointScore, score_text
 from anyshot_core.report import (
     build_report,
@@ -25,8 +26,9 @@ from anyshot_core.report import (
 from anyshot_core.report.looked_at import tasks_page
 from anyshot_core.results import Identity, write_predictions, write_results
 from anyshot_core.taskserver.job import Hooks, JobOutcome, LogLine, ServerProgress
+from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.worker_api import Stage
-from anyshot_starting_kit.dryrun.evaluate import DryRun, DryRunPlan, PointRun, tasks_of
+from anyshot_starting_kit.dryrun.evaluate import DryRun, DryRunPlan, PointRun
 
 _STAGES = {
     Stage.PREPARING: "starting",
@@ -119,8 +121,9 @@ def save(
     if plan.max_items is not None:
         console.print("It runs. The score means nothing yet: meta-training was cut short (--quick).")
     console.print(f"Report: {output / 'report.html'}")
-    tasks = tasks_of(plan)
-    pictures = tasks_page(tasks.pool, tasks.spec, result.predictions, f"Tasks of the dry run of {name}")
+    pool = Pool.open(plan.data.test, verify=False)
+    tasks = PoolTasks(pool, plan.tasks_protocol, plan.test_seed, 0, plan.tasks)
+    pictures = tasks_page(pool, tasks.spec, result.predictions, f"Tasks of the dry run of {name}")
     if pictures:
         (output / "tasks.html").write_text(pictures, encoding="utf-8")
         console.print(f"Its first tasks, with images and predictions: {output / 'tasks.html'}")

@@ -193,17 +193,13 @@ def check_exports(plan: DryRunPlan) -> None:
         check_asked(plan.exports, plan.roles, seen, test)
 
 
-def tasks_of(plan: DryRunPlan) -> PoolTasks:
-    """The tasks that a dry run is tested on."""
-    pool = Pool.open(plan.data.test, verify=False)
-    return PoolTasks(pool, plan.tasks_protocol, plan.test_seed, 0, plan.tasks)
-
-
 def export(
     plan: DryRunPlan, run: DryRun, learner: Path, folder: Path, hooks: Hooks
 ) -> tuple[list[Path], list[str]]:
     """The exports of a run that did not fail, from the learner that it kept; and notes on those that were not made."""
-    tasks = tasks_of(plan)
+    tasks = PoolTasks(
+        Pool.open(plan.data.test, verify=False), plan.tasks_protocol, plan.test_seed, 0, plan.tasks
+    )
 
     def features(job: TaskServerJob, images: np.ndarray) -> JobOutcome:
         with closing(channel_opener(plan.sandbox, job.cpus, plan.memory_bytes)()) as channel:
