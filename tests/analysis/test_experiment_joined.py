@@ -18,6 +18,7 @@ from anyshot_analysis.studies.experiment.carry_out import Done
 from anyshot_analysis.studies.experiment.command import experiment
 from anyshot_analysis.studies.experiment.comparisons import make_matrix
 from anyshot_analysis.studies.experiment.conditions import conditions_of_experiments
+from anyshot_analysis.studies.experiment.figures import together
 from anyshot_analysis.studies.experiment.findings import find
 from anyshot_analysis.studies.experiment.joined import harder_across, read_scores
 from anyshot_analysis.studies.experiment.plan import Experiment
@@ -28,7 +29,9 @@ from anyshot_core.baselines import find_baselines
 from anyshot_core.data.domains import meta_album_set
 from anyshot_core.protocols import AnyWayAnyShot, Range, Roles, WithinDomain, read_protocol
 from anyshot_core.report.stored import read_report
+from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.reliability import ScoreMatrix
+from anyshot_scoring.summary import Group
 from anyshot_scoring.table import COLUMNS, STRINGS, TaskTable
 from anyshot_starting_kit.dryrun.publicdata import PublicData
 from tests.baselines.trial import FOLDER
@@ -181,6 +184,22 @@ def test_the_difference_of_two_experiments_has_the_uncertainty_of_both(tmp_path:
 
 
 @pytest.mark.seconds("trains and tests small networks")
+def test_neighbouring_numbers_of_few_tasks_are_one_point_with_the_interval_of_its_tasks() -> None:
+    """As if the tasks had been one group from the start; a group of enough tasks stays as it is."""
+    random = np.random.default_rng(3)
+    tasks = {
+        ways: random.normal(ways / 10, 0.2, n) for ways, n in {2: 3, 3: 1, 4: 5, 7: 20, 9: 2, 10: 1}.items()
+    }
+    groups = [Group(ways, *t_interval(own), len(own)) for ways, own in tasks.items()]
+    first, second = together(groups)
+    for found, own in ((first, (2, 3, 4)), (second, (7, 9, 10))):
+        mean, half = t_interval(np.concatenate([tasks[ways] for ways in own]))
+        assert (found.mean, found.half_width) == (pytest.approx(mean), pytest.approx(half))
+    assert [(one.key, one.tasks) for one in (first, second)] == [(3, 9), (7, 23)]
+    assert together([groups[3], *groups[:3]]) == [first, groups[3]]
+    assert together(groups[:2])[0].tasks == 4 and together([]) == []
+
+
 def test_experiments_are_joined_in_the_papers_three_figures(tmp_path: Path) -> None:
     one = write(tmp_path / "one", fine_tuning=0.7 + own_noise(), random=own_noise())
     two = write(tmp_path / "two", fine_tuning=0.5 + own_noise(), random=own_noise())

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from anyshot_analysis.pages import figures_of, write_report
 from anyshot_analysis.studies.experiment.checks import BadExperiment
+from anyshot_analysis.studies.experiment.figures import LEAST, together
 from anyshot_analysis.studies.experiment.finding import (
     FINDINGS,
     Finding,
@@ -93,9 +94,14 @@ def draw_joined(experiments: Sequence[Scores]) -> dict[str, Chart]:
     drawn = {"figure-1": draw_bars(bars, "Figure 1: normalized accuracy, 95 % over tasks")}
     for by in ("ways", "shots"):
         curves = {
-            f"{name}, {one.title}": parts for one in experiments for name, parts in one.groups(by).items()
+            f"{name}, {one.title}": together(parts)
+            for one in experiments
+            for name, parts in one.groups(by).items()
+            if len(parts) > 1  # tasks of one number say nothing of another
         }
-        drawn[f"figure-2-{by}"] = draw_curves(curves, f"Figure 2: by number of {by}", by)
+        drawn[f"figure-2-{by}"] = draw_curves(
+            curves, f"Figure 2: by number of {by}, {LEAST} tasks a point at least, 95 % over tasks", by
+        )
     for one in experiments:
         parts = {name: own for name, own in one.groups("dataset").items() if name != "random"}
         scores = {name: {str(part.key): part.mean for part in own} for name, own in parts.items()}
