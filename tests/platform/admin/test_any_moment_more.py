@@ -246,6 +246,16 @@ def test_acts_on_announcements(site: Site) -> None:
     )
 
 
+def test_nobody_writes_to_a_draft_what_is_refused_then(site: Site) -> None:
+    """The form took a text that was lost when it was sent."""
+    owner = site.owner()
+    assert "Announce to all participants" in page(owner, f"{BASE}/announcements").text
+    with site.services.database.writing() as session:
+        site.competition(session).state = CompetitionState.DRAFT
+    shown = page(owner, f"{BASE}/announcements").text
+    assert "A draft has nobody to tell" in shown and "<textarea" not in shown
+
+
 def test_what_is_announced_twice_is_told_once(site: Site) -> None:
     owner = site.owner()
     site.member("pia")
