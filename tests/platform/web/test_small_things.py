@@ -309,6 +309,25 @@ def test_the_reference_says_what_a_call_does_and_what_its_body_holds(visitor: Vi
     assert "TokenIn" in body and "<code>name</code>" in body and "string" in body
 
 
+def test_the_head_of_a_competition_counts_down_to_its_next_date(visitor: Visitor, scene: Scene) -> None:
+    """Until the open phase ends, else until the next one begins; the reader's browser says how long that is."""
+    visitor.sign_in(scene.ada)
+    address = f"/competitions/{scene.competition.slug}/leaderboard"
+    counted = re.compile(r"(ends|begins) <time datetime=\"([^\"]+)\" data-when=\"ago\"")
+    with visitor.services.database.writing() as session:
+        phase = session.get_one(Phase, scene.phase.id)
+        ends_at = phase.ends_at
+        assert ends_at is not None
+    (found,) = counted.findall(visitor.see(address))
+    assert found == ("ends", ends_at.isoformat(timespec="seconds"))
+    tomorrow = (now() + timedelta(days=1)).replace(microsecond=0)
+    with visitor.services.database.writing() as session:
+        for phase in session.scalars(select(Phase).where(Phase.competition_id == scene.competition.id)):
+            phase.starts_at, phase.ends_at = tomorrow + timedelta(days=phase.position), None
+    (found,) = counted.findall(visitor.see(address))
+    assert found == ("begins", tomorrow.isoformat())
+
+
 def test_of_two_open_phases_the_one_that_takes_uploads_is_named(visitor: Visitor, scene: Scene) -> None:
     with visitor.services.database.writing() as session:
         side = Phase(

@@ -62,6 +62,8 @@ class CompetitionHead:
     logo_href: str | None
     status_text: str
     status_tone: str
+    ends_at: datetime | None  # of the phase that the status is about, where it is open
+    begins_at: datetime | None  # of the next phase, where none is open
     may_organize: bool
     join_state: str  # can_join, must_accept, member, closed, invited, pending, rejected, banned
     submit_href: str | None
@@ -106,6 +108,22 @@ def competition_status(competition: Competition, phases: Sequence[Phase]) -> tup
     return say("over") if phases else say("no phases yet"), ""
 
 
+def next_dates(competition: Competition, phases: Sequence[Phase]) -> tuple[datetime | None, datetime | None]:
+    """When the phase that is open now ends; else when the next one begins. None where there is no such date."""
+    if competition.state == CompetitionState.ARCHIVED:
+        return None, None
+    by_uploads = sorted(phases, key=lambda one: not one.accepts_uploads)
+    for phase in by_uploads:
+        if status_of(phase) in (PhaseStatus.OPEN, PhaseStatus.PAUSED):
+            return phase.ends_at, None
+    coming = [
+        one.starts_at
+        for one in phases
+        if status_of(one) == PhaseStatus.UPCOMING and one.starts_at is not None
+    ]
+    return None, min(coming, default=None)
+
+
 def open_for_uploads(phases: Sequence[Phase]) -> Phase | None:
     """The phase that a participant would submit to now."""
     for phase in phases:
@@ -138,6 +156,7 @@ def read_header(
     competition = access.competition
     phases = list_phases(session, competition) if phases is None else phases
     status_text, status_tone = competition_status(competition, phases)
+    ends_at, begins_at = next_dates(competition, phases)
     standing = join_state(access)
     target = open_for_uploads(phases)
     submits = standing == "member" and target is not None and competition.state == CompetitionState.PUBLISHED
@@ -151,6 +170,8 @@ def read_header(
         logo_href=logo_href(competition),
         status_text=status_text,
         status_tone=status_tone,
+        ends_at=ends_at,
+        begins_at=begins_at,
         may_organize=access.may(Role.REVIEWER),
         join_state="can_join" if standing == "signed_out" else standing,
         submit_href=f"{base}/phases/{target.slug}/submit" if submits and target else None,
