@@ -163,6 +163,7 @@ def _member(scene: Scene, visitor: Visitor, user: User) -> Membership:
         ).one()
 
 
+@pytest.mark.slow("draws every page of the documentation")
 def test_the_documentation_has_anchors_contents_copy_buttons_and_leads_on(visitor: Visitor) -> None:
     page = visitor.see("/docs/science/scoring/")
     ids = re.findall(r'<h[2-4] id="([^"]+)"', page)
@@ -183,17 +184,22 @@ def test_the_documentation_has_anchors_contents_copy_buttons_and_leads_on(visito
     assert len(seen) == len(set(seen)) > 30 and "/docs/operators/" in seen
 
 
+@pytest.mark.slow("draws every page of the documentation")
 def test_every_anchor_that_the_documentation_links_is_there(visitor: Visitor) -> None:
-    pages = {f"/docs/{file.parent.name}/{file.stem}/": file for file in DOCS.glob("*/*.md")}
-    links = set[tuple[str, str]]()
-    for path in pages:
-        if path.endswith("/index/"):
-            path = path.removesuffix("index/")
-        page = visitor.see(path)
-        links |= {
-            (target or path, anchor) for target, anchor in re.findall(r'href="(/docs/[^"#]*)?#([^"]+)"', page)
-        }
-    broken = {(path, anchor) for path, anchor in links if f'id="{anchor}"' not in visitor.see(path)}
+    pages = {
+        path.removesuffix("index/"): visitor.see(path.removesuffix("index/"))
+        for path in (f"/docs/{file.parent.name}/{file.stem}/" for file in DOCS.glob("*/*.md"))
+    }
+    links = {
+        (target or path, anchor)
+        for path, page in pages.items()
+        for target, anchor in re.findall(r'href="(/docs/[^"#]*)?#([^"]+)"', page)
+    }
+    broken = {
+        (path, anchor)
+        for path, anchor in links
+        if f'id="{anchor}"' not in (pages.get(path) or visitor.see(path))
+    }
     assert len(links) > 100 and broken - {(path, "main") for path, _ in links} == set()
 
 
