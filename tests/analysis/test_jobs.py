@@ -252,7 +252,10 @@ def test_a_verdict_and_a_ranking_say_what_the_tables_hold(
     found = run("compare", inputs, {}, tmp_path / "compare")
     assert found["result"]["verdict"] == "different"
     assert found["result"]["mean"] == pytest.approx(0.05, abs=0.01)
-    assert "ours leads 2 submissions" in run("flips", inputs, SMALL["flips"], tmp_path / "flips")["finding"]
+    assert (
+        "ours leads a board of 2 submissions"
+        in run("flips", inputs, SMALL["flips"], tmp_path / "flips")["finding"]
+    )
 
 
 def test_a_page_says_its_title_once_and_a_reason_once_below_its_table(tmp_path: Path) -> None:

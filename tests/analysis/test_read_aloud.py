@@ -10,9 +10,14 @@ import numpy as np
 import pytest
 
 from anyshot_analysis.cli import expand
+from anyshot_analysis.jobs.distribution_shift import Parameters as ShiftParameters
+from anyshot_analysis.jobs.distribution_shift import describe as describe_shift
 from anyshot_analysis.jobs.inputs import BadAnalysis
 from anyshot_analysis.jobs.registry import run
+from anyshot_analysis.jobs.trust import order_of_heads
+from anyshot_analysis.shift import LambdaPoint
 from anyshot_core.charts import Bar, draw_bars, draw_curves, draw_difficulty, draw_distributions
+from anyshot_core.report.estimates import mean
 from anyshot_core.report.stored import cell_words
 from anyshot_core.results import Identity, write_results
 from anyshot_scoring.difficulty import Difficulty
@@ -168,3 +173,34 @@ def test_what_lacks_is_named_as_who_gives_it_knows_it(analysis: str, words: str,
     with pytest.raises(BadAnalysis) as refused:
         run(analysis, {}, {}, tmp_path)
     assert words in str(refused.value)
+
+
+def test_no_interval_reaches_beyond_what_the_quantity_can_be(tmp_path: Path) -> None:
+    """A correlation stood there with "-3.202 to 2.535", a similarity and a distance with ends below 0."""
+    over = "other tasks"
+    rows = [[0.1, 0.5, 0.9], [0.2, 0.1, 0.3], [0.1, 0.9, 0.2]]
+    order = order_of_heads("k-fold", np.array(rows), np.array(rows[::-1]), over)
+    wide = mean(order.name, [-1.0, 1.0], "correlation", over)
+    assert isinstance(wide.interval, tuple) and wide.interval[0] < -10, "what it would be of two tasks"
+    assert isinstance(order.interval, tuple) and -1 <= order.interval[0] <= order.interval[1] <= 1
+    rng = np.random.default_rng(0)
+    for name in ("one", "two"):
+        np.savez(tmp_path / f"{name}.npz", features=rng.normal(size=(24, 4)), body=rng.normal(size=(24, 4)))
+    files = {"arrays": [tmp_path / "one.npz", tmp_path / "two.npz"]}
+    found = run("representations", files, {"permutations": 20}, tmp_path / "out")
+    ends = [end for one in found["estimates"] for end in one["interval"]]
+    assert min(ends) == 0.0 and max(ends) <= 1.0
+    assert "which the choice of the farthest makes larger" in found["finding"]
+
+
+def test_the_same_order_of_heads_is_no_finding_where_none_are_told_apart() -> None:
+    """ "The order of heads is the same" was all that was said of heads that are equal on base classes."""
+    equal, noisy = np.full(8, 0.5), np.tile([0.4, 0.7], 4)
+    curve = [LambdaPoint(share, {"a": equal, "b": noisy - 0.05}) for share in (0.0, 1.0)]
+    assert describe_shift(curve, ShiftParameters()).finding.endswith(
+        "Of 1 pair 0 can be told apart on both sides."
+    )
+    sure = [LambdaPoint(share, {"a": equal, "b": equal - 0.2 + 0.01 * noisy}) for share in (0.0, 1.0)]
+    assert describe_shift(sure, ShiftParameters()).finding.endswith(
+        "Of 1 pair 1 can be told apart on both sides."
+    )

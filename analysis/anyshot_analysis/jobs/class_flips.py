@@ -107,13 +107,14 @@ def describe(found: list[ClassDraws], noise: ClassDraws | None, classes: int, p:
     """Set the found figures on a page: finding, tables, charts and what they are of."""
     few, unit = found[0], f"{p.classes} classes"
     claims = {one.name: one for one in estimates_of(found, noise, p)}
+    last = percent_words(claims[flips_name(found[-1], p)])
+    most = f", with {found[-1].size} in {last}" if len(found) > 1 else ""
     control = f" Task noise alone flips {percent_words(claims[NOISE])}." if noise else ""
     return ReportPage(
         name="class-flips",
         title=f"Flips against the number of {unit}",
         finding=f"On all {classes} {unit} {few.first} leads {few.second} by {points(few.lead)} points; with {few.size} "
-        f"of them the order flips in {percent_words(claims[flips_name(few, p)])} of draws, with {found[-1].size} in "
-        f"{percent_words(claims[flips_name(found[-1], p)])}.{control}",
+        f"of them the order flips in {percent_words(claims[flips_name(few, p)])} of draws{most}.{control}",
         population=f"other sets of {unit} out of these {classes}; {p.draws:,} draws a number.",
         estimates=list(claims.values()),
         charts=[

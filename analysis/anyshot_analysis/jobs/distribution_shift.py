@@ -16,6 +16,7 @@ from anyshot_analysis.shift import LAMBDAS, LambdaPoint, lambda_curves, split_si
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_curves
 from anyshot_core.report.estimates import Estimate, around, mean
+from anyshot_core.words import count_of
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.summary import Group
 
@@ -81,14 +82,20 @@ def describe(curve: list[LambdaPoint], parameters: Parameters) -> ReportPage:
     verdicts = [
         [a, b, *[verdict(hits[a], hits[b]) for hits in (base, novel)]] for a, b in combinations(names, 2)
     ]
-    settled = [(a, b) for a, b in flips if all(is_settled(hits[a], hits[b]) for hits in (base, novel))]
+    apart = [
+        (a, b)
+        for a, b in combinations(names, 2)
+        if all(is_settled(hits[a], hits[b]) for hits in (base, novel))
+    ]
+    settled = [pair for pair in flips if pair in apart]
     pairs = f"{len(flips)} pair{'' if len(flips) == 1 else 's'}"
     changed = f"{pairs} of heads in another order ({len(settled)} settled on both sides)"
     same = changed if flips else "The order of heads is the same"
+    sure = f"Of {count_of(len(verdicts), 'pair')} {len(apart)} can be told apart on both sides."
     return ReportPage(
         name="shift",
         title="In and out of distribution",
-        finding=f"{same} between base classes ({', '.join(orders[0])}) and novel ones ({', '.join(orders[1])}).",
+        finding=f"{same} between base classes ({', '.join(orders[0])}) and novel ones ({', '.join(orders[1])}). {sure}",
         population="other tasks of these base and novel classes; unit of resampling: the task. Not: other classes.",
         estimates=[one for n in names for one in estimates_of(n, base[n], novel[n])],
         charts=[

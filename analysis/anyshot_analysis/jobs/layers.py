@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
+from anyshot_analysis.jobs.ranges import held_within
 from anyshot_analysis.pages import Cell, PageTable, ReportPage
 from anyshot_analysis.representations import (
     Rows,
@@ -95,7 +96,9 @@ def estimates_of(name: str, one: Rows, two: Rows) -> list[Estimate]:
             f"{measure} of {name}", value, value, "similarity" if measure == "CKA" else "distance", IMAGES
         )
         if isinstance(value, Undefined)
-        else around(f"{measure} of {name}", value.value, value.half_width, value.unit, IMAGES)
+        else held_within(
+            around(f"{measure} of {name}", value.value, value.half_width, value.unit, IMAGES), 0, 1
+        )
         for measure, value in found.items()
     ]
 
@@ -180,13 +183,14 @@ def finding_of(estimates: list[Estimate], distances: Sequence[tuple[str, float]]
     own = next(one for one in estimates if one.name == f"Procrustes of {farthest}")
     most = f"Of {len(distances)} layers, {farthest} differs most: " if len(distances) > 1 else f"{farthest}: "
     found = estimate_words(own, unit=False)
-    return f"{most}its orthogonal Procrustes distance is {found}; 0 is equal up to a rotation."
+    picked = ", which the choice of the farthest makes larger" if len(distances) > 1 else ""
+    return f"{most}its orthogonal Procrustes distance is {found}{picked}; 0 is equal up to a rotation."
 
 
 def bar_of(estimates: list[Estimate], layer: str, distance: float) -> Bar:
     """The distance of a layer, with half of its interval over images."""
     interval = next(one.interval for one in estimates if one.name == f"Procrustes of {layer}")
-    half = None if isinstance(interval, Undefined) else (interval[1] - interval[0]) / 2
+    half = None if isinstance(interval, Undefined) else max(interval[1] - distance, distance - interval[0])
     return Bar(layer, distance, half)
 
 

@@ -20,6 +20,7 @@ from anyshot_analysis.diversity.coefficient import (
 )
 from anyshot_analysis.diversity.pool import PoolDiversity, measure_pool
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
+from anyshot_analysis.jobs.ranges import held_within
 from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_distributions, draw_heat_map
@@ -95,8 +96,15 @@ def describe(
     pairs = np.triu_indices(len(found.distances), 1)
     share = float((found.distances[pairs] <= floor.mean).mean())
     claims = [
-        around("diversity", coefficient.mean, coefficient.half_width, "mean distance", OTHER_TASKS),
-        around("floor", floor.mean, floor.half_width, "mean distance", "other draws of one task's images"),
+        held_within(
+            around("diversity", coefficient.mean, coefficient.half_width, "mean distance", OTHER_TASKS), 0
+        ),
+        held_within(
+            around(
+                "floor", floor.mean, floor.half_width, "mean distance", "other draws of one task's images"
+            ),
+            0,
+        ),
         below_floor(found, floor.mean, share),
     ]
     apart, once = (published_words(own) for own in (coefficient, floor))

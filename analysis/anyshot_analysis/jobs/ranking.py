@@ -12,6 +12,7 @@ from anyshot_analysis.pages import ReportPage
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.report import reliability_section
 from anyshot_core.report.estimates import Estimate, undefined
+from anyshot_core.words import count_of
 from anyshot_scoring.reliability import POPULATIONS, Assessment, Interval, align, assess
 from anyshot_scoring.reliability.assessment import PopulationReport
 from anyshot_scoring.reliability.over_datasets import MARGIN
@@ -65,7 +66,8 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     return ReportPage(
         name="flips",
         title="Reliability of the ranking",
-        finding=f"{parameters.names.get(best, best)} leads {len(assessment.keys)} submissions; below, by population, "
+        finding=f"{parameters.names.get(best, best)} leads a board of {count_of(len(assessment.keys), 'submission')}; "
+        "below, by population, "
         "how often another draw would turn the order round.",
         population=f"each on its own: {', '.join(str(p) for p in POPULATIONS)}; the unit is named beside it.",
         estimates=estimates_of(assessment, parameters.names),

@@ -11,6 +11,7 @@ from anyshot_analysis.episodes import draw_within_datasets
 from anyshot_analysis.heads import HEADS, BaselineHead, FittingProblem, Head, compact, problem_of
 from anyshot_analysis.jobs.heads import features_of, heads_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
+from anyshot_analysis.jobs.ranges import held_within
 from anyshot_analysis.pages import Cell, PageTable, ReportPage, bar_of, points
 from anyshot_analysis.task_level.error import (
     evaluator_error,
@@ -255,7 +256,7 @@ def order_of_heads(evaluator: str, estimates: np.ndarray, truth: np.ndarray, ove
     name = f"order of heads by {evaluator}"
     if not known:
         return undefined(name, "the heads are tied on every task", "correlation", over)
-    return mean(name, known, "correlation", over)
+    return held_within(mean(name, known, "correlation", over), -1, 1)
 
 
 def known_of(rows: list[list[Quantity]]) -> tuple[np.ndarray, np.ndarray]:
