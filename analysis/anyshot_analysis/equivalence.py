@@ -1,7 +1,7 @@
 """Are two learners different, equivalent, or is the evidence undecided?
 
 From paired per-task differences, never from overlapping intervals: two one-sided t tests (TOST, Schuirmann 1987) for
-equivalence within a margin, a paired t test for a difference: the verdict of `judge_differences`, as on boards.
+equivalence within a margin, a paired t test for a difference: as `weigh_differences` has them, for boards too.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from anyshot_analysis.undefined import Undefined
-from anyshot_scoring.reliability.verdicts import MARGIN, judge_differences
+from anyshot_scoring.reliability.verdicts import MARGIN, weigh_differences
 
 
 class EquivalenceVerdict(StrEnum):
@@ -59,15 +58,16 @@ def compare_paired(
         raise ValueError(f"paired accuracies are two lists of one length, found {one.shape} and {two.shape}")
     if margin <= 0:
         raise ValueError(f"the margin is positive, found {margin}")
-    gaps, n = one - two, len(one)
-    if n < 2:
+    if len(one) < 2:
         return Undefined("a paired comparison needs two tasks")
-    mean, error = float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(n))
-    if error == 0:
-        difference_p, equivalence_p = float(mean == 0), float(abs(mean) >= margin)
-    else:
-        difference_p = float(2 * stats.t.sf(abs(mean) / error, n - 1))
-        equivalence_p = float(stats.t.sf((margin - abs(mean)) / error, n - 1))
-    half = float(stats.t.ppf(1 - level / 2, n - 1) * error)
-    verdict = EquivalenceVerdict(judge_differences(gaps, margin, level))
-    return Equivalence(mean, half, n, margin, difference_p, equivalence_p, verdict)
+    found = weigh_differences(one - two, margin, level)
+    assert found.half_width is not None and found.difference_p is not None and found.equivalence_p is not None
+    return Equivalence(
+        found.mean,
+        found.half_width,
+        len(one),
+        margin,
+        found.difference_p,
+        found.equivalence_p,
+        EquivalenceVerdict(found.verdict),
+    )

@@ -19,11 +19,10 @@ from anyshot_platform.judging.tables import counting_digests_of, read_all
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
-from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.reliability.matrix import NotComparable, ScoreMatrix, align
 from anyshot_scoring.reliability.paired import Verdict
 from anyshot_scoring.reliability.shared_tasks import mean_of_runs
-from anyshot_scoring.reliability.verdicts import MARGIN, judge_differences
+from anyshot_scoring.reliability.verdicts import MARGIN, weigh_differences
 from anyshot_scoring.table import TaskTable
 
 
@@ -95,8 +94,8 @@ def _aligned(tables: Mapping[str, Sequence[TaskTable]], share_tasks: bool) -> Sc
 
 def make_statement(difference: NDArray[np.float64], pairs: int = 1) -> Statement:
     """What differences by task `[T]` say; with `pairs` pairs that shall hold together, after Bonferroni."""
-    mean, half = t_interval(difference, 1 - 0.05 / pairs)
-    return Statement(mean, half, judge_differences(difference, level=0.05 / pairs), len(difference))
+    found = weigh_differences(difference, level=0.05 / pairs)
+    return Statement(found.mean, found.half_width, found.verdict, len(difference))
 
 
 def read_statements(

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
+from scipy import stats
 
 from anyshot_scoring.reliability import Interval, Population, align, align_classes, compare, judge
 from anyshot_scoring.reliability.paired import expansion, percentile_interval
-from anyshot_scoring.reliability.verdicts import judge_differences
+from anyshot_scoring.reliability.verdicts import judge_differences, weigh_differences
 from anyshot_scoring.undefined import Undefined
 from tests.scoring.simulated import draw_matrix, draw_run_by_class
 
@@ -109,3 +110,29 @@ def test_a_single_task_decides_nothing_and_equal_differences_decide_all() -> Non
     assert judge_differences([0.5]) == "undecided"
     assert judge_differences([0.02, 0.02]) == "different"
     assert judge_differences([0.009, 0.009]) == "equivalent"
+
+
+def test_p_values_are_those_of_scipys_tests_and_agree_with_the_verdict() -> None:
+    """The paired t test, and the larger of the two one-sided ones; at 5 % they decide as the intervals do."""
+    rng = np.random.default_rng(5)
+    verdicts = set[str]()
+    for shift, spread in ((0.0, 0.02), (0.02, 0.05), (0.004, 0.01), (-0.03, 0.05), (0.0, 0.2)):
+        gaps = shift + spread * rng.normal(size=80)
+        found = weigh_differences(gaps, margin=0.01)
+        assert found.difference_p == pytest.approx(stats.ttest_1samp(gaps, 0.0)[1], rel=1e-9)
+        sides = [
+            float(stats.ttest_1samp(gaps, at, alternative=side)[1])  # pyright: ignore[reportArgumentType]
+            for at, side in ((-0.01, "greater"), (0.01, "less"))
+        ]
+        assert found.equivalence_p == pytest.approx(max(sides), rel=1e-9)
+        assert found.difference_p is not None and found.equivalence_p is not None
+        by_p = "equivalent" if found.equivalence_p < 0.05 else "undecided"
+        assert found.verdict == (by_p if by_p == "equivalent" or found.difference_p > 0.05 else "different")
+        low, high = stats.ttest_1samp(gaps, 0.0).confidence_interval(0.95)
+        assert found.half_width == pytest.approx((high - low) / 2, rel=1e-9)
+        verdicts.add(found.verdict)
+    assert verdicts == {"different", "equivalent", "undecided"}
+    alone = weigh_differences([0.3])
+    assert (alone.mean, alone.half_width, alone.difference_p, alone.verdict) == (0.3, None, None, "undecided")
+    same = weigh_differences([0.005] * 9)
+    assert (same.difference_p, same.equivalence_p, same.verdict) == (0.0, 0.0, "equivalent")
