@@ -61,10 +61,17 @@ def _tasks(run: Predictions, dataset: str) -> list[Task]:
         classes = run.classes[first_class[i] : first_class[i + 1]]
         if (classes < 0).any():
             continue
-        queries, ways = slice(run.offsets[i], run.offsets[i + 1]), int(run.ways[i])
-        cells = np.bincount(run.labels[queries] * ways + run.predictions[queries], minlength=ways * ways)
-        tasks.append((classes, cells.reshape(ways, ways)))
+        queries = slice(run.offsets[i], run.offsets[i + 1])
+        cells = confusion_of_task(run.labels[queries], run.predictions[queries], int(run.ways[i]))
+        tasks.append((classes, cells))
     return tasks
+
+
+def confusion_of_task(
+    labels: NDArray[np.int64], predictions: NDArray[np.int64], ways: int
+) -> NDArray[np.int64]:
+    """Query images of a task `[ways, ways]` by true (row) and predicted label; both `[q]` in [0, ways)."""
+    return np.bincount(labels * ways + predictions, minlength=ways * ways).reshape(ways, ways)
 
 
 def _of_dataset(name: str, tasks: list[Task]) -> Confusion:

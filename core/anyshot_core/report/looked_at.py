@@ -13,6 +13,7 @@ from anyshot_core.data.picture import answered_picture, class_name
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols.task import TaskSpec
 from anyshot_core.report.pages import wrap_page
+from anyshot_scoring.confusion import confusion_of_task
 from anyshot_scoring.predictions import Predictions
 
 MOST_TASKS = 12
@@ -62,14 +63,10 @@ def _section(pool: Pool, task: TaskSpec, answers: np.ndarray, number: int) -> Ma
 
 def _table(names: list[str], labels: np.ndarray, answers: np.ndarray) -> Markup:
     head = Markup("").join(Markup("<th>as {}</th>").format(label) for label in range(len(names)))
+    counts = confusion_of_task(labels, answers, len(names))
     rows = Markup("").join(
         Markup("<tr><th>{}: {}</th>{}</tr>").format(
-            label,
-            name,
-            Markup("").join(
-                Markup("<td>{}</td>").format(int(((labels == label) & (answers == other)).sum()))
-                for other in range(len(names))
-            ),
+            label, name, Markup("").join(Markup("<td>{}</td>").format(count) for count in counts[label])
         )
         for label, name in enumerate(names)
     )

@@ -29,28 +29,32 @@ def ask_to_confirm(services: Services, session: Session, user: User) -> None:
     """Send the link, or to the owner of a known address a notice; does nothing where the address is confirmed."""
     if user.email is None or user.email_verified_at is not None:
         return
-    owner = service.find_by_address(session, user.email)
+    words = say(
+        "Somebody, probably you, created the account %(name)s with this address.\n\n%(link)s\n\n"
+        "The link works once, for two days. If it was not you, ignore it: nothing more is sent here.\n"
+    )
+    send_link(services, session, user, user.email, PURPOSE, words)
+
+
+def send_link(
+    services: Services, session: Session, user: User, address: str, purpose: str, words: str
+) -> None:
+    """Send the link that confirms an address, or to its owner a notice; `words` hold `name` and `link`."""
+    owner = service.find_by_address(session, address)
     if owner is not None and owner is not user:
-        tell_owner(services, session, owner)
+        _tell_owner(services, session, owner)
         return
-    secret = service.issue_one_time_token(session, user, PURPOSE, hours=HOURS, subject=user.email)
+    secret = service.issue_one_time_token(session, user, purpose, hours=HOURS, subject=address)
+    link = f"{services.settings.base_url}/confirm/{secret}"
     send_email(
         session,
-        to=user.email,
+        to=address,
         subject=reads(user, say("Confirm your address on %(site)s", site=services.settings.site_name)),
-        body=reads(
-            user,
-            say(
-                "Somebody, probably you, created the account %(name)s with this address.\n\n%(link)s\n\n"
-                "The link works once, for two days. If it was not you, ignore it: nothing more is sent here.\n",
-                name=user.username,
-                link=f"{services.settings.base_url}/confirm/{secret}",
-            ),
-        ),
+        body=reads(user, say(words, name=user.username, link=link)),
     )
 
 
-def tell_owner(services: Services, session: Session, owner: User) -> None:
+def _tell_owner(services: Services, session: Session, owner: User) -> None:
     """Tell the owner of an address that somebody wanted it for another account."""
     assert owner.email is not None
     send_email(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from anyshot_platform.accounts import service
-from anyshot_platform.accounts.confirming import HOURS, may_mail, tell_owner
+from anyshot_platform.accounts.confirming import may_mail, send_link
 from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.budgets.service import spend
 from anyshot_platform.errors import Invalid
@@ -35,7 +35,11 @@ def ask_for_address(services: Services, user_id: str, address: str) -> bool:
         if not asks:
             _take(session, user, address)
         elif welcome:
-            _send_link(services, session, user, address)
+            words = say(
+                "The account %(name)s is to have this address. Open the link to confirm it:\n\n%(link)s\n\n"
+                "The link works once, for two days. If it was not you, ignore it: nothing more is sent here.\n"
+            )
+            send_link(services, session, user, address, PURPOSE, words)
     return asks
 
 
@@ -71,25 +75,3 @@ def _take(session: Session, user: User, address: str) -> None:
     service.own_address(session, user)
     service.void_links(session, user.id)  # those of before went to an address that the account has no longer
     note_event(session, user.id, "account.new_address")
-
-
-def _send_link(services: Services, session: Session, user: User, address: str) -> None:
-    owner = service.find_by_address(session, address)
-    if owner is not None and owner is not user:
-        tell_owner(services, session, owner)
-        return
-    secret = service.issue_one_time_token(session, user, PURPOSE, hours=HOURS, subject=address)
-    send_email(
-        session,
-        to=address,
-        subject=reads(user, say("Confirm your address on %(site)s", site=services.settings.site_name)),
-        body=reads(
-            user,
-            say(
-                "The account %(name)s is to have this address. Open the link to confirm it:\n\n%(link)s\n\n"
-                "The link works once, for two days. If it was not you, ignore it: nothing more is sent here.\n",
-                name=user.username,
-                link=f"{services.settings.base_url}/confirm/{secret}",
-            ),
-        ),
-    )

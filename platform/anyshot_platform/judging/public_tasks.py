@@ -29,6 +29,7 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.services import Services
 from anyshot_platform.sight.smoke import require_smoke_pool
 from anyshot_platform.submissions.models import Submission
+from anyshot_scoring.confusion import confusion_of_task
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,6 @@ def _look(
         picture = io.BytesIO()
         answered_picture(pack, task, answers).save(picture, "JPEG", quality=82)
         classes = tuple(class_name(pack, task, label) for label in range(task.ways))
-    counts = np.zeros((task.ways, task.ways), dtype=np.int64)
-    np.add.at(counts, (labels, answers), 1)
     return PublicTask(
         number=number,
         tasks=len(known),
@@ -114,6 +113,6 @@ def _look(
         ways=task.ways,
         shots=task.shots,
         classes=classes,
-        confusion=tuple(tuple(int(one) for one in row) for row in counts),
+        confusion=tuple(map(tuple, confusion_of_task(labels, answers, task.ways).tolist())),
         picture=picture.getvalue(),
     )

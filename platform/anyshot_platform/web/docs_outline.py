@@ -41,8 +41,7 @@ def outlined_page(body: str) -> OutlinedPage:
 
     def with_address(found: re.Match[str]) -> str:
         text = html.unescape(_TAG.sub("", found[2])).strip()
-        anchor = next(one for one in _anchors(text) if one not in taken)
-        taken.add(anchor)
+        anchor = next_anchor(text, taken)
         headings.append(DocsHeading(int(found[1]), text, anchor))
         link = Markup('<a class="headlink" href="#{}" aria-label="{}">#</a>').format(
             anchor, _words(say("Link to “%(section)s”", section=text))
@@ -52,14 +51,23 @@ def outlined_page(body: str) -> OutlinedPage:
     return OutlinedPage(Markup(_with_buttons(_HEADING.sub(with_address, body))), tuple(headings))
 
 
-def anchor_of(text: str) -> str:
-    """What stands behind the # of a heading's address: the rule of the tool that builds the site."""
+def next_anchor(text: str, taken: set[str]) -> str:
+    """What stands behind the # of a heading's address: the rule of the tool that builds the site.
+
+    `taken` are those of the headings before it on the page; this one is added.
+    """
+    anchor = next(one for one in _anchors(text) if one not in taken)
+    taken.add(anchor)
+    return anchor
+
+
+def _anchor_of(text: str) -> str:
     ascii_only = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", ascii_only).strip().lower())
 
 
 def _anchors(text: str) -> Iterator[str]:
-    first = anchor_of(text) or "section"
+    first = _anchor_of(text) or "section"
     yield first
     number = 1
     while True:

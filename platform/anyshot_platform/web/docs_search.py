@@ -10,7 +10,7 @@ from pathlib import Path
 
 from anyshot_core.report.documentation import SECTION, SECTIONS, reading_order, reproductions
 from anyshot_platform.kernel.plain import plain
-from anyshot_platform.web.docs_outline import anchor_of
+from anyshot_platform.web.docs_outline import next_anchor
 
 MOST_WORDS, MOST_FOUND, _EXCERPT = 8, 20, 160
 _HEADING = re.compile(r"#{2,4} +(.*)")
@@ -93,7 +93,7 @@ def _sections(docs: Path) -> tuple[DocsSection, ...]:
 def _sections_of(page: str, text: str) -> Iterator[DocsSection]:
     first, _, rest = text.partition("\n")
     title = first.removeprefix("#").strip()
-    heading, lines, inside = "", list[str](), False
+    heading, lines, inside, taken = "", list[str](), False, set[str]()
     for line in [*rest.splitlines(), "## "]:
         inside ^= line.lstrip().startswith("```")
         begins = None if inside else _HEADING.fullmatch(line)
@@ -102,5 +102,5 @@ def _sections_of(page: str, text: str) -> Iterator[DocsSection]:
             continue
         words = " ".join(re.sub(r"[`|]|-{3,}", " ", plain("\n".join(lines))).split())
         shown = plain(heading)
-        yield DocsSection(page, title, shown, anchor_of(shown) if heading else "", words)
+        yield DocsSection(page, title, shown, next_anchor(shown, taken) if heading else "", words)
         heading, lines = begins[1], []

@@ -7,6 +7,7 @@ import re
 from datetime import timedelta
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
@@ -25,7 +26,9 @@ from anyshot_platform.site.shell.page_header import competition_status, read_car
 from anyshot_platform.site.submissions.provenance import repeat_command
 from anyshot_platform.teams.models import TeamInvitation
 from anyshot_platform.users.models import User
+from anyshot_platform.web.docs_outline import outlined_page
 from anyshot_platform.web.docs_pages import DOCS
+from anyshot_platform.web.docs_search import search_docs
 from anyshot_platform.web.markdown import markdown
 from anyshot_platform.workers.models import Worker, WorkerToken
 from tests.contract.recording import worker_info
@@ -182,6 +185,16 @@ def test_the_documentation_has_anchors_contents_copy_buttons_and_leads_on(visito
         onward = re.search(r'rel="next" href="([^"]+)"', visitor.see(place))
         place = onward[1] if onward else ""
     assert len(seen) == len(set(seen)) > 30 and "/docs/operators/" in seen
+
+
+def test_a_section_that_was_found_is_linked_where_an_earlier_one_has_its_heading(tmp_path: Path) -> None:
+    """The page and its search count headings of one name in the same way."""
+    lines = ["# Page", "## Limits", "first", "## Limits", "second zebra"]
+    (tmp_path / "participants").mkdir()
+    (tmp_path / "participants" / "index.md").write_text("\n".join(lines))
+    (found,) = search_docs(tmp_path, "zebra")
+    body = outlined_page("<h2>Limits</h2><p>first</p><h2>Limits</h2><p>second zebra</p>")
+    assert found.href.endswith(f"#{body.headings[1].anchor}") and found.href.endswith("#limits_1")
 
 
 @pytest.mark.slow("draws every page of the documentation")

@@ -9,10 +9,10 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.merging import Stale, seal
+from anyshot_platform.acts.merging import seal
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
-from anyshot_platform.errors import Invalid, PlatformError
+from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.organizers.competitions import acts, organizing
@@ -23,17 +23,15 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases, status_of
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.described.form import written_moment
-from anyshot_platform.site.shell.act_frame import ask_which, merge, perform_named
+from anyshot_platform.site.shell.act_frame import merge, perform_named, save_typed
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsOwner,
     AsReviewer,
     manage_path,
-    refused_in_form,
     render_manage,
 )
 from anyshot_platform.web.forms import FormDep, SentForm
-from anyshot_platform.web.rendering import redirect
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage", include_in_schema=False)
@@ -139,7 +137,8 @@ def save_settings(
 ) -> Response:
     """Save what was changed; where somebody changed the same meanwhile, show both."""
     competition = access.competition
-    try:
+
+    def change() -> None:
         sent = _settings(form, competition)
         plain = {name: organizing.plain(value) for name, value in sent.items()}
         now_there = organizing.settings_of(competition)
@@ -150,13 +149,12 @@ def save_settings(
         logo = form.file("logo")
         if logo is not None:
             organizing.set_logo(session, services.storage, competition, *logo, access.viewer.id)
-        session.flush()
-    except Stale as error:
-        return ask_which(request, form, error, manage_path(access, "/settings"))
-    except PlatformError as error:
-        refused = refused_in_form(session, error, form)
+
+    def show_again(refused: dict[str, Any]) -> Response:
         return _settings_form(request, access, session, form.text("seen"), **refused)
-    return redirect(manage_path(access, "/settings"), flash=say("Saved."))
+
+    back = manage_path(access, "/settings")
+    return save_typed(request, session, form, back, say("Saved."), change, show_again)
 
 
 def _settings(form: SentForm, before: Competition) -> dict[str, object]:

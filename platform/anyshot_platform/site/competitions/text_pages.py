@@ -9,27 +9,25 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import JSONResponse, Response
 
-from anyshot_platform.acts.merging import Stale, seal
+from anyshot_platform.acts.merging import seal
 from anyshot_platform.bundles.page_values import fill, has_values, unknown_in
 from anyshot_platform.competitions.files import find_file, is_image, list_files
 from anyshot_platform.competitions.models import CompetitionPage
-from anyshot_platform.errors import Invalid, PlatformError
+from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.competitions import file_acts, organizing, page_acts
 from anyshot_platform.organizers.competitions.texts import values_now
 from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.shell.act_frame import ask_which, merge, perform_named
+from anyshot_platform.site.shell.act_frame import merge, perform_named, save_typed
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsReviewer,
     carry_out_change,
     manage_path,
-    refused_in_form,
     render_manage,
 )
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.markdown import markdown
-from anyshot_platform.web.rendering import redirect
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage", include_in_schema=False)
@@ -116,20 +114,20 @@ def remove_file(
 def save_page(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Add or change a page of text; where somebody changed the same meanwhile, show both."""
     competition, page_id = access.competition, form.text("page_id") or None
-    fields = {"title": form.text("title"), "body": form.text("body")}
-    try:
+
+    def change() -> None:
+        fields = {"title": form.text("title"), "body": form.text("body")}
         if page_id:
             now_there = organizing.page_fields(organizing.find_page(competition, page_id))
             fields = now_there | merge(session, form, ("page", page_id), fields, now_there)
         organizing.save_page(session, competition, fields["title"], fields["body"], access.viewer.id, page_id)
-        session.flush()
-    except Stale as error:
-        return ask_which(request, form, error, manage_path(access, "/pages"))
-    except PlatformError as error:
-        refused = refused_in_form(session, error, form)
+
+    def show_again(refused: dict[str, Any]) -> Response:
         page = organizing.find_page(competition, page_id) if page_id else None
         return _show_form(request, access, session, page, form.text("seen"), **refused)
-    return redirect(manage_path(access, "/pages"), flash=say("The page is saved."))
+
+    back, done = manage_path(access, "/pages"), say("The page is saved.")
+    return save_typed(request, session, form, back, done, change, show_again)
 
 
 @router.post("/pages/preview")

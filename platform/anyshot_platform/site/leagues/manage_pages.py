@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.merging import Stale, seal
-from anyshot_platform.errors import Invalid, PlatformError
+from anyshot_platform.acts.merging import seal
+from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.description import LeagueSpec, describe_league
 from anyshot_platform.leagues.models import League
@@ -25,16 +25,14 @@ from anyshot_platform.phases.status_words import status_words
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.described.form import problems_of
 from anyshot_platform.site.entries.views import list_decisions
-from anyshot_platform.site.shell.act_frame import ask_which, merge, perform_named, save_merged, seen_in
+from anyshot_platform.site.shell.act_frame import merge, perform_named, save_merged, save_typed, seen_in
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsReviewer,
     manage_path,
-    refused_in_form,
     render_manage,
 )
 from anyshot_platform.web.forms import FormDep, SentForm
-from anyshot_platform.web.rendering import redirect
 from anyshot_platform.web.services import SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage/leagues", include_in_schema=False)
@@ -75,6 +73,7 @@ def _leagues_page(
         "leagues",
         heading=say("Leagues"),
         write_questions=write_questions,
+        labels=_LABELS,
         seen_of=lambda league: seal(_fields(league)),
         acts=ACTS,
         leagues=list_leagues(session, access.competition, deleted=True),
@@ -122,24 +121,24 @@ def _read(form: SentForm, key: str) -> LeagueSpec:
 @router.post("")
 def save_league(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Add or change a league; where somebody changed the same meanwhile, show both."""
-
     known = form.text("league")
     league = find_league(session, access.competition, known) if known else None
-    try:
+
+    def change() -> None:
         spec = _read(form, league.slug if league else form.text("key"))
         if league is not None:
             sent, current = spec.model_dump(mode="json"), _fields(league)
             mine = merge(session, form, ("league", league.id), sent, current)
             spec = LeagueSpec.model_validate({**current, **mine})
         organizing.save_league(session, access.competition, spec, access.viewer.id, league)
-        session.flush()
-    except Stale as error:
-        return ask_which(request, form, error, manage_path(access, "/leagues"))
-    except PlatformError as error:
-        refused = refused_in_form(session, error, form)
+
+    def show_again(refused: dict[str, Any]) -> Response:
         typed = defaultdict(str, refused["values"], columns=form.all("columns"), league=known or "new")
-        return _leagues_page(request, access, session, **refused | {"typed": typed, "problem": error.message})
-    return redirect(manage_path(access, "/leagues"), flash=say("The league is saved."))
+        (problem,) = refused["errors"].values()
+        return _leagues_page(request, access, session, **refused | {"typed": typed, "problem": problem})
+
+    back, done = manage_path(access, "/leagues"), say("The league is saved.")
+    return save_typed(request, session, form, back, done, change, show_again)
 
 
 def _fields(league: League) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.description import SETTINGS
 from anyshot_platform.sight.access import CompetitionAccess, require_role
 from anyshot_platform.site.described.form import problems_of
-from anyshot_platform.site.shell.manage_frame import carry_out_change
+from anyshot_platform.site.shell.manage_frame import carry_out_change, refused_in_form
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.forms import SentForm
 from anyshot_platform.web.rendering import redirect, render
@@ -164,6 +164,27 @@ def save_merged(
         return carry_out_change(session, back, message, change)
     except Stale as error:
         return ask_which(request, form, error, back)
+
+
+def save_typed(
+    request: Request,
+    session: Session,
+    form: SentForm,
+    back: str,
+    message: str,
+    change: Callable[[], Any],
+    show_again: Callable[[dict[str, Any]], Response],
+) -> Response:
+    """As `save_merged`, but a refusal shows the form again with what was typed, as `refused_in_form` gives it."""
+    try:
+        change()
+        session.flush()
+    except Stale as error:
+        session.rollback()
+        return ask_which(request, form, error, back)
+    except PlatformError as error:
+        return show_again(refused_in_form(session, error, form))
+    return redirect(back, flash=message)
 
 
 def consent_of(form: SentForm) -> Consent:
