@@ -11,6 +11,10 @@ from anyshot_core.taskserver.tuning import TUNING
 # Before anything brings OpenMP: the suite shares its cores with the servers and workers that it starts.
 os.environ.update({**TUNING, **os.environ})
 
+# Started by `make test`, a test's own `make` would count as a part of it: its ARGS, and more lines printed.
+for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES", "ARGS"):
+    os.environ.pop(name, None)
+
 # The same examples each time, however slow the machine; `--hypothesis-profile default` looks for new ones.
 settings.register_profile(
     "suite", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
