@@ -373,7 +373,13 @@ def infinite(rows: dict[str, Any], files: dict[str, bytes]) -> None:
     rows["submission_scores"][0]["value"] = float("inf")
 
 
-def called_by_another_digest(content: bytes) -> bytes:
+def put_in_the_place_of_another(rows: dict[str, Any], files: dict[str, bytes]) -> None:
+    """Other content under the name of a file that this site may have too; the list has the content's own digest."""
+    first = next(name for name in files if name.startswith("blobs/"))
+    files[first] = b"not what its name says"
+
+
+def emptied(content: bytes) -> bytes:
     """A whole zip in which one file has other content than its name and the list say."""
     target = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(target, "w") as made:
@@ -401,6 +407,7 @@ FORGERIES: dict[Callable[[dict[str, Any], dict[str, bytes]], None], str] = {
     look_alike: "the names of two teams look alike",
     no_list: "teams is no list of rows",
     other_file: "has no place in it",
+    put_in_the_place_of_another: "is called by another digest than its own",
     infinite: "finite number",
 }
 
@@ -422,7 +429,7 @@ def test_an_archive_that_does_not_fit_together_leaves_nothing(played: Site, othe
     dan = other.person("dan")  # an hour has 20 imports of one person
     at = content.index(b"PAR1") + 40
     flipped = content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
-    for broken in (flipped, called_by_another_digest(content), content[:-100], b"no zip", b""):
+    for broken in (flipped, emptied(content), content[:-100], b"no zip", b""):
         refused = bring(dan, broken)
         assert refused.status_code == 422 and refused.json()["message"], refused.text
     assert bring(other.person("eve"), content).status_code == 201  # the true one is welcome still
