@@ -29,6 +29,7 @@ class Announcement(Base):
     body: Mapped[str] = mapped_column(Text, default="")
     created_by: Mapped[str] = mapped_column(ForeignKey("users.id"))
     created_at: Mapped[datetime] = mapped_column(default=now)
+    edited_at: Mapped[datetime | None]
     deleted_at: Mapped[datetime | None]
 
 

@@ -178,14 +178,22 @@ def state(client: Client, competition: str, new: str | None, **said: Any) -> Non
 @click.argument("competition")
 @click.argument("title", required=False)
 @click.argument("file", required=False, type=_File)
+@click.option(
+    "--edit", "identity", metavar="ID", help="Write TITLE and FILE on the page instead; no message is sent."
+)
 @connection_options
-def announce(client: Client, competition: str, title: str | None, file: Path | None) -> None:
+def announce(
+    client: Client, competition: str, title: str | None, file: Path | None, identity: str | None
+) -> None:
     """List the announcements of COMPETITION, or announce TITLE, with the text of FILE, to all participants."""
-    if title is not None:
-        body = {"title": title, "body": file.read_text(encoding="utf-8") if file else ""}
-        client.organize("POST", competition, "/announcements", body)
+    text = {} if file is None else {"body": file.read_text(encoding="utf-8")}
+    if identity is not None:
+        body = text if title is None else {"title": title, **text}
+        client.organize("PATCH", competition, f"/announcements/{identity}", body)
+    elif title is not None:
+        client.organize("POST", competition, "/announcements", {"title": title, **text})
     for row in client.organize("GET", competition, "/announcements"):
-        click.echo(f"{row['created_at'][:16]}  {row['title']}")
+        click.echo(f"{row['id']}  {row['created_at'][:16]}  {row['title']}")
 
 
 @click.command()

@@ -166,6 +166,34 @@ def test_two_organizers_change_a_page(site: Site) -> None:
     assert (found["title"], found["body"]) == ("All rules", "Otto's rules")
 
 
+def test_two_organizers_edit_an_announcement(site: Site) -> None:
+    """The public page and the feed say that it was edited; no message is sent, and the log keeps the words before."""
+    dana, otto, pia = site.owner(), site.member("otto", Role.ORGANIZER), site.member("pia")
+    made = dana.call(
+        "POST", f"{MANAGE}/announcements", json={"title": "The end", "body": "On Monday."}
+    ).json()
+    where, api = (f"{place}/announcements/{made['id']}" for place in (BASE, MANAGE))
+    sent = len(pia.call("GET", "/api/v1/notifications").json())
+    read = seen(dana, where)
+    assert post(otto, where, seen=read, title="The end", body="On Tuesday.").status_code == 303
+    assert flash(post(dana, where, seen=read, title="The very end", body="On Monday.")).startswith("The ann")
+    shown = page(pia, f"/competitions/{SLUG}/announcements").text
+    assert "The very end" in shown and "On Tuesday." in shown and "(edited" in shown
+    asked = post(dana, where, seen=read, title="The end", body="On Friday.")
+    assert asked.status_code == 409 and "otto changed this" in asked.text and "On Tuesday." in asked.text
+    refused = post(dana, where, seen=read, title="", body="An evening's work.")
+    assert refused.status_code == 422 and "An evening&#39;s work." in refused.text
+    assert [entry.before for entry in log(site, "announcement.edit")] == [
+        {"body": "On Monday."},
+        {"title": "The end"},
+    ]
+    stale = otto.call("PATCH", api, json={"title": "Over"}, headers={"if-match": made["etag"]})
+    assert (stale.status_code, stale.json()["fields"][0]["now"]) == (409, "The very end")
+    changed = otto.call("PATCH", api, json={"title": "Over"}).json()
+    assert (changed["title"], changed["body"]) == ("Over", "On Tuesday.")
+    assert len(pia.call("GET", "/api/v1/notifications").json()) == sent
+
+
 def test_a_refused_text_or_setting_is_shown_again_with_all_that_was_typed(site: Site) -> None:
     """Nobody types a page twice because one of its values has a wrong name."""
     dana = site.owner()
@@ -446,6 +474,7 @@ FORMS = {
     "transfer": "test_two_organizers_rehearse_once_and_take_the_competition_away_each_for_themselves",
     "webhooks": "test_what_two_people_add_under_one_name_replaces_nothing",
     "acts/{act}": "an act",
+    "announcements/{announcement_id}": "test_two_organizers_edit_an_announcement",
     "announcements/{announcement_id}/{act}": "an act",
     "code/{team_id}/{act}": "an act",
     "final/{phase_slug}/winners/{username}": "an act",

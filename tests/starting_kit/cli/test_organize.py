@@ -216,7 +216,10 @@ def test_texts_and_records_are_kept_from_a_script(
     assert f"{SLUG} is draft." in call("organize", "state", SLUG, "draft").output
     assert "publish the competition first" in call("organize", "announce", SLUG, "It begins").output
     assert f"{SLUG} is published." in call("organize", "state", SLUG, "published").output
-    assert "It begins" in call("organize", "announce", SLUG, "It begins").output
+    listed = call("organize", "announce", SLUG, "It begins").output
+    assert "It begins" in listed
+    edited = call("organize", "announce", SLUG, "It has begun", "--edit", listed.split()[0]).output
+    assert "It has begun" in edited and "It begins" not in edited
     added = call(
         "organize", "webhooks", SLUG, "--add", "https://example.org/x", "--event", "submission.failed"
     )

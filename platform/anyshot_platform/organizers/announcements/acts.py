@@ -16,12 +16,15 @@ from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.service import members_of
 
+Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+Body = Annotated[str, Field(max_length=100_000)]
+
 
 class AnnouncementOptions(ActOptions):
     """What all participants are told, on the page and, as each chose, by e-mail; `body` is Markdown."""
 
-    title: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
-    body: Annotated[str, Field(max_length=100_000)] = ""
+    title: Title
+    body: Body = ""
 
 
 def _target_of_all(session: Session, competition: Competition) -> Target:

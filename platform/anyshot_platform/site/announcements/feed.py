@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from anyshot_platform.announcements.models import Announcement
@@ -17,15 +18,19 @@ def as_atom(competition: Competition, notes: Sequence[Announcement], site: str) 
     """The feed of these announcements, newest first; `site` is the address of the site, without a slash."""
     page = f"{site}/competitions/{competition.slug}/announcements"
     feed = Element("feed", xmlns="http://www.w3.org/2005/Atom")
-    newest = notes[0].created_at if notes else competition.created_at
+    newest = max(map(_changed, notes), default=competition.created_at)
     _head(feed, page, f"{competition.title}: announcements", newest.isoformat(), page)
     SubElement(feed, "link", rel="self", href=f"{page}.atom")
     SubElement(SubElement(feed, "author"), "name").text = for_xml(f"Organizers of {competition.title}")
     for note in notes:
         entry, link = SubElement(feed, "entry"), f"{page}#announcement-{note.id}"
-        _head(entry, link, note.title, note.created_at.isoformat(), link)
+        _head(entry, link, note.title, _changed(note).isoformat(), link)
         SubElement(entry, "content", type="html").text = for_xml(str(markdown(note.body)))
     return tostring(feed, encoding="utf-8", xml_declaration=True)
+
+
+def _changed(note: Announcement) -> datetime:
+    return note.edited_at or note.created_at
 
 
 def _head(element: Element, key: str, title: str, updated: str, link: str) -> None:

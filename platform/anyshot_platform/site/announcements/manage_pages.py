@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Request
+from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_platform.acts.merging import seal
 from anyshot_platform.announcements import organizing
+from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.service import members_of
 from anyshot_platform.organizers.announcements.acts import ACTS, ADD
-from anyshot_platform.site.shell.act_frame import perform_named
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.act_frame import merge, perform_named, read_options, save_typed
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.services import SessionDep
@@ -38,6 +44,55 @@ def announce(request: Request, access: AsOrganizer, session: SessionDep, form: F
     """Tell all participants something."""
     back = manage_path(access, "/announcements")
     return perform_named(request, session, form, {"": ADD}, "", access.competition, access, back)
+
+
+@router.get("/{announcement_id}")
+def show_announcement(
+    request: Request, access: AsReviewer, session: SessionDep, announcement_id: str
+) -> Response:
+    """The form with the words of one."""
+    row = organizing.find_announcement(session, access.competition, announcement_id)
+    return _show_form(request, access, session, row, seal(organizing.announcement_fields(row)))
+
+
+def _show_form(
+    request: Request,
+    access: CompetitionAccess,
+    session: Session,
+    row: Announcement,
+    seen: str,
+    **refused: Any,
+) -> Response:
+    return render_manage(
+        request,
+        session,
+        access,
+        "announcement.html",
+        "announcements",
+        heading=row.title,
+        item=row,
+        seen=seen,
+        **refused,
+    )
+
+
+@router.post("/{announcement_id}")
+def edit_announcement(
+    request: Request, access: AsOrganizer, session: SessionDep, announcement_id: str, form: FormDep
+) -> Response:
+    """Write other words on the page; where somebody wrote others meanwhile, show both."""
+    row = organizing.find_announcement(session, access.competition, announcement_id)
+
+    def change() -> None:
+        sent, current = read_options(ADD, form), organizing.announcement_fields(row)
+        changed = merge(session, form, ("announcement", row.id), sent, current)
+        organizing.edit_announcement(session, row, changed, access.viewer.id)
+
+    def show_again(refused: dict[str, Any]) -> Response:
+        return _show_form(request, access, session, row, form.text("seen"), **refused)
+
+    back, done = manage_path(access, "/announcements"), say("The announcement is saved.")
+    return save_typed(request, session, form, back, done, change, show_again)
 
 
 @router.post("/{announcement_id}/{act}")

@@ -6,16 +6,18 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import ActRequest
+from anyshot_platform.acts.merging import require_tag, tag_of
 from anyshot_platform.acts.service import ActOutcome, carry_out
 from anyshot_platform.announcements import organizing
 from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.organizers.announcements.acts import ACTS, ADD, AnnouncementOptions
+from anyshot_platform.organizers.announcements.acts import ACTS, ADD, AnnouncementOptions, Body, Title
 from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.web.services import SessionDep
@@ -26,6 +28,15 @@ router = APIRouter(
 AnnouncementParam = Annotated[str, Path(max_length=32)]
 
 
+class AnnouncementEditIn(BaseModel):
+    """The words that change; what is left out stays."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: Title | None = None
+    body: Body | None = None
+
+
 class AnnouncementOut(BaseModel):
     """An announcement; a removed one has `deleted_at`."""
 
@@ -33,7 +44,9 @@ class AnnouncementOut(BaseModel):
     title: str
     body: str
     created_at: datetime
+    edited_at: datetime | None
     deleted_at: datetime | None
+    etag: str = Field(description="for `If-Match` of a change")
 
 
 @router.get("")
@@ -50,6 +63,22 @@ def announce(access: AsOrganizer, session: SessionDep, body: AnnouncementOptions
     """Tell all participants something; what was said last is not said twice."""
     request = ActRequest(access.viewer.id, options=dict(body))
     return _newest(session, access, access.competition, carry_out(session, ADD, access.competition, request))
+
+
+@router.patch("/{announcement_id}")
+def edit_announcement(
+    access: AsOrganizer,
+    session: SessionDep,
+    announcement_id: AnnouncementParam,
+    body: AnnouncementEditIn,
+    if_match: IfMatch = None,
+) -> AnnouncementOut:
+    """Write other words on the page: nobody gets a message, and the audit log keeps what was there before."""
+    row, sent = _find(session, access.competition, announcement_id), body.model_dump(exclude_none=True)
+    current = organizing.announcement_fields(row)
+    require_tag(session, ("announcement", row.id), if_match, sent, current)
+    organizing.edit_announcement(session, row, sent, access.viewer.id)
+    return _show(row)
 
 
 def _the_competition(session: Session, competition: Competition) -> Competition:
@@ -78,5 +107,11 @@ add_acts(router, ACTS, _find, _after, at="/{announcement_id}")
 
 def _show(row: Announcement) -> AnnouncementOut:
     return AnnouncementOut(
-        id=row.id, title=row.title, body=row.body, created_at=row.created_at, deleted_at=row.deleted_at
+        id=row.id,
+        title=row.title,
+        body=row.body,
+        created_at=row.created_at,
+        edited_at=row.edited_at,
+        deleted_at=row.deleted_at,
+        etag=tag_of(organizing.announcement_fields(row)),
     )
