@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.database import now
+from anyshot_platform.errors import NotFound
 from anyshot_platform.kernel.language import say
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.runs.models import Attempt, Run
@@ -85,6 +86,14 @@ def read_workers(session: Session) -> list[WorkerRow]:
         for w in workers
     ]
     return sorted(rows, key=lambda row: not row.alive)
+
+
+def find_worker(session: Session, worker_id: str) -> Worker:
+    """A worker by its id; raises `NotFound`."""
+    worker = session.get(Worker, worker_id)
+    if worker is None:
+        raise NotFound(say("There is no such worker."))
+    return worker
 
 
 def count_failures(session: Session, *, hours: float = 24.0) -> list[tuple[str, str, int]]:

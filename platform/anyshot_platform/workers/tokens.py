@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.database import now
 from anyshot_platform.errors import Forbidden, NotFound, NotSignedIn
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.signing import digest_secret, new_secret
 from anyshot_platform.services import Services
 from anyshot_platform.workers.models import WorkerToken
@@ -51,12 +52,12 @@ def create_worker_token(
     return secret
 
 
-def revoke_worker_token(session: Session, token_id: str) -> None:
-    """Make a token worthless from now on; runs that its workers hold go back to the queue when their leases end."""
+def find_worker_token(session: Session, token_id: str) -> WorkerToken:
+    """A token by its id; raises `NotFound`."""
     token = session.get(WorkerToken, token_id)
     if token is None:
-        raise NotFound("There is no such token.")
-    token.revoked_at = token.revoked_at or now()
+        raise NotFound(say("There is no such token."))
+    return token
 
 
 def identify_worker(services: Services, secret: str) -> str:

@@ -19,6 +19,7 @@ from anyshot_platform.database import now
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import Admission, EntryStatus
 from anyshot_platform.notifications.models import Notification
+from anyshot_platform.operations import account_acts, worker_acts
 from anyshot_platform.organizers.announcements import acts as announcement_acts
 from anyshot_platform.organizers.baselines import acts as baseline_acts
 from anyshot_platform.organizers.competitions import file_acts, page_acts
@@ -36,6 +37,8 @@ from anyshot_platform.reports.models import Report
 from anyshot_platform.runs.models import Run
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
+from anyshot_platform.users.models import User
+from anyshot_platform.workers.models import Worker, WorkerToken
 from tests.platform.admin.test_guarded_acts import log
 from tests.platform.admin.test_manage import BASE, finish, flash, page, post
 from tests.platform.site import SLUG, Site, make_zip
@@ -54,7 +57,21 @@ TABLES = {
     "report": {"cancel": "d a a", "delete": "d d a", "restore": "a a d"},  # queued, cancelled, deleted
     "baseline": {"run": "d a r", "measure": "d d r", "remove": "d d a", "restore": "a a d"},
     "file": {"remove": "d n"},  # shown nowhere, shown on a page
-    "page": {"delete": "n d"},  # of a published competition, of a draft
+    "page": {
+        "delete": "n d",
+        "move": "a a",
+    },  # of a published competition, of a draft: the only one stays first
+    "user": {  # active, blocked, administrator, who may organize, with a second factor, oneself without a session
+        "block": "n a n n n r",
+        "unblock": "a d a a a a",
+        "promote": "n n a n n a",
+        "demote": "a a d a a r",
+        "let-organize": "d d d a d d",
+        "stop-organizing": "a a a d a a",
+        "reset-second-factor": "a a a a n a",
+        "sign-out": "d d d d d a",
+    },
+    "worker": {"pause": "d a", "resume": "a d", "revoke": "n n"},  # at work, paused
 }
 
 
@@ -374,7 +391,48 @@ def test_acts_on_a_page(site: Site) -> None:
         "page",
         page_acts.ACTS,
         tuple(lambda session, state=state: _rules(session, site, state) for state in in_state),
+        place=7,
     )
+
+
+def test_acts_of_administrators(site: Site) -> None:
+    site.worker().claim()
+    own, other = site.owner_id, site.person("other").id
+
+    def user(identity: str, **values: Any) -> Callable[[Session], User]:
+        return lambda session: _changed(session.get_one(User, identity), session, **values)
+
+    def worker(**values: Any) -> Callable[[Session], Worker]:
+        return lambda session: _changed(session.query(Worker).one(), session, **values)
+
+    states_of_users: tuple[dict[str, Any], ...] = (
+        {},
+        {"blocked_at": now()},
+        {"is_site_admin": True},
+        {"may_organize": True},
+        {"second_factor_since": now()},
+    )
+    users = [user(other, **values) for values in states_of_users]
+    hold(site, "user", account_acts.ACTS, (*users, user(own, is_site_admin=True)))
+    hold(site, "worker", worker_acts.ACTS, (worker(), worker(paused_at=now())))
+    revoke = [lambda session: session.query(WorkerToken).one()] * 2
+    hold(site, "worker", worker_acts.OF_TOKENS, tuple(revoke))
+
+
+def test_an_administrator_reads_what_an_act_does_to_whom_before_it_is_done(site: Site) -> None:
+    """One click made somebody an administrator, without a question."""
+    ann, olga = site.person("ann", is_site_admin=True), site.owner()
+    here, api = f"/admin/users/{olga.id}", f"/api/v1/admin/users/{olga.id}"
+    asked = " ".join(post(ann, f"{here}/promote").text.split())
+    assert "hidden data, accounts, workers" in asked and f"Type <code>{olga.username}</code>" in asked
+    asked = ann.call("POST", f"{api}/acts/block").json()["preview"]
+    assert asked["does"][1] == "Sessions and API tokens that end: 1."
+    assert "the only owner of “A small competition”" in asked["warnings"][0]
+    (known,) = ann.call("GET", "/api/v1/admin/users", params={"q": olga.username}).json()["items"]
+    assert (known["blocked_at"], known["is_site_admin"]) == (None, False)
+    done = ann.call("POST", f"{api}/acts/block", json={"confirm": olga.username, "reason": "spam"})
+    assert done.json()["blocked_at"]
+    assert [entry.reason for entry in log(site, "user.block")] == ["spam"]
 
 
 def test_a_page_that_everybody_reads_is_removed_by_its_name(site: Site) -> None:

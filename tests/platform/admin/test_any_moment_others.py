@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy.orm import Session
 
+import anyshot_platform.operations
 import anyshot_platform.organizers
 from anyshot_platform.acts.declaration import Act, ActRequest, Consent
 from anyshot_platform.acts.service import ActRefused, NeedsConsent, carry_out, preview
@@ -113,9 +114,13 @@ ELSEWHERE = {"winner.check": "tests/platform/entries/test_winners.py"}
 
 
 def declared() -> dict[str, Act[Any]]:
-    """Every act that a module of the organizers' declares, by key."""
+    """Every act that a module of the organizers' or the administrators' declares, by key."""
     found: dict[str, Act[Any]] = {}
-    for module in pkgutil.walk_packages(anyshot_platform.organizers.__path__, "anyshot_platform.organizers."):
+    for module in (
+        one
+        for package in (anyshot_platform.organizers, anyshot_platform.operations)
+        for one in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    ):
         for value in vars(importlib.import_module(module.name)).values():
             for act in value.values() if isinstance(value, dict) else [value]:
                 if isinstance(act, Act):
@@ -137,7 +142,7 @@ def test_every_act_that_is_declared_has_its_row() -> None:
         ("member", MEMBER_TABLE),
         *more.TABLES.items(),
     ):
-        rows |= {f"{kind}.{name.replace('-', '_')}" for name in table}
+        rows |= {f"{kind}.{name if kind == 'user' else name.replace('-', '_')}" for name in table}
     rows |= {act.key for act in competition_acts.ACTS.values()}
     rows |= {act.key for act in (member_acts.APPROVE, member_acts.REJECT, member_acts.BAN, member_acts.ROLE)}
     assert all((ROOT / place).exists() for place in ELSEWHERE.values())

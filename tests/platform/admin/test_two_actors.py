@@ -414,20 +414,27 @@ def test_two_people_keep_a_file_under_one_name_and_both_are_in_the_log(site: Sit
         upload = who.upload(content, "a.txt")
         put = who.call("PUT", f"{MANAGE}/files/a.txt", json={"upload_id": upload})
         digests.append(put.json()["digest"])
-    entries = log(site, "file.put")
-    assert [(entry.actor_id, entry.after["digest"]) for entry in entries] == [
-        (dana.id, digests[0]),
-        (otto.id, digests[1]),
+    assert [(entry.actor_id, entry.before, entry.after["digest"]) for entry in log(site, "file.put")] == [
+        (dana.id, {}, digests[0]),
+        (otto.id, {"digest": digests[0]}, digests[1]),
     ]
+    for who in (dana, otto, otto):
+        upload = who.upload(f"<svg><!-- {who.id} --></svg>".encode(), "logo.svg")
+        assert who.call("PUT", f"{MANAGE}/logo", json={"upload_id": upload}).status_code == 204
+    first, second = log(site, "competition.logo")  # the same logo again is no change
+    assert first.before == {} and second.before == first.after and second.after != first.after
 
 
 def test_two_people_move_and_remove_a_page(site: Site) -> None:
-    """Moving goes by one place from where it is; who removes what is gone already is told so, and nothing else goes."""
+    """The second who moves it there finds it there; who removes what is gone is told so, and nothing else goes."""
     dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)
     made = [dana.call("POST", f"{MANAGE}/pages", json={"title": title}).json() for title in "ABC"]
-    for who in (dana, otto):
-        post(who, f"{BASE}/pages/{made[2]['id']}/move", by="-1")
-    assert [row["title"] for row in dana.call("GET", f"{MANAGE}/pages").json()] == ["C", "A", "B"]
+    up = page(dana, f"{BASE}/pages").text.rpartition("/move")[2]
+    assert 'name="place" value="1"' in " ".join(up.split())
+    told = [flash(post(who, f"{BASE}/pages/{made[2]['id']}/move", place="1")) for who in (dana, otto)]
+    assert told == ["C is page 2 now.", "It stands there already."]
+    assert [row["title"] for row in dana.call("GET", f"{MANAGE}/pages").json()] == ["A", "C", "B"]
+    assert [(entry.before, entry.after["place"]) for entry in log(site, "page.move")] == [({"place": 2}, 1)]
     gone = f"{BASE}/pages/{made[0]['id']}/delete"
     answers = [post(who, gone, confirm="A").status_code for who in (dana, otto)]
     assert answers == [303, 404]
@@ -455,8 +462,7 @@ FORMS = {
     "look/end": "writes nothing",
     "pages": "test_two_organizers_change_a_page",
     "pages/preview": "writes nothing",
-    "pages/{page_id}/delete": "an act",
-    "pages/{page_id}/move": "test_two_people_move_and_remove_a_page",
+    "pages/{page_id}/{act}": "test_two_people_move_and_remove_a_page",
     "people/acts": "an act on each",
     "people/add": "an act",
     "people/{membership_id}/{act}": "test_two_organizers_change_a_team_and_a_note",

@@ -269,10 +269,13 @@ def test_a_workers_token_ends_and_its_use_is_noted(site: Site) -> None:
 
 def test_a_revoked_workers_token_gets_nothing(site: Site) -> None:
     worker, admin = site.worker(), site.person("rosa", is_site_admin=True)
+    assert worker.claim() is None
     site.member("petra").submit()
     with site.services.database.reading() as session:
         token_id = session.scalars(select(WorkerToken.id)).one()
-    admin.call("POST", f"/admin/workers/tokens/{token_id}/revoke")
+    asked = admin.call("POST", f"/admin/workers/tokens/{token_id}/revoke")
+    assert "turned away from now on: 1." in asked.text and "go back to the queue: 0." in asked.text
+    admin.call("POST", f"/admin/workers/tokens/{token_id}/revoke", data={"confirm": "paper"})
     with pytest.raises(AssertionError, match="revoked"):
         worker.claim()
 

@@ -229,7 +229,12 @@ def test_an_administrator_takes_a_lost_factor_off(site: Site, alice: Person) -> 
     enrol(site, alice)
     rosa = site.person("rosa", is_site_admin=True)
     site.client.cookies.clear()
-    rosa.call("POST", f"/admin/users/{alice.id}/reset-second-factor", follow_redirects=False)
+    rosa.call(
+        "POST",
+        f"/admin/users/{alice.id}/reset-second-factor",
+        data={"confirm": "alice"},
+        follow_redirects=False,
+    )
     assert alice.call("GET", "/api/v1/me").status_code == 401  # tokens and sessions have ended
     assert token_for(site, alice).status_code == 201
     assert {"account.second_factor_off", "user.reset-second-factor"} <= set(events(site, alice))

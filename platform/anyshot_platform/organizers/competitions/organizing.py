@@ -18,6 +18,7 @@ from anyshot_platform.competitions import files
 from anyshot_platform.competitions.models import Competition, CompetitionFile, CompetitionPage, Membership
 from anyshot_platform.competitions.states import Registration, Visibility
 from anyshot_platform.errors import Invalid, NotFound
+from anyshot_platform.kernel.filters import size
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.organizers.bundles.importing import MEDIA_TYPES
@@ -140,19 +141,25 @@ def set_logo(
     if suffix not in MEDIA_TYPES:
         raise Invalid(say("A logo is a PNG, JPEG, GIF, WebP or SVG image."), field="logo")
     if len(content) > LOGO_LIMIT:
-        raise Invalid(say("A logo has at most 2 MiB."), field="logo")
+        raise Invalid(say("A logo has at most %(most)s.", most=size(LOGO_LIMIT)), field="logo")
+    before = {"digest": competition.logo_digest} if competition.logo_digest else {}
     competition.logo_digest = store_bytes(session, storage, content)
     competition.logo_media_type = MEDIA_TYPES[suffix]
-    _record(session, competition, actor_id, "competition.logo")
+    after = {"digest": competition.logo_digest}
+    if before != after:
+        _record(session, competition, actor_id, "competition.logo", before=before, after=after)
 
 
 def put_file(
     session: Session, storage: Storage, competition: Competition, name: str, content: bytes, actor_id: str
 ) -> CompetitionFile:
     """Keep an image or a file for the pages; one of the same name is replaced."""
+    known = session.get(CompetitionFile, (competition.id, name))
+    before = {"digest": known.digest} if known else {}
     row = files.put_file(session, storage, competition, name, content)
     after = {"name": name, "digest": row.digest}
-    _record(session, competition, actor_id, "file.put", after=after)
+    if before != {"digest": row.digest}:
+        _record(session, competition, actor_id, "file.put", before=before, after=after)
     return row
 
 
@@ -198,16 +205,6 @@ def find_page(competition: Competition, page_id: str) -> CompetitionPage:
         if page.id == page_id:
             return page
     raise NotFound(say("There is no such page."))
-
-
-def move_page(session: Session, competition: Competition, page_id: str, by: int) -> None:
-    """Move a page up (-1) or down (+1)."""
-    pages = list(competition.pages)
-    place = pages.index(find_page(competition, page_id))
-    target = min(max(place + by, 0), len(pages) - 1)
-    pages.insert(target, pages.pop(place))
-    for position, page in enumerate(pages):
-        page.position = position
 
 
 def what_is_missing(session: Session, competition: Competition) -> list[str]:

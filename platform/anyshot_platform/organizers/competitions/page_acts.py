@@ -1,10 +1,22 @@
-"""The act on a page of text: removing it."""
+"""Acts on a page of text: moving it among the others, removing it."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target, by_name
+from anyshot_platform.acts.declaration import (
+    Act,
+    ActDone,
+    ActOptions,
+    ActRequest,
+    Button,
+    Findings,
+    Target,
+    by_name,
+)
 from anyshot_platform.competitions.models import Competition, CompetitionPage
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.kernel.language import say
@@ -40,4 +52,45 @@ DELETE: Act[CompetitionPage] = Act(
     also=("DELETE ",),
     button=Button("Remove this page", "trash-2", style="btn--small btn--danger"),
 )
-ACTS = by_name(DELETE)
+
+
+class MoveOptions(ActOptions):
+    """The page's place among the others, from 0; a place behind the last is the last."""
+
+    place: Annotated[int, Field(ge=0, le=10_000)]
+
+
+def _wanted(pages: list[CompetitionPage], request: ActRequest) -> int:
+    return min(int(request.options["place"]), len(pages) - 1)
+
+
+def _look_move(session: Session, page: CompetitionPage, request: ActRequest) -> Findings:
+    pages = session.get_one(Competition, page.competition_id).pages
+    place = _wanted(pages, request)
+    if pages.index(page) == place:
+        return Findings(done=say("It stands there already."))
+    return Findings(does=[say("It becomes page %(place)s of %(pages)s.", place=place + 1, pages=len(pages))])
+
+
+def _move(session: Session, page: CompetitionPage, request: ActRequest) -> ActDone:
+    pages = session.get_one(Competition, page.competition_id).pages
+    before, place = pages.index(page), _wanted(pages, request)
+    others = [one for one in pages if one is not page]
+    for position, one in enumerate([*others[:place], page, *others[place:]]):
+        one.position = position
+    pages.sort(key=lambda one: one.position)
+    words = say("%(title)s is page %(place)s now.", title=page.title, place=place + 1)
+    return ActDone(words, {"place": before}, {"title": page.title, "place": place})
+
+
+MOVE: Act[CompetitionPage] = Act(
+    key="page.move",
+    title="Move the page {}",
+    target=_target,
+    look=_look_move,
+    do=_move,
+    undo="Move it back.",
+    options=MoveOptions,
+    also=("POST /move",),
+)
+ACTS = by_name(MOVE, DELETE)

@@ -121,6 +121,7 @@ def _settings_form(
         "settings",
         heading=say("Settings"),
         fact_sheet_text=_questions(access.competition.fact_sheet),
+        logo_limit=organizing.LOGO_LIMIT,
         seen=seen or seal(organizing.settings_of(access.competition)),
         **refused,
     )

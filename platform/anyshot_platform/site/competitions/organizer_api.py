@@ -118,14 +118,6 @@ class ImportOut(BaseModel):
     without_equivalent: list[str]
 
 
-class MoveIn(BaseModel):
-    """To which place a page moves, from 0."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    place: int = Field(ge=0, le=10_000)
-
-
 class FileIn(BaseModel):
     """A complete upload of one's own (`POST /api/v1/uploads`)."""
 
@@ -270,14 +262,6 @@ def change_page(
     return _page(
         organizing.save_page(session, access.competition, body.title, body.body, access.viewer.id, page_id)
     )
-
-
-@router.post("/pages/{page_id}/move")
-def move_page(access: AsOrganizer, session: SessionDep, page_id: PageParam, body: MoveIn) -> list[PageOut]:
-    """Move a page to a place among the others."""
-    page = organizing.find_page(access.competition, page_id)
-    organizing.move_page(session, access.competition, page_id, body.place - page.position)
-    return [_page(page) for page in sorted(access.competition.pages, key=lambda page: page.position)]
 
 
 def _find_page(session: Session, competition: Competition, page_id: PageParam) -> CompetitionPage:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -11,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from anyshot_platform.acts.merging import seal
 from anyshot_platform.bundles.page_values import fill, has_values, unknown_in
-from anyshot_platform.competitions.files import find_file, is_image, list_files
+from anyshot_platform.competitions.files import MOST_BYTES, find_file, is_image, list_files
 from anyshot_platform.competitions.models import CompetitionPage
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.language import say
@@ -46,6 +45,7 @@ def show_pages(request: Request, access: AsReviewer, session: SessionDep) -> Res
         pages=access.competition.pages,
         files=list_files(session, access.competition),
         is_image=is_image,
+        most_bytes=MOST_BYTES,
         file_acts=file_acts.ACTS,
     )
 
@@ -146,18 +146,10 @@ def preview_text(access: AsOrganizer, session: SessionDep, form: FormDep, values
     )
 
 
-@router.post("/pages/{page_id}/move")
-def move_page(access: AsOrganizer, session: SessionDep, page_id: str, form: FormDep) -> Response:
-    """Move a page up or down."""
-    by = -1 if form.text("by") == "-1" else 1
-    change = partial(organizing.move_page, session, access.competition, page_id, by)
-    return carry_out_change(session, manage_path(access, "/pages"), "", change)
-
-
-@router.post("/pages/{page_id}/delete")
-def delete_page(
-    request: Request, access: AsOrganizer, session: SessionDep, page_id: str, form: FormDep
+@router.post("/pages/{page_id}/{act}")
+def act_on_page(
+    request: Request, access: AsOrganizer, session: SessionDep, page_id: str, act: str, form: FormDep
 ) -> Response:
-    """Remove a page; its text stays in the audit log."""
+    """Move a page, or remove it: its text stays in the audit log."""
     page, back = organizing.find_page(access.competition, page_id), manage_path(access, "/pages")
-    return perform_named(request, session, form, page_acts.ACTS, "delete", page, access, back)
+    return perform_named(request, session, form, page_acts.ACTS, act, page, access, back)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC
-from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
@@ -15,24 +14,24 @@ from anyshot_platform.alerts.service import list_open
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
-from anyshot_platform.errors import Invalid, NotFound
+from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.kernel.slugs import check_slug
-from anyshot_platform.operations import overview
+from anyshot_platform.operations import account_acts, overview, worker_acts
 from anyshot_platform.operations.set_aside import list_set_aside, retry, retry_all
 from anyshot_platform.operations.watch import late_loops
 from anyshot_platform.queue.loops import read_loops
 from anyshot_platform.sight.access import find_competition
-from anyshot_platform.site.shell.act_frame import merge, save_merged
+from anyshot_platform.site.shell.act_frame import merge, perform_named, save_merged
 from anyshot_platform.site.shell.manage_frame import carry_out_change
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import site_admin
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.rendering import render
 from anyshot_platform.web.services import ServicesDep, SessionDep
-from anyshot_platform.workers.models import Image, Worker, WorkerToken
-from anyshot_platform.workers.tokens import DAYS, Reach, create_worker_token, revoke_worker_token
+from anyshot_platform.workers.models import Image, WorkerToken
+from anyshot_platform.workers.tokens import DAYS, Reach, create_worker_token, find_worker_token
 
 router = APIRouter(prefix="/admin", include_in_schema=False)
 Admin = Annotated[Viewer, Depends(site_admin)]
@@ -50,6 +49,7 @@ def show_operations(request: Request, viewer: Admin, session: SessionDep, servic
         alerts=list_open(session),
         queues=overview.read_queues(session),
         workers=overview.read_workers(session),
+        worker_acts=worker_acts.ACTS,
         failures=overview.count_failures(session),
         lost=lost,
         about=overview.submissions_of(session, lost),
@@ -91,14 +91,17 @@ def show_users(
         page=place,
         q=q,
         own_id=viewer.id,
+        acts=account_acts.ACTS,
     )
 
 
 @router.post("/users/{user_id}/{act}")
-def change_user(viewer: Admin, session: SessionDep, user_id: str, act: str) -> Response:
-    """Block, unblock, promote, demote, sign out."""
-    change = partial(administration.change_user, session, user_id, act, viewer.id)
-    return carry_out_change(session, "/admin/users", say("Done."), change)
+def act_on_user(
+    request: Request, viewer: Admin, session: SessionDep, user_id: str, act: str, form: FormDep
+) -> Response:
+    """Block, unblock, promote, demote, let organize, sign out."""
+    user = administration.find_user(session, user_id)
+    return perform_named(request, session, form, account_acts.ACTS, act, user, viewer, "/admin/users")
 
 
 @router.get("/competitions")
@@ -127,6 +130,8 @@ def _show_workers(request: Request, session: SessionDep, secret: str = "") -> Re
         tokens=list(tokens),
         images=list(session.scalars(select(Image).order_by(Image.name))),
         secret=secret,
+        worker_acts=worker_acts.ACTS,
+        token_acts=worker_acts.OF_TOKENS,
     )
 
 
@@ -147,44 +152,22 @@ def make_token(request: Request, viewer: Admin, session: SessionDep, form: FormD
     return _show_workers(request, session, secret)
 
 
-@router.post("/workers/tokens/{token_id}/revoke")
-def revoke_token(viewer: Admin, session: SessionDep, token_id: str) -> Response:
+@router.post("/workers/tokens/{token_id}/{act}")
+def act_on_token(
+    request: Request, viewer: Admin, session: SessionDep, token_id: str, act: str, form: FormDep
+) -> Response:
     """Make a token worthless."""
-
-    def change() -> None:
-        revoke_worker_token(session, token_id)
-        audit.record(
-            session,
-            actor_id=viewer.id,
-            action="worker.revoke",
-            object_type="worker_token",
-            object_id=token_id,
-        )
-
-    return carry_out_change(
-        session,
-        "/admin/workers",
-        say("The token is revoked; what its workers hold goes back to the queue."),
-        change,
-    )
+    token = find_worker_token(session, token_id)
+    return perform_named(request, session, form, worker_acts.OF_TOKENS, act, token, viewer, "/admin/workers")
 
 
 @router.post("/workers/{worker_id}/{act}")
-def pause_worker(viewer: Admin, session: SessionDep, worker_id: str, act: str) -> Response:
+def act_on_worker(
+    request: Request, viewer: Admin, session: SessionDep, worker_id: str, act: str, form: FormDep
+) -> Response:
     """Give a worker nothing more, or work again."""
-    worker = session.get(Worker, worker_id)
-    if worker is None or act not in ("pause", "resume"):
-        raise NotFound(say("There is no such worker."))
-
-    def change() -> None:
-        if (worker.paused_at is not None) == (act == "pause"):
-            return
-        worker.paused_at = now() if act == "pause" else None
-        audit.record(
-            session, actor_id=viewer.id, action=f"worker.{act}", object_type="worker", object_id=worker.id
-        )
-
-    return carry_out_change(session, "/admin/workers", say("Done."), change)
+    worker = overview.find_worker(session, worker_id)
+    return perform_named(request, session, form, worker_acts.ACTS, act, worker, viewer, "/admin/workers")
 
 
 @router.post("/images")

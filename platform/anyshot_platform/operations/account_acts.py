@@ -1,0 +1,259 @@
+"""What site administrators do to accounts: each act says what it takes from whom, and how it is undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy.orm import Session, aliased
+
+from anyshot_platform.accounts.proving import require_proof
+from anyshot_platform.accounts.second_factor import turn_off
+from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target, by_name
+from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.database import now
+from anyshot_platform.kernel.language import say
+from anyshot_platform.users.models import ApiToken, LoginSession, User
+
+OTHERS = "others"  # the buttons that stand beside other people's accounts alone
+
+
+def _target(session: Session, user: User) -> Target:
+    return Target("user", user.id, user.username, f"“{user.username}”")
+
+
+def _open(table: Any, user: User) -> tuple[ColumnElement[bool], ...]:
+    return table.user_id == user.id, table.revoked_at.is_(None)
+
+
+def _ends(session: Session, user: User) -> str:
+    """How many ways in an account has, as the sentence that they end; empty where it has none."""
+    number = sum(
+        session.scalar(select(func.count()).select_from(table).where(*_open(table, user))) or 0
+        for table in (LoginSession, ApiToken)
+    )
+    return say("Sessions and API tokens that end: %(number)s.", number=number) if number else ""
+
+
+def _end_everything(session: Session, user: User) -> None:
+    for table in (LoginSession, ApiToken):
+        session.execute(update(table).where(*_open(table, user)).values(revoked_at=now()))
+
+
+def _owned_alone(session: Session, user: User) -> list[str]:
+    """The competitions that have no other owner."""
+    other = aliased(Membership)
+    others = select(other.id).where(
+        other.competition_id == Membership.competition_id,
+        other.role == Role.OWNER,
+        other.user_id != user.id,
+    )
+    query = (
+        select(Competition.title)
+        .join(Membership, Membership.competition_id == Competition.id)
+        .where(Membership.user_id == user.id, Membership.role == Role.OWNER, Competition.deleted_at.is_(None))
+        .where(~others.exists())
+        .order_by(Competition.title)
+    )
+    return list(session.scalars(query))
+
+
+def _orphans(session: Session, user: User) -> list[str]:
+    found = _owned_alone(session, user)
+    words = say(
+        "They are the only owner of %(titles)s: nobody can publish, archive or delete it then.",
+        titles=", ".join(f"“{title}”" for title in found[:5]),
+    )
+    return [words] if found else []
+
+
+def _oneself(user: User, request: ActRequest) -> list[str]:
+    return [say("You cannot do this to yourself.")] if user.id == request.actor_id else []
+
+
+def _look_block(session: Session, user: User, request: ActRequest) -> Findings:
+    if user.blocked_at is not None:
+        return Findings(done=say("The account is blocked already."))
+    does = [say("Nobody signs in with this account until it is unblocked."), _ends(session, user)]
+    return Findings(
+        refused=_oneself(user, request),
+        does=[line for line in does if line],
+        warnings=_orphans(session, user),
+    )
+
+
+def _block(session: Session, user: User, request: ActRequest) -> ActDone:
+    user.blocked_at = now()
+    _end_everything(session, user)
+    return ActDone(say("%(name)s is blocked.", name=user.username))
+
+
+BLOCK: Act[User] = Act(
+    key="user.block",
+    title="Block {}",
+    target=_target,
+    look=_look_block,
+    do=_block,
+    undo="Unblock the account; its person signs in again.",
+    dangerous=True,
+    button=Button("Block", fits=lambda user: user.blocked_at is None, group=OTHERS, style="btn--small"),
+)
+
+
+def _look_unblock(session: Session, user: User, request: ActRequest) -> Findings:
+    if user.blocked_at is None:
+        return Findings(done=say("The account is not blocked."))
+    return Findings(does=[say("It can be signed in with again.")])
+
+
+def _unblock(session: Session, user: User, request: ActRequest) -> ActDone:
+    user.blocked_at = None
+    return ActDone(say("%(name)s is no longer blocked.", name=user.username))
+
+
+UNBLOCK: Act[User] = Act(
+    key="user.unblock",
+    title="Unblock {}",
+    target=_target,
+    look=_look_unblock,
+    do=_unblock,
+    undo="Block the account again.",
+    button=Button("Unblock", fits=lambda user: user.blocked_at is not None, group=OTHERS, style="btn--small"),
+)
+
+
+def _look_promote(session: Session, user: User, request: ActRequest) -> Findings:
+    if user.is_site_admin:
+        return Findings(done=say("They are an administrator already."))
+    return Findings(
+        does=[
+            say("They see and change everything on this site: competitions, hidden data, accounts, workers.")
+        ]
+    )
+
+
+def _look_demote(session: Session, user: User, request: ActRequest) -> Findings:
+    if not user.is_site_admin:
+        return Findings(done=say("They are no administrator."))
+    return Findings(
+        refused=_oneself(user, request),
+        does=[say("They see and change only what is their own, and what they organize.")],
+    )
+
+
+def _look_let(session: Session, user: User, request: ActRequest) -> Findings:
+    if user.may_organize:
+        return Findings(done=say("They may organize already."))
+    return Findings(does=[say("They can begin competitions and keep pools of data on this site.")])
+
+
+def _look_stop(session: Session, user: User, request: ActRequest) -> Findings:
+    if not user.may_organize:
+        return Findings(done=say("They may not organize."))
+    return Findings(does=[say("They begin no more competitions and pools; those that there are go on.")])
+
+
+def _sets(column: str, value: bool, words: str) -> Callable[[Session, User, ActRequest], ActDone]:
+    def do(session: Session, user: User, request: ActRequest) -> ActDone:
+        if value:
+            require_proof(session)
+        setattr(user, column, value)
+        return ActDone(say(words, name=user.username), {column: not value}, {column: value})
+
+    return do
+
+
+PROMOTE: Act[User] = Act(
+    key="user.promote",
+    title="Make {} an administrator",
+    target=_target,
+    look=_look_promote,
+    do=_sets("is_site_admin", True, say("%(name)s is an administrator.")),
+    undo="Take administration away; what they have seen or changed meanwhile stays so.",
+    dangerous=True,
+    button=Button(
+        "Make administrator", fits=lambda user: not user.is_site_admin, group=OTHERS, style="btn--small"
+    ),
+)
+DEMOTE: Act[User] = Act(
+    key="user.demote",
+    title="Take administration from {}",
+    target=_target,
+    look=_look_demote,
+    do=_sets("is_site_admin", False, say("%(name)s is no longer an administrator.")),
+    undo="Make them an administrator again.",
+    button=Button(
+        "Take administration away", fits=lambda user: user.is_site_admin, group=OTHERS, style="btn--small"
+    ),
+)
+LET_ORGANIZE: Act[User] = Act(
+    key="user.let-organize",
+    title="Let {} organize",
+    target=_target,
+    look=_look_let,
+    do=_sets("may_organize", True, say("%(name)s may organize.")),
+    undo="Take organizing away.",
+    button=Button("Let organize", fits=lambda user: not user.may_organize, style="btn--small"),
+)
+STOP_ORGANIZING: Act[User] = Act(
+    key="user.stop-organizing",
+    title="Take organizing from {}",
+    target=_target,
+    look=_look_stop,
+    do=_sets("may_organize", False, say("%(name)s may no longer organize.")),
+    undo="Let them organize again.",
+    button=Button("Take organizing away", fits=lambda user: user.may_organize, style="btn--small"),
+)
+
+
+def _look_factor(session: Session, user: User, request: ActRequest) -> Findings:
+    if user.second_factor_since is None:
+        return Findings(done=say("The account has no second factor."))
+    does = [say("The password alone signs in from now on: be sure who asks."), _ends(session, user)]
+    return Findings(does=[line for line in does if line])
+
+
+def _reset_factor(session: Session, user: User, request: ActRequest) -> ActDone:
+    turn_off(session, user)
+    _end_everything(session, user)
+    return ActDone(say("The second factor of %(name)s is off.", name=user.username))
+
+
+RESET_FACTOR: Act[User] = Act(
+    key="user.reset-second-factor",
+    title="Take the second factor off {}",
+    target=_target,
+    look=_look_factor,
+    do=_reset_factor,
+    undo="Only its person sets up a second factor again.",
+    dangerous=True,
+    button=Button(
+        "Take the second factor off",
+        fits=lambda user: user.second_factor_since is not None,
+        style="btn--small",
+    ),
+)
+
+
+def _look_sign_out(session: Session, user: User, request: ActRequest) -> Findings:
+    words = _ends(session, user)
+    return Findings(does=[words]) if words else Findings(done=say("It has no session and no API token."))
+
+
+def _sign_out(session: Session, user: User, request: ActRequest) -> ActDone:
+    _end_everything(session, user)
+    return ActDone(say("All sessions and API tokens of %(name)s have ended.", name=user.username))
+
+
+SIGN_OUT: Act[User] = Act(
+    key="user.sign-out",
+    title="End all sessions and API tokens of {}",
+    target=_target,
+    look=_look_sign_out,
+    do=_sign_out,
+    undo="Its person signs in again and makes new tokens.",
+    button=Button("End sessions and tokens", style="btn--small"),
+)
+ACTS = by_name(BLOCK, UNBLOCK, PROMOTE, DEMOTE, LET_ORGANIZE, STOP_ORGANIZING, RESET_FACTOR, SIGN_OUT)

@@ -1,0 +1,143 @@
+"""What administrators do to accounts, workers and workers' tokens, over JSON."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path
+from pydantic import BaseModel, ConfigDict
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.accounts import administration
+from anyshot_platform.acts.service import ActOutcome
+from anyshot_platform.kernel.paging import PageParam
+from anyshot_platform.operations import account_acts, overview, worker_acts
+from anyshot_platform.site.shell.act_routes import add_acts
+from anyshot_platform.users.models import User
+from anyshot_platform.users.viewer import Viewer
+from anyshot_platform.web.access import site_admin
+from anyshot_platform.web.services import SessionDep
+from anyshot_platform.workers.models import Worker, WorkerToken
+from anyshot_platform.workers.tokens import find_worker_token
+
+router = APIRouter(prefix="/api/v1/admin", tags=["operations"])
+AsAdmin = Annotated[Viewer, Depends(site_admin)]
+UserParam = Annotated[str, Path(max_length=32)]
+WorkerParam = Annotated[str, Path(max_length=32)]
+TokenParam = Annotated[str, Path(max_length=32)]
+
+
+class AccountOut(BaseModel):
+    """An account; what is off is null or false."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: str
+    username: str
+    email: str | None
+    created_at: datetime
+    last_login_at: datetime | None
+    blocked_at: datetime | None
+    deleted_at: datetime | None
+    second_factor_since: datetime | None
+    is_site_admin: bool
+    may_organize: bool
+
+
+class AccountsOut(BaseModel):
+    """A page of accounts."""
+
+    total: int
+    page: int
+    pages: int
+    items: list[AccountOut]
+
+
+class WorkerOut(BaseModel):
+    """A worker that has called."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: str
+    name: str
+    hardware_class: str
+    last_seen_at: datetime
+    paused_at: datetime | None
+    stopped_at: datetime | None
+
+
+class WorkerTokenOut(BaseModel):
+    """A token of workers, without its text."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: str
+    name: str
+    hardware_class: str | None
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+
+@router.get("/users")
+def list_users(viewer: AsAdmin, session: SessionDep, q: str = "", page: PageParam = 1) -> AccountsOut:
+    """Accounts by name or e-mail, newest first."""
+    users, place = administration.list_users(session, q, page)
+    return AccountsOut(
+        total=place.total,
+        page=place.number,
+        pages=place.pages,
+        items=[AccountOut.model_validate(user) for user in users],
+    )
+
+
+@router.get("/workers")
+def list_workers(viewer: AsAdmin, session: SessionDep) -> list[WorkerOut]:
+    """Workers seen in the last week, those alive first."""
+    return [WorkerOut.model_validate(row.worker) for row in overview.read_workers(session)]
+
+
+@router.get("/worker-tokens")
+def list_worker_tokens(viewer: AsAdmin, session: SessionDep) -> list[WorkerTokenOut]:
+    """The tokens of workers, newest first, with those that are revoked."""
+    tokens = session.scalars(select(WorkerToken).order_by(WorkerToken.created_at.desc()))
+    return [WorkerTokenOut.model_validate(token) for token in tokens]
+
+
+def _user(session: Session, viewer: Viewer, user_id: UserParam) -> User:
+    return administration.find_user(session, user_id)
+
+
+def _worker(session: Session, viewer: Viewer, worker_id: WorkerParam) -> Worker:
+    return overview.find_worker(session, worker_id)
+
+
+def _token(session: Session, viewer: Viewer, worker_token_id: TokenParam) -> WorkerToken:
+    return find_worker_token(session, worker_token_id)
+
+
+def _show_user(session: Session, viewer: Viewer, user: User, outcome: ActOutcome) -> AccountOut:
+    return AccountOut.model_validate(user)
+
+
+def _show_worker(session: Session, viewer: Viewer, worker: Worker, outcome: ActOutcome) -> WorkerOut:
+    return WorkerOut.model_validate(worker)
+
+
+def _show_token(session: Session, viewer: Viewer, token: WorkerToken, outcome: ActOutcome) -> WorkerTokenOut:
+    return WorkerTokenOut.model_validate(token)
+
+
+add_acts(router, account_acts.ACTS, _user, _show_user, at="/users/{user_id}", door=site_admin)
+add_acts(router, worker_acts.ACTS, _worker, _show_worker, at="/workers/{worker_id}", door=site_admin)
+add_acts(
+    router,
+    worker_acts.OF_TOKENS,
+    _token,
+    _show_token,
+    at="/worker-tokens/{worker_token_id}",
+    door=site_admin,
+)
