@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from anyshot_core.protocols import PROTOCOLS
-from anyshot_platform import organizers
+from anyshot_platform import operations, organizers
 from anyshot_platform.acts.declaration import Act
 from anyshot_platform.acts.service import said_title
 from anyshot_platform.organizers.reports.catalogue import KINDS
@@ -68,8 +68,9 @@ def of_acts(found: Iterable[Act[Any]]) -> Iterator[Words]:
 
 
 def all_acts() -> list[Act[Any]]:
-    """Every act that a module of organizers holds, by itself or among others under their names."""
-    values = (value for module in _modules(organizers) for value in vars(module).values())
+    """Every act that a module of organizers or operations holds, by itself or among others under their names."""
+    modules = (module for package in (organizers, operations) for module in _modules(package))
+    values = (value for module in modules for value in vars(module).values())
     held = (one for value in values for one in (value.values() if isinstance(value, dict) else (value,)))
     return list({id(act): act for act in held if isinstance(act, Act)}.values())
 

@@ -46,17 +46,20 @@ Subject = tuple[str, str] | Written
 
 
 class Stale(Conflict):
-    """Somebody else changed the same fields since they were read; the details hold both values."""
+    """Somebody else changed the same fields since they were read; the details hold both values.
+
+    `rest`: besides them there are changes that clash with nobody's.
+    """
 
     code = "stale"
 
-    def __init__(self, clashes: list[Clash]) -> None:
+    def __init__(self, clashes: list[Clash], *, rest: bool = False) -> None:
         names = ", ".join(clash.field for clash in clashes)
         who = ", ".join(sorted({clash.by for clash in clashes}))
         super().__init__(
             f"{who} changed {names} since you read it.", fields=[asdict(clash) for clash in clashes]
         )
-        self.clashes = clashes
+        self.clashes, self.rest = clashes, rest
 
 
 def seal(fields: Fields) -> str:
@@ -87,11 +90,12 @@ def changes(
     sent: Fields,
     current: Fields,
     insist: Fields | None = None,
+    keep: bool = False,
 ) -> dict[str, Any]:
     """The fields of `sent` that are to be written: those that differ from what was `seen`.
 
     `subject` is the type and id under which the audit log knows the object, or who wrote it last; `insist` has the
-    values that somebody was shown and replaces knowingly.
+    values that somebody was shown and replaces knowingly, or lets stand knowingly (`keep`).
 
     Raises:
         Stale: somebody else gave one of them another value meanwhile.
@@ -103,8 +107,9 @@ def changes(
     moved = [name for name in wanted if not _same(current.get(name), base.get(name))]
     clashing = [name for name in moved if name not in known or known[name] != current.get(name)]
     if clashing:
-        raise Stale([_clash(session, subject, name, base, sent, current) for name in clashing])
-    return wanted
+        clashes = [_clash(session, subject, name, base, sent, current) for name in clashing]
+        raise Stale(clashes, rest=len(wanted) > len(clashing))
+    return {name: value for name, value in wanted.items() if not (keep and name in known)}
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -84,10 +84,28 @@ def test_two_organizers_change_one_field_of_a_phase(site: Site) -> None:
     assert ">7</pre>" in asked.text and ">9</pre>" in asked.text
     settings = dana.call("GET", f"{MANAGE}/phases/feedback").json()["settings"]
     assert settings["quota"]["per_day"] == 7
+    assert "is saved by either button" not in asked.text  # there is nothing else
     insisted = post(dana, FEEDBACK, seen=hidden(asked, "seen"), insist=hidden(asked, "insist"), **mine)
     assert flash(insisted) == "Saved."
     settings = dana.call("GET", f"{MANAGE}/phases/feedback").json()["settings"]
     assert (settings["quota"]["per_day"], settings["description"]) == (9, "By Otto")
+
+
+def test_who_lets_the_others_value_stand_keeps_what_only_they_changed(site: Site) -> None:
+    """The page of two values promised it, and its button threw the rest away."""
+    dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)
+    post(dana, FEEDBACK, **phase_form())
+    read = seen(dana, FEEDBACK)
+    post(otto, FEEDBACK, seen=read, **phase_form(**{"quota.per_day": "7"}))
+    mine = phase_form(**{"quota.per_day": "9", "title": "Feedback phase"})
+    asked = post(dana, FEEDBACK, seen=read, **mine)
+    assert asked.status_code == 409 and "is saved by either button" in asked.text
+    kept = {"seen": hidden(asked, "seen"), "insist": hidden(asked, "insist"), "keep": "1"}
+    assert flash(post(dana, FEEDBACK, **kept, **mine)) == "Saved."
+    settings = dana.call("GET", f"{MANAGE}/phases/feedback").json()["settings"]
+    assert (settings["title"], settings["quota"]["per_day"]) == ("Feedback phase", 7)
+    post(otto, FEEDBACK, **phase_form(**{"quota.per_day": "5", "title": "Feedback phase"}))
+    assert post(dana, FEEDBACK, **kept, **mine).status_code == 409  # it has moved on: both are shown again
 
 
 def test_a_save_without_a_change_leaves_no_entry(site: Site) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+from babel.messages.pofile import read_po
 
 from anyshot_core.bundle.zipsafety import ZipLimits
 from anyshot_platform.bundles.ready import read_ready_made
 from anyshot_platform.bundles.schema import CompetitionSpec
-from anyshot_platform.competitions.states import Due
+from anyshot_platform.competitions.states import Due, Registration
+from anyshot_platform.kernel.language import FOLDER
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.settings import PlatformSettings
 from anyshot_worker.images.recipe import PINS
@@ -54,6 +58,27 @@ def test_every_promise_names_tests_that_exist() -> None:
         if test.partition("::")[2] not in names_in(test.partition("::")[0])
     ]
     assert missing == []
+
+
+PROMISING = re.compile(
+    r"\b(will|always|never|cannot|nobody|everybody|everyone|every|only|at most|within|at once)\b",
+    re.IGNORECASE,
+)
+OF_PAGES = tomllib.loads((Path(__file__).parent / "promises_of_pages.toml").read_text(encoding="utf-8"))
+
+
+def test_every_promise_of_a_page_has_tests_and_nothing_else() -> None:
+    with (FOLDER / "messages.pot").open("rb") as file:
+        shown = [one for one in read_po(file) if any("templates/" in path for path, _ in one.locations)]
+    said = {one.id for one in shown if isinstance(one.id, str) and PROMISING.search(one.id)}
+    promised = {row["says"]: row["tests"] for row in OF_PAGES["promise"]}
+    assert len(promised) > 50 and len(promised) == len(OF_PAGES["promise"])
+    new = said - promised.keys() - set(OF_PAGES["plain"])
+    assert not new, f"Sentences without a test that holds them (promises_of_pages.toml): {sorted(new)}"
+    gone = (promised.keys() | set(OF_PAGES["plain"])) - said
+    assert not gone, f"No page says this any more (promises_of_pages.toml): {sorted(gone)}"
+    named = [test.partition("::") for tests in promised.values() for test in tests or ["(none)"]]
+    assert [test for path, _, test in named if test not in names_in(path)] == []
 
 
 def test_a_new_sentence_is_seen_wherever_the_lines_are_broken() -> None:
@@ -126,6 +151,45 @@ def test_an_upload_before_the_close_counts_though_it_runs_later(final: Site) -> 
     board = pia.call("GET", f"/api/v1/competitions/{SLUG}/phases/feedback/leaderboard").json()
     assert [row["team"] for row in board["rows"]] == ["pia"]
     assert len(launch(final.owner())) == 1
+
+
+def test_a_rehearsal_is_looked_at_twice_a_minute() -> None:
+    assert PlatformSettings.model_fields["sweep_seconds"].default <= 30
+
+
+def test_nobody_new_comes_into_a_closed_competition(site: Site) -> None:
+    with site.services.database.writing() as session:
+        site.competition(session).registration = Registration.CLOSED
+    refused = site.person("nina").call("POST", f"/api/v1/competitions/{SLUG}/join", json={})
+    assert refused.status_code in (403, 409) and "closed" in refused.json()["message"]
+
+
+def test_the_exported_tables_hold_what_their_page_says(site: Site) -> None:
+    owner, worker, ids = site.owner(), site.worker(), {}
+    for name, score in (("pia", 0.2), ("quin", 0.6), ("rob", 0.4), ("sue", 0.9), ("tom", 0.1)):
+        ids[name] = site.member(name).submit().json()["id"]
+        job = worker.claim()
+        assert job is not None
+        worker.complete(job, score)
+    acts = f"/api/v1/competitions/{SLUG}/manage/submissions/{{}}/acts/{{}}"
+    for name, act in (("sue", "disqualify"), ("tom", "delete")):
+        assert owner.call("POST", acts.format(ids[name], act), json={"reason": "two accounts"}).is_success
+
+    def table(name: str) -> list[dict[str, Any]]:
+        return owner.call("GET", f"/competitions/{SLUG}/manage/exports/{name}.json").json()
+
+    assert [(row["rank"], row["team"]) for row in table("leaderboards")] == [
+        (1, "quin"),
+        (2, "rob"),
+        (3, "pia"),
+    ]
+    rows = {row["team"]: row for row in table("submissions")}
+    assert {name: row["id"] for name, row in rows.items()} == ids
+    assert [name for name, row in rows.items() if row["disqualified"]] == ["sue"]
+    assert [name for name, row in rows.items() if row["deleted"]] == ["tom"]
+    assert all(row["status"] == "finished" and "free:" in row["leagues"] for row in rows.values())
+    entries = {row["team"]: row for row in table("entries")}
+    assert entries["quin"]["state"] == "standing" and entries["sue"]["state"] != "standing"
 
 
 def test_a_zip_may_have_a_gibibyte() -> None:

@@ -167,6 +167,7 @@ def _merged(session: Session, phase: Phase, form: SentForm, sent: PhaseSpec, old
         flatten(whole),
         flatten(old),
         unseal(form.text("insist")),
+        form.flag("keep"),
     )
     return with_fields(old, mine | secret_fields(whole))
 

@@ -25,6 +25,7 @@ from anyshot_platform.web.forms import SentForm
 from anyshot_platform.web.rendering import redirect, render
 
 S = TypeVar("S")
+_ANSWERS = frozenset({"csrf_token", "insist", "keep"})
 _OWN = frozenset({"csrf_token", "confirm", "override", "reason"})
 
 
@@ -124,7 +125,7 @@ def perform(
 
 def ask_which(request: Request, form: SentForm, error: Stale, back: str) -> Response:
     """The page with both values of each field that two people changed; nothing is saved yet."""
-    kept = [(name, value) for name, value in form.data.multi_items() if name not in ("csrf_token", "insist")]
+    kept = [(name, value) for name, value in form.data.multi_items() if name not in _ANSWERS]
     return render(
         request,
         "acts/conflict.html",
@@ -132,6 +133,7 @@ def ask_which(request: Request, form: SentForm, error: Stale, back: str) -> Resp
         clashes=[(_title_of(clash.field), clash) for clash in error.clashes],
         kept=[(name, value) for name, value in kept if isinstance(value, str)],
         insist=seal({clash.field: clash.now for clash in error.clashes}),
+        rest=error.rest,
         back=back,
         status_code=409,
     )
@@ -148,7 +150,7 @@ def merge(
 ) -> dict[str, Any]:
     """The fields of a form that are to be written; raises `Stale` where somebody changed one since it was opened."""
     seen, insist = unseal(form.text("seen")), unseal(form.text("insist"))
-    return changes(session, subject, seen, sent, current, insist)
+    return changes(session, subject, seen, sent, current, insist, form.flag("keep"))
 
 
 def seen_in(form: SentForm) -> SeenFields:
