@@ -22,6 +22,7 @@ from anyshot_platform.bundles.page_values import has_values, unknown_in, values_
 from anyshot_platform.bundles.schema import FILES, CompetitionSpec
 from anyshot_platform.bundles.sense import judge
 from anyshot_platform.described.parts import Part
+from anyshot_platform.described.wrong import in_words
 
 
 class BundleInvalid(Exception):
@@ -167,7 +168,7 @@ def _explain(marked: Marked, details: Any) -> FileProblem:
         return marked.problem(path, f"unknown key{_nearest(path)}")
     if kind == "missing":
         return marked.problem(path, "this key is needed")
-    said = str(details["msg"]).removeprefix("Value error, ")
+    said = str(in_words(details)).removesuffix(".")
     said = said[:1].lower() + said[1:]
     shown = "" if isinstance(found, dict | list) or "found" in said else f", found {found!r}"
     return marked.problem(path, said + shown)

@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from anyshot_platform.accounts.proving import NeedsProof
+from anyshot_platform.described.wrong import in_words
 from anyshot_platform.errors import NotSignedIn, PlatformError
 from anyshot_platform.kernel.language import all_said_here, say
 from anyshot_platform.web.rendering import redirect, render, wants_html
@@ -120,7 +121,7 @@ def _problem_words(request: Request, problem: Any) -> str:
     """What is wrong with a field; people are not shown regular expressions."""
     if problem["type"] == "string_pattern_mismatch" and wants_html(request):
         return say("“%(problem)s” is none of the values that this page knows", problem=problem["input"])
-    return str(problem["msg"])
+    return in_words(problem)
 
 
 def _answer_http_error(request: Request, error: Exception) -> Response:

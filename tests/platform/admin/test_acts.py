@@ -325,11 +325,18 @@ def test_a_baseline_that_ships_is_run_with_the_settings_of_the_paper(site: Site)
 
 def test_webhooks_are_added_tested_switched_renewed_and_removed(site: Site) -> None:
     owner = site.owner()
-    bad = post(owner, f"{BASE}/webhooks", url="ftp://example.org/hook")
-    assert "begins with http" in flash(bad)
-    assert "There is no event" in flash(
-        post(owner, f"{BASE}/webhooks", url="https://example.org/hook", events="party")
-    )
+    sent = {"url": "ftp://example.org/hook", "events": ["submission.finished", "submission.failed"]}
+    for who, place in (
+        (owner, f"{BASE}/webhooks"),
+        (site.person("ann", is_site_admin=True), "/admin/webhooks"),
+    ):
+        bad = post(who, place, **sent)
+        assert bad.status_code == 422 and "begins with http" in bad.text
+        assert 'value="ftp://example.org/hook"' in bad.text, "what was typed is there still"
+        ticked = re.findall(r'value="([\w.]+)" checked', " ".join(bad.text.split()))
+        assert sorted(ticked) == sorted(sent["events"])
+    unknown = post(owner, f"{BASE}/webhooks", url="https://example.org/hook", events="party")
+    assert "There is no event party" in unknown.text and 'value="https://example.org/hook"' in unknown.text
     wanted = {"url": "https://example.org/hook", "events": "submission.finished"}
     assert flash(post(owner, f"{BASE}/webhooks", **wanted)) == "The webhook is added."
 
@@ -355,6 +362,20 @@ def test_webhooks_are_added_tested_switched_renewed_and_removed(site: Site) -> N
     assert post(owner, f"{path}/on").status_code == 404
     assert "No webhooks" in page(owner, f"{BASE}/webhooks").text
     assert acts(site)[-1] == "webhook.remove"
+
+
+def test_a_refused_baseline_keeps_its_name_and_leagues(site: Site) -> None:
+    refused = site.owner().call(
+        "POST",
+        f"{BASE}/baselines",
+        data={"name": "Mine, of an evening", "leagues": ["scratch"]},
+        files={"file": ("mine.zip", b"no zip")},
+        headers={"accept": "text/html"},
+        follow_redirects=False,
+    )
+    assert refused.status_code == 422 and 'id="file-error"' in refused.text
+    assert 'value="Mine, of an evening"' in refused.text
+    assert re.findall(r'value="(\w+)" checked', " ".join(refused.text.split())) == ["scratch"]
 
 
 def secret_in(text: str) -> str:

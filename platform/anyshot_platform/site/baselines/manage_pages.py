@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Request
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.acts.merging import seal
@@ -15,14 +18,10 @@ from anyshot_platform.leagues.models import Gate
 from anyshot_platform.leagues.service import find_league, list_leagues
 from anyshot_platform.organizers.baselines import acts
 from anyshot_platform.phases.service import find_phase, list_phases
-from anyshot_platform.site.shell.act_frame import merge, perform_named, save_merged
-from anyshot_platform.site.shell.manage_frame import (
-    AsOrganizer,
-    AsReviewer,
-    carry_out_change,
-    manage_path,
-    render_manage,
-)
+from anyshot_platform.services import Services
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.act_frame import merge, perform_named, save_merged, save_typed
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
@@ -34,6 +33,12 @@ def show_baselines(
     request: Request, access: AsReviewer, session: SessionDep, services: ServicesDep
 ) -> Response:
     """Baselines, measurements, gates."""
+    return _show(request, access, session, services)
+
+
+def _show(
+    request: Request, access: CompetitionAccess, session: Session, services: Services, **refused: Any
+) -> Response:
     phases = list_phases(session, access.competition)
     baselines = service.list_baselines(session, access.competition, deleted=True)
     gated = [phase for phase in phases if phase.gate_phase_id]
@@ -56,12 +61,15 @@ def show_baselines(
         gates={(gate.phase_id, gate.league_id): gate for gate in set_gates},
         seen_of=lambda gate: seal(gates.gate_fields(gate)),
         seeds=GATE_SEEDS,
+        **refused,
     )
 
 
 @router.post("")
-def add_baseline(access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep) -> Response:
-    """Keep a zip as a baseline."""
+def add_baseline(
+    request: Request, access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep
+) -> Response:
+    """Keep a zip as a baseline; a refusal shows the form again with what was typed, without the file."""
 
     def change() -> None:
         uploaded = form.file("file")
@@ -77,7 +85,11 @@ def add_baseline(access: AsOrganizer, session: SessionDep, services: ServicesDep
             actor_id=access.viewer.id,
         )
 
-    return carry_out_change(session, manage_path(access, "/baselines"), say("The baseline is kept."), change)
+    def show_again(refused: dict[str, Any]) -> Response:
+        return _show(request, access, session, services, ticked=form.all("leagues"), **refused)
+
+    back, done = manage_path(access, "/baselines"), say("The baseline is kept.")
+    return save_typed(request, session, form, back, done, change, show_again)
 
 
 @router.post("/gates")

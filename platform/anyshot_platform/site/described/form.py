@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
-from anyshot_platform.described.parts import KEY_FORM, Part
+from anyshot_platform.described.parts import Part
 from anyshot_platform.described.settings import Elsewhere, Offered, Setting, Widget, part_in, put, settings_of
+from anyshot_platform.described.wrong import in_words
 from anyshot_platform.kernel.filters import in_utc
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.zones import words_on_skipped
@@ -149,45 +149,5 @@ def problems_of(error: ValidationError) -> dict[str, str]:
     """What a model found wrong, in words, by path."""
     found: dict[str, str] = {}
     for details in error.errors():
-        found.setdefault(".".join(str(part) for part in details["loc"]), _in_words(details))
+        found.setdefault(".".join(str(part) for part in details["loc"]), in_words(details))
     return found
-
-
-def _in_words(details: ErrorDetails) -> str:
-    """Pydantic's kinds of error, as people say them."""
-    found, limits = str(details["input"])[:40], details.get("ctx", {})
-    match details["type"]:
-        case "int_parsing" | "int_from_float" | "int_type":
-            return say("A whole number is wanted, found “%(found)s”.", found=found)
-        case "float_parsing" | "float_type" | "finite_number":
-            return say("A number is wanted, found “%(found)s”.", found=found)
-        case "greater_than":
-            return say(
-                "A number above %(least)s is wanted, found “%(found)s”.", least=limits["gt"], found=found
-            )
-        case "greater_than_equal":
-            return say("At least %(least)s is wanted, found “%(found)s”.", least=limits["ge"], found=found)
-        case "less_than_equal":
-            return say("At most %(most)s is wanted, found “%(found)s”.", most=limits["le"], found=found)
-        case "enum" | "literal_error":
-            return say(
-                "One of %(known)s is wanted, found “%(found)s”.", known=limits["expected"], found=found
-            )
-        case "string_too_long":
-            return say("At most %(most)s characters are wanted.", most=limits["max_length"])
-        case "string_too_short":
-            return say("At least %(least)s characters are wanted.", least=limits["min_length"])
-        case "too_long":
-            return say(
-                "At most %(most)s are wanted, found %(found)s.",
-                most=limits["max_length"],
-                found=limits["actual_length"],
-            )
-        case "string_pattern_mismatch" if limits["pattern"] == KEY_FORM:
-            return say("Small letters, digits and dashes are wanted, found “%(found)s”.", found=found)
-        case "string_pattern_mismatch":
-            return say("“%(found)s” is not written as it should be.", found=found)
-        case "missing":
-            return say("It is needed.")
-        case _:
-            return str(details["msg"]).removeprefix("Value error, ")

@@ -18,6 +18,7 @@ from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import must_accept
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
+from anyshot_platform.described.wrong import in_words
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.kernel.language import read_in, say
 from anyshot_platform.kernel.numbers import small_number
@@ -123,7 +124,7 @@ def _first_words(error: ValueError) -> str:
 
     if isinstance(error, ValidationError):
         first = error.errors()[0]
-        return f"{str(first['loc'][0]).replace('_', ' ').capitalize()}: {first['msg']}."
+        return f"{str(first['loc'][0]).replace('_', ' ').capitalize()}: {in_words(first)}"
     return str(error)
 
 

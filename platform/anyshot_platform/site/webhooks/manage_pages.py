@@ -13,8 +13,9 @@ from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.webhooks import organizing
 from anyshot_platform.organizers.webhooks.acts import ACTS
 from anyshot_platform.services import Services
-from anyshot_platform.site.shell.act_frame import perform_named
-from anyshot_platform.site.shell.manage_frame import AsOrganizer, carry_out_change, manage_path, render_manage
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.act_frame import perform_named, save_typed
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, manage_path, render_manage
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import site_admin
 from anyshot_platform.web.forms import FormDep, SentForm
@@ -46,8 +47,12 @@ def show_webhooks(
     request: Request, access: AsOrganizer, session: SessionDep, services: ServicesDep
 ) -> Response:
     """The webhooks with their newest deliveries."""
-    context = _hooks(session, services, access.competition.id)
-    target = manage_path(access, "/webhooks")
+    return _show(request, access, session, services)
+
+
+def _show(
+    request: Request, access: CompetitionAccess, session: Session, services: Services, **refused: Any
+) -> Response:
     return render_manage(
         request,
         session,
@@ -55,16 +60,24 @@ def show_webhooks(
         "webhooks.html",
         "webhooks",
         heading=say("Webhooks"),
-        target=target,
-        **context,
+        target=manage_path(access, "/webhooks"),
+        **_hooks(session, services, access.competition.id),
+        **refused,
     )
 
 
 @router.post("/competitions/{slug}/manage/webhooks")
-def add_webhook(access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep) -> Response:
-    """Add an address."""
+def add_webhook(
+    request: Request, access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep
+) -> Response:
+    """Add an address; a refusal shows the form again with what was typed."""
     change = partial(_add, session, services, access.competition.id, form, access.viewer.id)
-    return carry_out_change(session, manage_path(access, "/webhooks"), say("The webhook is added."), change)
+
+    def show_again(refused: dict[str, Any]) -> Response:
+        return _show(request, access, session, services, ticked=form.all("events"), **refused)
+
+    back, done = manage_path(access, "/webhooks"), say("The webhook is added.")
+    return save_typed(request, session, form, back, done, change, show_again)
 
 
 @router.post("/competitions/{slug}/manage/webhooks/{webhook_id}/{act}")
@@ -81,7 +94,10 @@ def show_site_webhooks(
     request: Request, viewer: AsAdmin, session: SessionDep, services: ServicesDep
 ) -> Response:
     """The site's webhooks, which get the events of all competitions and the alerts."""
-    context = _hooks(session, services, None)
+    return _show_of_site(request, session, services)
+
+
+def _show_of_site(request: Request, session: Session, services: Services, **refused: Any) -> Response:
     return render(
         request,
         "admin/webhooks.html",
@@ -89,19 +105,23 @@ def show_site_webhooks(
         current="webhooks",
         may_change=True,
         target="/admin/webhooks",
-        **context,
+        **_hooks(session, services, None),
+        **refused,
     )
 
 
 @router.post("/admin/webhooks")
-def add_site_webhook(viewer: AsAdmin, session: SessionDep, services: ServicesDep, form: FormDep) -> Response:
-    """Add an address for the site."""
-    return carry_out_change(
-        session,
-        "/admin/webhooks",
-        say("The webhook is added."),
-        lambda: _add(session, services, None, form, viewer.id),
-    )
+def add_site_webhook(
+    request: Request, viewer: AsAdmin, session: SessionDep, services: ServicesDep, form: FormDep
+) -> Response:
+    """Add an address for the site; a refusal shows the form again with what was typed."""
+
+    def show_again(refused: dict[str, Any]) -> Response:
+        return _show_of_site(request, session, services, ticked=form.all("events"), **refused)
+
+    change = partial(_add, session, services, None, form, viewer.id)
+    done = say("The webhook is added.")
+    return save_typed(request, session, form, "/admin/webhooks", done, change, show_again)
 
 
 @router.post("/admin/webhooks/{webhook_id}/{act}")
