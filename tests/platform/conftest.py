@@ -6,13 +6,14 @@ import functools
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from _pytest.mark import ParameterSet
+from sqlalchemy import URL, Engine, make_url
 
 from anyshot_platform import database
 from anyshot_platform.app import make_services
@@ -22,7 +23,7 @@ from anyshot_platform.migration import migrate
 from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
 from tests.platform.site import Site, make_small_site
-from tests.services.databases import KeptDatabases, PostgresServer, postgres_database
+from tests.services.databases import KEPT, RESTING, KeptDatabases, PostgresServer, postgres_database
 from tests.services.processes import find_program
 from tests.services.shared import once
 
@@ -36,21 +37,52 @@ def windows_that_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "seconds_now", lambda: began)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def kept_engines() -> Iterator[None]:
+class KeptEngines:
     """One engine for each database of the server: it has compiled most statements before, which is half of a test.
 
-    Its connections end with each test, by `dispose`.
+    Those of kept databases keep their connections too, whose backends have read the catalogue.
     """
-    make = database._create_engine
-    keep = functools.lru_cache(maxsize=32)(make)
+
+    def __init__(self, make: Callable[[str, int], Engine]) -> None:
+        self._make, self._once = make, functools.lru_cache(maxsize=32)(make)
+        self._kept: dict[str, Engine] = {}
+
+    def engine(self, address: str, size: int) -> Engine:
+        """What a site's database takes for one of its own."""
+        url = make_url(address)
+        if url.get_backend_name() == "sqlite":
+            return self._make(address, size)
+        if not _is_kept(url):
+            return self._once(address, size)
+        if address not in self._kept:
+            named = url.update_query_dict({"application_name": RESTING})
+            self._kept[address] = self._make(named.render_as_string(hide_password=False), size)
+        return self._kept[address]
+
+    def forget(self, address: str) -> None:
+        """Close what is left of the connections to a database that is gone."""
+        if engine := self._kept.pop(address, None):
+            engine.dispose()
+
+    def forget_all(self) -> None:
+        """Close them all."""
+        for address in list(self._kept):
+            self.forget(address)
+
+
+def _is_kept(url: URL) -> bool:
+    return (url.database or "").startswith(f"{KEPT}_")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kept_engines() -> Iterator[KeptEngines]:
+    """Engines that outlive their tests; the connections of others end with each test, by `dispose`."""
+    engines, dispose = KeptEngines(database._create_engine), Database.dispose
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            database,
-            "_create_engine",
-            lambda address, size: (make if address.startswith("sqlite") else keep)(address, size),
-        )
-        yield
+        patch.setattr(database, "_create_engine", engines.engine)
+        patch.setattr(Database, "dispose", lambda self: None if _is_kept(self.engine.url) else dispose(self))
+        yield engines
+        engines.forget_all()
 
 
 @pytest.fixture(scope="session")
@@ -107,10 +139,10 @@ def make_settings(home: Path, **changes: object) -> PlatformSettings:
 
 
 @pytest.fixture(scope="session")
-def kept_databases(postgres_server: PostgresServer) -> Iterator[KeptDatabases]:
+def kept_databases(postgres_server: PostgresServer, kept_engines: KeptEngines) -> Iterator[KeptDatabases]:
     """PostgreSQL databases for this process of the run."""
     with ExitStack() as exits:
-        yield KeptDatabases(postgres_server, exits)
+        yield KeptDatabases(postgres_server, exits, kept_engines.forget)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

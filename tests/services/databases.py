@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,9 +40,9 @@ class PostgresServer:
         address = f"host={self.host} port={self.port} user=postgres dbname={database}"
         return psycopg.connect(address, autocommit=True)
 
-    def create(self, template: str) -> str:
+    def create(self, template: str, prefix: str = "test") -> str:
         """Make a database from a template and return its name."""
-        name = f"test_{uuid.uuid4().hex[:12]}"
+        name = f"{prefix}_{uuid.uuid4().hex[:12]}"
         made = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
             sql.Identifier(name), sql.Identifier(template)
         )
@@ -64,11 +64,18 @@ def postgres_database(server: PostgresServer, template: str = "template0") -> It
     server.drop(name)
 
 
-class KeptDatabases:
-    """Copies of databases that tests use one after the other: putting one back costs a fraction of making one."""
+KEPT = "kept"  # what the names of databases begin with that tests use one after the other
+RESTING = "resting"  # the application name of connections that stay open from one test to the next
 
-    def __init__(self, server: PostgresServer, exits: ExitStack) -> None:
-        self._server, self._exits = server, exits
+
+class KeptDatabases:
+    """Copies of databases that tests use one after the other: putting one back costs a fraction of making one.
+
+    `dropped` is told the address of each that is used no longer.
+    """
+
+    def __init__(self, server: PostgresServer, exits: ExitStack, dropped: Callable[[str], None]) -> None:
+        self._server, self._exits, self._dropped = server, exits, dropped
         self._contents: dict[str, _Content] = {}
         self._free: dict[str, list[_Kept]] = {}
 
@@ -86,12 +93,13 @@ class KeptDatabases:
         else:
             kept.connection.close()
             self._server.drop(kept.name)
+            self._dropped(self._server.url(kept.name))
 
     def _make(self, template: str) -> _Kept:
         if template not in self._contents:
             with self._server.connect(template) as connection:
                 self._contents[template] = _Content.read(connection)
-        name = self._server.create(template)
+        name = self._server.create(template, KEPT)
         connection = self._exits.enter_context(self._server.connect(name))
         return _Kept(name, connection, self._contents[template])
 
@@ -115,18 +123,22 @@ class _Content:
         return cls(rows, dict(sequences))
 
     def write(self, connection: psycopg.Connection) -> None:
-        """Take out all rows and put these in."""
+        """Take out all rows and put these in: what needs no rows of ours goes to the server in one piece."""
+        emptied = [sql.SQL("DELETE FROM {}").format(sql.Identifier(name)) for name in self.rows]
+        counted = [
+            sql.SQL("SELECT setval({}, {}, {})").format(name, value or 1, value is not None)
+            for name, value in self.sequences.items()
+        ]
+        # A replica checks no foreign keys, and lets go of rows that may not go.
+        cleared = sql.SQL("; ").join(
+            [sql.SQL("SET LOCAL session_replication_role = replica"), *emptied, *counted]
+        )
         with connection.transaction(), connection.cursor() as cursor:
-            cursor.execute(
-                "SET LOCAL session_replication_role = replica"
-            )  # foreign keys, rows that may not go
+            cursor.execute(cleared)
             for name, data in self.rows.items():
-                cursor.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(name)))
                 if data:
                     with cursor.copy(sql.SQL("COPY {} FROM STDIN").format(sql.Identifier(name))) as copy:
                         copy.write(data)
-            for name, value in self.sequences.items():
-                cursor.execute("SELECT setval(%s, %s, %s)", (name, value or 1, value is not None))
 
 
 class _Kept:
@@ -155,9 +167,10 @@ class _Kept:
 
 
 _MOST_USES = 100  # rows that were taken out still lie in the files
-_OTHERS = """
+_OTHERS = f"""
 SELECT pid FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+AND NOT (application_name = '{RESTING}' AND state = 'idle')
 """
 _SHAPE = "SELECT (SELECT count(*) FROM pg_class), (SELECT count(*) FROM pg_attribute WHERE NOT attisdropped)"
 
@@ -200,6 +213,7 @@ def _start_postgres(initdb: str, server: str) -> int:
         "full_page_writes": "off",
         "max_connections": "400",
         "autovacuum": "off",
+        "jit": "off",  # compiling takes longer than any statement of a test
     }
     command = [server, "-D", data, "-p", str(port), "-k", str(folder)]
     command += [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
