@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from sqlalchemy import select, update
 
-from anyshot_platform.database import ReadsOnly
+from anyshot_platform.database import Database, ReadsOnly
 from anyshot_platform.services import Services
 from anyshot_platform.users.models import User
 from tests.platform.site import Site
@@ -42,8 +42,8 @@ def test_connections_that_the_server_closed_are_not_used(postgres_services: Serv
             assert session.scalar(select(1)) == 1
 
 
-def test_a_connection_in_use_at_the_end_is_closed_when_it_comes_back(services: Services) -> None:
-    database = services.database
+def test_a_connection_in_use_at_the_end_is_closed_when_it_comes_back(empty_database: str) -> None:
+    database = Database(empty_database)
     with database.reading() as session:
         mine = session.connection().connection.driver_connection
         database.dispose()
