@@ -87,6 +87,25 @@ def test_the_end_is_moved_above_the_long_form_and_its_parts_are_jumped_to(site: 
     assert "/extend" not in page(site.owner(), f"{BASE}/phases/new").text
 
 
+def test_parts_of_the_long_form_are_folded_with_what_is_set_and_open_where_something_is_wrong(
+    site: Site,
+) -> None:
+    owner = site.owner()
+
+    def parts(text: str) -> dict[str, tuple[bool, str]]:
+        found = re.findall(
+            r'<details class="disclosure" id="card-(\w*)"( open)?>\s*<summary>(.*?)</summary>', text, re.S
+        )
+        return {key: (bool(unfolded), re.sub(r"<[^>]+>|\s+", " ", said)) for key, unfolded, said in found}
+
+    shown = parts(page(owner, FEEDBACK).text)
+    assert {"", "tasks", "quota", "budget", "machine", "scoring"} <= shown.keys()
+    assert [key for key, (unfolded, _) in shown.items() if unfolded] == [""]
+    assert "A day: 3" in shown["quota"][1] and "Feedback" in shown[""][1]
+    refused = post(owner, FEEDBACK, **phase_form(**{"quota.per_day": "many"}))
+    assert [key for key, (unfolded, _) in parts(refused.text).items() if unfolded] == ["quota"]
+
+
 def test_what_decides_a_score_is_what_the_version_keeps() -> None:
     deciding = {setting.path for setting in SETTINGS if decides_scores(setting)}
     assert {

@@ -36,6 +36,7 @@ from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.runs.secrets import weaknesses
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.competitions.manage_pages import TONES, phase_rows
+from anyshot_platform.site.described.form import Card
 from anyshot_platform.site.phases import editor_form, protocol_form
 from anyshot_platform.site.shell.act_frame import ask_which, perform, perform_named
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
@@ -215,8 +216,20 @@ def _editor(
         odd=odd_in(session, phase) if phase else [],
         weaknesses=[words for _, words in weaknesses(spec.tasks)],
         cards=shown,
+        unfolded=_unfolded(shown, errors or {}),
         roles=protocol_form.role_forms(spec),
     )
+
+
+def _unfolded(cards: list[Card], errors: dict[str, str]) -> set[str]:
+    """The parts of the form that are open from the start: those with an error, else the first."""
+    wrong = {
+        card.key
+        for card in cards
+        for path in errors
+        if path.startswith(f"{card.key}.") or path in {field.setting.path for field in card.fields}
+    }
+    return wrong or {cards[0].key}
 
 
 def remarks_on_rule(session: Session, phase: Phase) -> list[str]:

@@ -142,6 +142,23 @@ document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details.menu[open]"))
     if (!menu.contains(event.target)) menu.open = false;
 });
+/** A field that is not filled in right is shown, however deep it is folded away. */
+document.addEventListener(
+  "invalid",
+  (event) => {
+    for (let fold = event.target.closest("details"); fold; fold = fold.parentElement.closest("details"))
+      fold.open = true;
+  },
+  true,
+);
+/** A link to a part of the page opens it. */
+function unfold() {
+  const target =
+    location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (target instanceof HTMLDetailsElement) target.open = true;
+}
+addEventListener("hashchange", unfold);
+unfold();
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape")
     for (const menu of document.querySelectorAll("details.menu[open]")) {
