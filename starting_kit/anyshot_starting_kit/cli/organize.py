@@ -158,11 +158,11 @@ def _options(schema: dict[str, Any], values: tuple[str, ...]) -> dict[str, Any]:
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @connection_options
 def settings(client: Client, competition: str, phase: str, file: Path | None) -> None:
-    """Print the settings of PHASE as JSON, or set those of FILE; a phase that is not there is made."""
+    """Print the settings of PHASE as JSON, or set those that FILE has; a phase that is not there is made."""
     if file is not None:
         wanted = json.loads(file.read_text(encoding="utf-8"))
         known = {row["key"] for row in client.organize("GET", competition, "/phases")}
-        method, path = ("PUT", f"/phases/{phase}") if phase in known else ("POST", "/phases")
+        method, path = ("PATCH", f"/phases/{phase}") if phase in known else ("POST", "/phases")
         client.organize(method, competition, path, {**wanted, "key": phase})
     found = client.organize("GET", competition, f"/phases/{phase}")
     click.echo(json.dumps(found["settings"], indent=2))

@@ -23,9 +23,9 @@ STATES = ("draft", "published", "archived")
 @click.argument("file", required=False, type=_File)
 @connection_options
 def about(client: Client, competition: str, file: Path | None) -> None:
-    """Print title, terms, registration, fact sheet and so on of COMPETITION as JSON, or set them from FILE."""
+    """Print title, terms, registration, fact sheet and so on of COMPETITION as JSON, or set those that FILE has."""
     if file is not None:
-        client.organize("PUT", competition, "/settings", json.loads(file.read_text(encoding="utf-8")))
+        client.organize("PATCH", competition, "/settings", json.loads(file.read_text(encoding="utf-8")))
     click.echo(json.dumps(client.organize("GET", competition, "/settings"), indent=2, ensure_ascii=False))
 
 
@@ -48,9 +48,9 @@ def page(client: Client, competition: str, key: str | None, file: Path | None, t
             raise click.UsageError(f"There is no page {key}.")
         click.echo(found["body"])
         return
-    text = file.read_text(encoding="utf-8") if file else (found or {}).get("body", "")
-    body = {"title": title or (found["title"] if found else key), "body": text}
-    method, path = ("POST", "/pages") if found is None else ("PUT", f"/pages/{found['id']}")
+    body = {} if file is None else {"body": file.read_text(encoding="utf-8")}
+    body |= {"title": title or key} if title or found is None else {}
+    method, path = ("POST", "/pages") if found is None else ("PATCH", f"/pages/{found['id']}")
     saved = client.organize(method, competition, path, body)
     click.echo(f"The page {saved['key']} is saved.")
 

@@ -531,7 +531,7 @@ def test_every_form_says_what_two_people_meet_there() -> None:
     replacing = {
         route.path.removeprefix(f"/api/v1{prefix}"): "if_match" in signature(route.endpoint).parameters
         for route in ROUTES
-        if route.path.startswith(f"/api/v1{prefix}") and "PUT" in (route.methods or ())
+        if route.path.startswith(f"/api/v1{prefix}") and {"PUT", "PATCH"} & (route.methods or set())
     }
     assert {path for path, tagged in replacing.items() if not tagged} == REPLACING.keys()
 
@@ -554,6 +554,35 @@ def test_the_api_takes_if_match(site: Site) -> None:
         assert {"otto"} <= {field["by"] for field in clash}
         again = {"if-match": dana.call("GET", MANAGE + path).headers["etag"]}
         assert dana.call("PUT", MANAGE + path, json=second, headers=again).status_code == 200
+
+
+def test_a_script_sends_only_what_it_changes(site: Site) -> None:
+    """What is left out stays, also what somebody else changes meanwhile; the log has what was sent and changed."""
+    dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)
+    rules = dana.call("POST", f"{MANAGE}/pages", json={"title": "Rules", "body": "None."}).json()["id"]
+    for path, first, second, key in (
+        ("/settings", {"prizes": "400 euros"}, {"title": "Birds"}, "competition.change"),
+        ("/phases/feedback", {"quota": {"per_day": 7}}, {"title": "First phase"}, "phase.change"),
+        ("/leagues/free", {"prizes": "A cup"}, {"title": "Free for all"}, "league.save"),
+        (f"/pages/{rules}", {"body": "Be kind."}, {"title": "All rules"}, "page.save"),
+    ):
+        read = dana.call("GET", MANAGE + path).headers.get("etag") or '"0"'
+        tag = {"if-match": read}
+        assert otto.call("PATCH", MANAGE + path, json=first).status_code == 200, path
+        mine = dana.call("PATCH", MANAGE + path, json=second)
+        assert mine.status_code == 200, mine.text
+        flat = {"quota.per_day": 7} if "quota" in first else first
+        assert [entry.after for entry in log(site, key)[-2:]] == [flat, second], path
+        stale = dana.call("PATCH", MANAGE + path, json={**second, "title": "Mine"}, headers=tag)
+        assert (stale.status_code, stale.json()["error"]) == (409, "stale"), path
+        unknown = dana.call("PATCH", MANAGE + path, json={"colour": "red"})
+        assert unknown.status_code == 422 and "There is no such field." in unknown.text, path
+    phase = dana.call("GET", f"{MANAGE}/phases/feedback").json()["settings"]
+    assert (phase["title"], phase["quota"]["per_day"], phase["quota"]["total"]) == (
+        "First phase",
+        7,
+        100,
+    )
 
 
 def test_what_one_organizer_has_done_another_does_not_do_again(site: Site) -> None:

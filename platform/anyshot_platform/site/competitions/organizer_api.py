@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
@@ -25,6 +25,7 @@ from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import ConsentIn, IfMatch
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsOwner, AsReviewer
+from anyshot_platform.site.shell.partly import Patch, patched
 from anyshot_platform.submissions.uploads import take_upload
 from anyshot_platform.web.access import may_organize
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -158,7 +159,25 @@ def change_settings(
     if_match: IfMatch = None,
 ) -> CompetitionSettings:
     """Replace the settings; what is left out gets its default."""
-    values = {**body.model_dump(), "fact_sheet": [question.model_dump() for question in body.fact_sheet]}
+    return _change_settings(access, session, body.model_dump(), response, if_match)
+
+
+@router.patch("/settings")
+def change_some_settings(
+    access: AsOrganizer, session: SessionDep, body: Patch, response: Response, if_match: IfMatch = None
+) -> CompetitionSettings:
+    """Change the settings that are named; the others stay."""
+    wanted = patched(_settings(access.competition), body).model_dump()
+    return _change_settings(access, session, {name: wanted[name] for name in body}, response, if_match)
+
+
+def _change_settings(
+    access: CompetitionAccess,
+    session: Session,
+    values: dict[str, Any],
+    response: Response,
+    if_match: str | None,
+) -> CompetitionSettings:
     current = organizing.settings_of(access.competition)
     sent = {name: organizing.plain(value) for name, value in values.items()}
     require_tag(session, ("competition", access.competition.id), if_match, sent, current)
@@ -257,10 +276,29 @@ def change_page(
     access: AsOrganizer, session: SessionDep, page_id: PageParam, body: PageIn, if_match: IfMatch = None
 ) -> PageOut:
     """Replace a page's title and text; `If-Match` takes the `tag` that it was listed with."""
+    return _change_page(access, session, page_id, body.model_dump(), if_match)
+
+
+@router.patch("/pages/{page_id}")
+def change_part_of_page(
+    access: AsOrganizer, session: SessionDep, page_id: PageParam, body: Patch, if_match: IfMatch = None
+) -> PageOut:
+    """Change a page's title or its text; the other stays."""
+    page = organizing.find_page(access.competition, page_id)
+    wanted = patched(PageIn(title=page.title, body=page.body), body).model_dump()
+    return _change_page(access, session, page_id, {name: wanted[name] for name in body}, if_match)
+
+
+def _change_page(
+    access: CompetitionAccess, session: Session, page_id: str, sent: dict[str, str], if_match: str | None
+) -> PageOut:
     current = organizing.page_fields(organizing.find_page(access.competition, page_id))
-    require_tag(session, ("page", page_id), if_match, body.model_dump(), current)
+    require_tag(session, ("page", page_id), if_match, sent, current)
+    wanted = {**current, **sent}
     return _page(
-        organizing.save_page(session, access.competition, body.title, body.body, access.viewer.id, page_id)
+        organizing.save_page(
+            session, access.competition, wanted["title"], wanted["body"], access.viewer.id, page_id
+        )
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
@@ -26,6 +26,7 @@ from anyshot_platform.site.entries.views import DecisionRow, list_decisions
 from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
+from anyshot_platform.site.shell.partly import Patch, patched
 from anyshot_platform.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/leagues", tags=["organizing: leagues"])
@@ -105,10 +106,36 @@ def change_league(
 ) -> LeagueState:
     """Change a league; its short name stays."""
     league = service.find_league(session, access.competition, league_slug)
+    return _change_league(access, session, league, body, body.model_dump(mode="json"), if_match)
+
+
+@router.patch("/{league_slug}")
+def change_part_of_league(
+    access: AsOrganizer,
+    session: SessionDep,
+    league_slug: LeagueParam,
+    body: Patch,
+    if_match: IfMatch = None,
+) -> LeagueState:
+    """Change the settings of a league that are named; the others stay."""
+    league = service.find_league(session, access.competition, league_slug)
+    wanted = patched(describe_league(league), body)
+    sent = {name: value for name, value in wanted.model_dump(mode="json").items() if name in body}
+    return _change_league(access, session, league, wanted, sent, if_match)
+
+
+def _change_league(
+    access: CompetitionAccess,
+    session: Session,
+    league: League,
+    body: LeagueSpec,
+    sent: dict[str, Any],
+    if_match: str | None,
+) -> LeagueState:
     if body.key != league.slug:
         raise Invalid(say("A league keeps its short name, which is %(slug)s.", slug=league.slug), field="key")
     current = describe_league(league).model_dump(mode="json")
-    require_tag(session, ("league", league.id), if_match, body.model_dump(mode="json"), current)
+    require_tag(session, ("league", league.id), if_match, sent, current)
     return _show(organizing.save_league(session, access.competition, body, access.viewer.id, league))
 
 

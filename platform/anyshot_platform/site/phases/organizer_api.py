@@ -30,6 +30,7 @@ from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
+from anyshot_platform.site.shell.partly import Patch, patched
 from anyshot_platform.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/phases", tags=["organizing: phases"])
@@ -90,6 +91,29 @@ def change_phase(
     409 `incomparable` where there are submissions and their scores would become incomparable: draft a version.
     """
     phase = find_phase(session, access.competition, phase_slug)
+    return _change_phase(access, session, phase, body, if_match)
+
+
+@router.patch("/{phase_slug}")
+def change_part_of_phase(
+    access: AsOrganizer,
+    session: SessionDep,
+    phase_slug: PhaseParam,
+    body: Patch,
+    if_match: IfMatch = None,
+) -> PhaseState:
+    """Change the settings of a phase that are named, like `{"quota": {"per_day": 5}}`; the others stay.
+
+    A protocol is replaced as a whole. 409 `incomparable` as above.
+    """
+    phase = find_phase(session, access.competition, phase_slug)
+    wanted = patched(describe_phase(session, phase, ""), body)
+    return _change_phase(access, session, phase, wanted, if_match)
+
+
+def _change_phase(
+    access: CompetitionAccess, session: Session, phase: Phase, body: PhaseSpec, if_match: str | None
+) -> PhaseState:
     old = describe_phase(session, phase, "")
     spec = require_sound(session, access.viewer, body, phase, old)
     require_tag(session, ("phase", phase.id), if_match, flatten(keep_secrets(spec, old)), flatten(old))
