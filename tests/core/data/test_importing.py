@@ -190,6 +190,29 @@ def test_csv_with_paths_and_super_classes_of_a_second_file(digits: Path, tmp_pat
     assert above["digit 8"] == "even"
 
 
+def test_a_given_dataset_of_meta_album_comes_through_its_own_list_with_its_pixels_and_licence(
+    tmp_path: Path,
+) -> None:
+    """Blood cells of Meta-Album (`MIC_PBC`), where this checkout has them beside it; its list is a CSV with paths."""
+    places = (above / "shared/data/meta_album_real/MIC_PBC" for above in Path(__file__).parents)
+    given = next((place for place in places if place.exists()), None)
+    if given is None:
+        pytest.skip("shared/data/meta_album_real is not beside this checkout: real Meta-Album data")
+    run(
+        *("csv", given / "labels.csv", "--images", given / "images", "--name", "PBC", "--out", tmp_path),
+        *("--most-images", "5", "--licence", "CC BY 4.0"),
+    )
+    made, real = read_dataset(tmp_path / "PBC"), read_dataset(given)
+    assert sorted(made.classes) == sorted(real.classes) and len(made.files) == 5 * len(real.classes)
+    assert made.info.licence == "CC BY 4.0"
+    known = {
+        decode_image(real.images / name).tobytes(): real.classes[label]
+        for name, label in zip(real.files, real.labels, strict=True)
+    }
+    for name, label in zip(made.files, made.labels, strict=True):
+        assert known[decode_image(made.images / name).tobytes()] == made.classes[label]
+
+
 def test_csv_names_the_line_of_a_file_that_is_not_there(digits: Path, tmp_path: Path) -> None:
     (tmp_path / "list.csv").write_text("file,class\ndigit 0/0.png,zero\ndigit 0/nine.png,zero\n")
     said = run("csv", tmp_path / "list.csv", "--images", digits, "--name", "D", "--out", tmp_path, ok=False)

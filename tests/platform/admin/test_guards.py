@@ -28,6 +28,7 @@ ROWS = {
         f"{A}/test_guarded_acts.py::test_a_version_that_would_lose_a_row_is_not_made_live",
     ],
     "two organizers undo each other silently": [
+        f"{A}/test_two_actors.py::test_who_lets_the_others_value_stand_keeps_what_only_they_changed",
         f"{A}/test_two_actors.py::test_two_organizers_change_one_field_of_a_phase",
         f"{A}/test_two_actors.py::test_every_form_says_what_two_people_meet_there",
     ],
@@ -72,6 +73,7 @@ ROWS = {
     "texts promise what no code does": [
         f"{E}/test_promises.py::test_every_sentence_of_a_template_is_listed_and_nothing_else",
         f"{E}/test_promises.py::test_every_promise_names_tests_that_exist",
+        f"{E}/test_promises.py::test_every_promise_of_a_page_has_tests_and_nothing_else",
     ],
 }
 SERIOUS = {  # of the review's list, what the table above does not hold
@@ -107,6 +109,8 @@ WANTED = {  # what the issue wants, and how we will know
         f"{A}/test_any_moment.py::test_every_act_on_a_competition_in_every_state",
         f"{A}/test_any_moment.py::test_every_act_on_a_person_in_every_state",
         f"{A}/test_any_moment_others.py::test_every_act_on_a_final_in_every_state",
+        f"{A}/test_any_moment_more.py::test_acts_of_administrators",
+        f"{C}/test_access.py::test_what_is_written_without_a_declared_act_says_why",
     ],
     "1 page, JSON and command follow from the declaration": [
         f"{K}/test_organize.py::test_every_declared_act_is_done_by_one_command",
@@ -119,9 +123,11 @@ WANTED = {  # what the issue wants, and how we will know
     "2 every form and endpoint that writes knows its version": [
         f"{A}/test_two_actors.py::test_every_form_says_what_two_people_meet_there",
         f"{A}/test_two_actors.py::test_the_api_takes_if_match",
+        f"{A}/test_two_actors.py::test_two_organizers_edit_an_announcement",
         f"{W}/test_two_writers.py::test_every_form_says_what_two_people_meet_there",
     ],
-    "2 only changed fields are saved and logged": [
+    "2 only changed fields are sent, saved and logged": [
+        f"{A}/test_two_actors.py::test_a_script_sends_only_what_it_changes",
         f"{A}/test_two_actors.py::test_two_organizers_change_two_fields_of_a_phase",
         f"{A}/test_two_actors.py::test_a_save_without_a_change_leaves_no_entry",
         f"{A}/test_two_actors.py::test_the_log_names_the_phase_and_what_changed_and_no_gate_that_was_kept",
@@ -153,6 +159,7 @@ WANTED = {  # what the issue wants, and how we will know
     ],
     "5 importers": [
         f"{D}::test_folder_of_digits_becomes_a_dataset_that_packs",
+        f"{D}::test_a_given_dataset_of_meta_album_comes_through_its_own_list_with_its_pixels_and_licence",
         f"{D}::test_csv_with_paths_and_super_classes_of_a_second_file",
         f"{D}::test_medmnist_file_gets_the_names_of_its_classes_and_its_licence",
         f"{D}::test_hugging_face_parquet_with_class_labels_and_a_card",
