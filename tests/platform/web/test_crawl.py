@@ -56,13 +56,14 @@ def crawl(
 
 @pytest.fixture
 def dressed(visitor: Visitor, scene: Scene, tmp_path: Path) -> Visitor:
-    """The scene with a logo, a reviewer, a pending member, a public dataset, and all that a phase may show of a run."""
+    """The scene with a logo, people of each role, a public dataset, and all that a phase may show of a run."""
     with visitor.services.database.writing() as session:
         competition = session.get_one(Competition, scene.competition.id)
         competition.logo_digest = store_bytes(session, visitor.services.storage, LOGO)
         competition.logo_media_type = "image/svg+xml"
         for name, role, status in (
             ("rita", Role.REVIEWER, MemberStatus.APPROVED),
+            ("oscar", Role.ORGANIZER, MemberStatus.APPROVED),
             ("penny", Role.PARTICIPANT, MemberStatus.PENDING),
         ):
             user = create_user(session, username=name, email=f"{name}@example.org", password=PASSWORD)
@@ -136,11 +137,11 @@ def test_95_of_100_pages_weigh_less_than_100_kb_cold(dressed: Visitor, scene: Sc
     assert scales.pages["/"] > 30_000, "styles, script and font are weighed too"
 
 
-WITH_RUNS = ("ada", "rita", "olga", "root-admin")  # who may see Ada's submission
+WITH_RUNS = ("ada", "rita", "oscar", "olga", "root-admin")  # who may see Ada's submission
 
 
 @pytest.mark.rotating
-@pytest.mark.parametrize("name", ["", "penny", "ada", "rita", "olga", "root-admin"])
+@pytest.mark.parametrize("name", ["", "penny", "ada", "rita", "oscar", "olga", "root-admin"])
 def test_every_address_on_every_page_answers(dressed: Visitor, scene: Scene, name: str) -> None:
     if name:
         with dressed.services.database.reading() as session:

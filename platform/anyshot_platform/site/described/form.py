@@ -32,6 +32,11 @@ class Field:
     options: Options
 
     @property
+    def filled(self) -> bool:
+        """Whether there is something in it: a text, a number, a tick."""
+        return self.value not in ("", str(False))
+
+    @property
     def needed(self) -> bool:
         """Whether it may not be left empty."""
         widget = self.setting.widget
