@@ -242,3 +242,35 @@ def test_wishes_count_within_what_the_phase_offers() -> None:
     assert inside == (Range(4, 4), Range(2, 4), 5)
     outside = wished(ways=9, min_shots=7, max_shots=9, query_images_per_class=20)
     assert outside == (Range(2, 6), Range(1, 4), 8)
+
+
+def test_wishes_count_in_training_on_one_side_of_the_classes(packs: tuple[Path, ...], tmp_path: Path) -> None:
+    """As a worker has it: packs cut to the base classes, and the ways and shots that config.json asks for."""
+    free = {"shots": Range(1, 3), "query": 2}
+    roles = Roles(
+        side("novel", "all"),
+        ClassSide(ways=Range(2, 5), side="base", images="trained", **free),
+        ClassSide(ways=Range(2, 3), side="valid", images="all", **free),
+    )
+    shown, tested = cut(roles, packs, tmp_path), drawn(Pool.open(packs), roles.test, 60)
+    train, validation = Pool.open(shown.train), Pool.open(shown.validation)
+    assert roles.train is not None and roles.validation is not None
+    config = SubmissionConfig(
+        train=EpisodeConfig(ways=4, shots=2, query_images_per_class=1),
+        valid=EpisodeConfig(ways=9, shots=3, query_images_per_class=9),
+    )
+    made = make_generators(
+        train,
+        config,
+        7,
+        hide_names=False,
+        protocol=roles.train.on_shown(),
+        validation=(validation, roles.validation.on_shown()),
+    )
+    assert made.valid is not None and made.train_classes == 4
+    trained, validated = list(made.train(12)), list(made.valid(12))
+    assert {(t.num_ways, t.num_shots, len(t.query_set[0])) for t in trained} == {(4, 2, 4)}
+    assert {(t.num_shots, len(t.query_set[0]) // t.num_ways) for t in validated} == {(3, 2)}
+    assert {t.num_ways for t in validated} == {2, 3}  # nine are more than the phase offers
+    assert {t.dataset for t in trained} == {t.dataset for t in validated} == {pack.name for pack in train}
+    assert len(train[0].classes) == 7 and not pictures(train, [(0, r) for r in range(len(train[0]))]) & tested
