@@ -27,6 +27,7 @@ from tests.services.material import TEST
 from tests.worker.test_query_order import COUNTING
 
 ACTS = "/phases/feedback/acts"
+MANY_OF_BASE = {"name": "class_side", "side": "base", "ways": 2, "shots": 1, "query": 15}
 
 
 def change(stage: Stage, **tasks: Any) -> None:
@@ -189,6 +190,7 @@ def test_base_and_novel_classes_are_split_as_the_phase_splits_them(stage: Stage)
         ({"evaluations": "pool pool=secret"}, "no pool secret"),
         ({"evaluations": "pool pool=train"}, "would be trained on"),
         ({"evaluations": "shots\nshots numbers=2"}, "listed more than once"),
+        ({"train_protocol": MANY_OF_BASE, "evaluations": "base"}, "expected at least"),
     ],
 )
 def test_what_cannot_be_made_is_refused_when_it_is_saved(
@@ -200,6 +202,7 @@ def test_what_cannot_be_made_is_refused_when_it_is_saved(
         "PUT", "/api/v1/competitions/small/manage/phases/feedback", json=settings
     )
     assert answer.status_code == 422 and words in answer.text
+    assert " (/" not in answer.text  # where the files of packs lie is nobody's business
 
 
 def test_a_phase_tells_of_evaluations_whose_pool_is_public_or_gone(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -13,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.data import pack as packs
 from anyshot_core.data.fingerprints import Fingerprints, Overlap, find_overlap, find_repeats, fingerprint
+from anyshot_core.data.problems import DataError
 from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.kernel.storage import STORAGE_KEY, Storage, as_file
 from anyshot_platform.pools.models import Pack
@@ -37,6 +39,11 @@ def opened(storage: Storage, digest: str) -> Iterator[packs.Pack]:
     """A pack of the storage, opened for reading."""
     with as_file(storage, digest) as path:
         yield packs.Pack.open(path, verify=False)
+
+
+def words_without_place(problem: DataError) -> str:
+    """What a problem of packs says, without the place of their files here, which tells its readers nothing."""
+    return re.sub(r" \(\S+\)(?=:)", "", str(problem))
 
 
 def fingerprint_old_pack(services: Services, pack_id: str) -> int:

@@ -20,7 +20,7 @@ from anyshot_platform.kernel.language import Said, say, together
 from anyshot_platform.kernel.storage import STORAGE_KEY
 from anyshot_platform.organizers.pools.overlaps import describe, find_shared, packs_of, public_packs
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.pools.images import fingerprints_of, opened, overlap_of
+from anyshot_platform.pools.images import fingerprints_of, opened, overlap_of, words_without_place
 from anyshot_platform.pools.models import Pack, PoolVersion
 from anyshot_platform.pools.rights import is_public
 from anyshot_platform.runs.secrets import roles_of
@@ -79,7 +79,7 @@ def problems_of_evaluations(session: Session, version: PhaseVersion) -> Iterator
                 others = packs_of(session, pool.id)
                 evaluation.check(roles, opened_pool(trained), opened_pool(tested), opened_pool(others))
             except DataError as problem:
-                yield _of_evaluation(evaluation.short_name, str(problem))
+                yield _of_evaluation(evaluation.short_name, words_without_place(problem))
                 continue
             if evaluation.pool:
                 yield from (
@@ -161,7 +161,7 @@ def _leaks_of_roles(
             pool = packs.Pool([files.enter_context(opened(storage, digest)) for digest in digests])
             roles.require_no_leak(pool, pool)
     except ProtocolError as problem:
-        yield "tasks.train_protocol", str(problem)
+        yield "tasks.train_protocol", words_without_place(problem)
 
 
 def _images_of_both(

@@ -7,7 +7,6 @@ not entered here.
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Mapping
 from dataclasses import Field as DataField
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.organizers.phases.checks import open_protocol
 from anyshot_platform.phases.description import SETTINGS, PhaseSpec
 from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.pools.images import opened
+from anyshot_platform.pools.images import opened, words_without_place
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.web.forms import SentForm
 
@@ -214,7 +213,7 @@ def example(
             task = protocol_from_dict(dict(protocol)).task(Pool([pack]), _EXAMPLE_SEED, number)
             picture = task_picture(pack, task)
     except ProtocolError as error:
-        raise Invalid(re.sub(r" \(\S+\)(?=:)", "", str(error))) from error  # without the place of the file
+        raise Invalid(words_without_place(error)) from error
     except (OSError, BadPack) as error:
         raise Invalid(
             say("The file of a dataset of the meta-train pool cannot be read: upload it again.")
