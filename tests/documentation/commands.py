@@ -50,7 +50,7 @@ ELSEWHERE = {
     ),
     "anyshot organize final": "tests/platform/entries/test_finals.py",  # a final phase
     # `do` itself is run; these acts need a pool of real images and a worker that keeps learners.
-    "anyshot organize do COMPETITION phase.add-evaluation": "tests/contract/test_evaluations.py",
+    "anyshot organize do COMPETITION phase.add_evaluation": "tests/contract/test_evaluations.py",
     "anyshot organize do COMPETITION phase.evaluate": "tests/contract/test_evaluations.py",
     "anyshot organize baseline": "tests/starting_kit/cli/test_organize.py",  # a zip and a run
     **dict.fromkeys(
