@@ -26,12 +26,14 @@ from anyshot_core.baselines import (
     merged_config,
     overlay,
 )
-from anyshot_core.protocols import Range
+from anyshot_core.protocols import ClassSide, Range, Roles
 from anyshot_core.taskserver.job import ServerProgress
 from anyshot_core.wire.worker_api import Stage
 from anyshot_starting_kit.dryrun.publicdata import PublicData
 from tests.baselines.trial import FOLDER
 from tests.services.material import TEST, TRAIN
+
+TWO, ONE = Range(2, 2), Range(1, 1)
 
 
 def own(folder: Path, name: str, config: str = '{"method": {}}', model: str = "Settings.read") -> Path:
@@ -45,7 +47,9 @@ def own(folder: Path, name: str, config: str = '{"method": {}}', model: str = "S
 @pytest.fixture
 def make_plan(demo_packs: dict[str, Path], tmp_path: Path) -> Callable[..., Experiment]:
     """An experiment with bundles by name or path on the demo packs."""
-    data = PublicData((demo_packs[TRAIN[0]],), tuple(demo_packs[name] for name in TEST), generated=True)
+    data = PublicData(
+        tuple(demo_packs[name] for name in TRAIN), tuple(demo_packs[name] for name in TEST), generated=True
+    )
 
     def make(*names: object, **others: Any) -> Experiment:
         found = tuple(find_baselines(tuple(map(str, names)), FOLDER))
@@ -199,3 +203,15 @@ def test_a_long_run_tells_how_far_it_is(
 def test_ways_are_whole_numbers(ways: str, tmp_path: Path) -> None:
     found = CliRunner().invoke(experiment, ["baselines", "random", "--ways", ways, "-o", str(tmp_path)])
     assert found.exit_code == 2 and "neither a number nor a range" in found.output
+
+
+def test_datasets_that_cannot_be_held_out_are_said_before_the_first_run(
+    make_plan: Callable[..., Experiment], tmp_path: Path
+) -> None:
+    """Each run of the bundle would fail by it; a validation protocol asks for no dataset."""
+    bundle = own(tmp_path, "mine", '{"validation_datasets": 9}')
+    with pytest.raises(BadExperiment, match=r"mine: .*validation_datasets is 9; .* --validation-protocol"):
+        check(make_plan(bundle))
+    sides = {role: ClassSide(TWO, ONE, 2, side=role, images="all") for role in ("novel", "valid")}
+    roles = Roles(sides["novel"], ClassSide(TWO, ONE, 2), sides["valid"])
+    check(make_plan(bundle, roles=roles))

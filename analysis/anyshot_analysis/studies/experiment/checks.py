@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 from anyshot_analysis.studies.experiment.arms import Arm, setting_names
 from anyshot_analysis.studies.experiment.plan import Experiment
 from anyshot_core.baselines import ExperimentBundle, merged_config
+from anyshot_core.bundle.config import BadConfig, read_config
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import AnyWayAnyShot
 from anyshot_starting_kit.dryrun.further import check_further
+from anyshot_starting_kit.dryrun.parts import training_packs
 
 
 class BadExperiment(ValueError):
@@ -25,6 +28,7 @@ def check(experiment: Experiment) -> tuple[str, ...]:
         _check_weights(file)
     notes = [*_check_overlays(experiment), *_check_changes(experiment), *_check_arms(experiment)]
     _check_settings(experiment)
+    _check_held_out(experiment)
     if experiment.within:
         notes += [f"Left out: {reason}" for reason in experiment.split_datasets()[1]]
     for run in {run.dataset: run for run in experiment.runs()}.values():
@@ -142,6 +146,21 @@ def _check_method(baseline: ExperimentBundle, arm: Arm, settings: str) -> None:
         declared.from_dict(method)
     except BadSettings as error:
         raise BadExperiment(f"{arm.name(baseline)}: {error}") from error
+
+
+def _check_held_out(experiment: Experiment) -> None:
+    """Datasets that a bundle holds out for validation are fewer than those it trains on; a protocol needs none."""
+    for run in {(run.name, run.dataset): run for run in experiment.runs()}.values():
+        if run.baseline.is_zip or run.roles.validation is not None:
+            continue
+        changes = run.arm.changes_of(run.baseline, experiment.settings)
+        config = merged_config(run.baseline.source, experiment.settings, changes)
+        try:
+            read_config(json.dumps(config).encode(), len(training_packs(run.data, run.roles)[0]))
+        except BadConfig as error:
+            raise BadExperiment(
+                f"{run.name}: {error} Choose settings that hold out fewer, or name a --validation-protocol."
+            ) from error
 
 
 def _changes(experiment: Experiment) -> Mapping[str, Any]:
