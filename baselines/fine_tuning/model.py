@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from api import MetaLearner, Predictor
 from torch import nn
+from torch.nn.functional import cross_entropy
 
 from anyshot_starting_kit.training import (
     AdaptationSettings,
@@ -15,12 +16,16 @@ from anyshot_starting_kit.training import (
     embed,
     train_on_batches,
 )
-from anyshot_starting_kit.training.clock import device
+from anyshot_starting_kit.training.clock import Clock, device
 
 
 @dataclass(frozen=True, kw_only=True)
 class MySettings(BatchSettings, AdaptationSettings):
-    """Training on batches, and steps at test time."""
+    """Training on batches, steps at test time, and what the kit of 2022 does otherwise (`kit.json`)."""
+
+    last_statistics: bool = False  # batch norm knows the last training batch alone
+    zero_bias: bool = False  # of the new head
+    replacement: bool = False  # batches of the support are drawn with replacement
 
 
 SETTINGS = MySettings.read(__file__)
@@ -32,6 +37,8 @@ class MyMetaLearner(MetaLearner):
     def meta_fit(self, meta_train_generator, meta_valid_generator):
         """Train the classifier; its head is thrown away."""
         backbone = SETTINGS.make_backbone()
+        if SETTINGS.last_statistics:
+            forget_earlier_batches(backbone)
         classifier = Classifier(backbone, backbone.width, self.total_classes)
         learner = MyLearner(backbone)
         judge = FineTuned(learner)
@@ -52,8 +59,11 @@ class MyLearner(ModelLearner):
         """100 steps of Adam on batches of 4 images."""
         images, labels, _, n_ways, _ = support_set
         head = nn.Linear(self.model.width, n_ways).to(device())
+        if SETTINGS.zero_bias:
+            nn.init.zeros_(head.bias)
+        learn = adapt_as_2022 if SETTINGS.replacement else adapt
         return LinearPredictor(
-            self.model, adapt(head, embed(self.model, images), labels.to(device()), SETTINGS)
+            self.model, learn(head, embed(self.model, images), labels.to(device()), SETTINGS)
         )
 
 
@@ -80,3 +90,26 @@ class FineTuned(nn.Module):
     def forward(self, support, labels, queries, ways):
         """Logits `[q, ways]`."""
         return torch.from_numpy(self.learner.fit((support, labels, labels, ways, 0)).predict(queries))
+
+
+def forget_earlier_batches(network):
+    """Let running statistics be those of the last batch."""
+    for part in network.modules():
+        if isinstance(part, nn.BatchNorm2d):
+            part.momentum = 1.0
+
+
+def adapt_as_2022(module, inputs, labels, settings):
+    """As `adapt` of the kit, but an example may be in a batch twice, and a batch is full however few there are."""
+    clock = Clock.of_task()
+    optimizer = torch.optim.Adam(module.parameters(), lr=settings.test_rate)
+    with torch.enable_grad():
+        for _ in range(settings.test_steps):
+            rows = torch.randint(len(inputs), (settings.test_batch,), device=inputs.device)
+            loss = cross_entropy(module(inputs[rows]), labels[rows])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            if clock.over:
+                break
+    return module

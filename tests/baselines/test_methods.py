@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,58 @@ def test_the_cosines_of_a_class_are_summed_as_in_the_kit_of_2022() -> None:
     found = head(support, torch.tensor([0, 0, 1, 2]), queries, 3)
     half = 0.5**0.5
     torch.testing.assert_close(found, torch.tensor([[2.0, 0.0, 0.0], [2 * half, half, -half]]))
+
+
+def batches_of_last_layers(learner: Any, task: Task) -> set[int]:
+    """How many examples a linear layer sees at a time while a task is learned."""
+    seen: set[int] = set()
+
+    def note(module: torch.nn.Module, arguments: tuple[torch.Tensor, ...]) -> None:
+        if isinstance(module, torch.nn.Linear):
+            seen.add(len(arguments[0]))
+
+    hook = torch.nn.modules.module.register_module_forward_pre_hook(note)
+    learner.fit((*task.support_set, 3, 2))
+    hook.remove()
+    return seen
+
+
+@pytest.mark.parametrize("name", ["fine_tuning", "train_from_scratch"])
+def test_the_kit_of_2022_draws_with_replacement_and_starts_without_a_bias(name: str) -> None:
+    """Of six images it makes batches of eight; before the first step no class is ahead."""
+    task = large(0)
+    for kit in (True, False):
+        module = load_model(name, **TINY, test_steps=2, test_batch=8, zero_bias=kit, replacement=kit)
+        learner = module.MyLearner()
+        assert batches_of_last_layers(learner, task) == {8 if kit else 6}
+        module.SETTINGS = type(module.SETTINGS).from_dict({**TINY, "test_steps": 0, "zero_bias": kit})
+        for weight in learner.model.network.parameters():
+            torch.nn.init.zeros_(weight)  # so that all there is to see is the bias
+        logits = learner.fit((*task.support_set, 3, 2)).predict(task.query_set[0])
+        assert bool(logits.any()) is not kit
+
+
+@pytest.mark.parametrize("kit", [True, False])
+def test_fine_tuning_of_the_kit_of_2022_knows_the_last_training_batch_alone(kit: bool) -> None:
+    """Passing that batch once more tells its batch norm nothing new."""
+    module = load_model("fine_tuning", **TINY, iterations=2, learning_rate=0.0, last_statistics=kit)
+    batches = [(large(seed).support_set[0], torch.arange(6)) for seed in (0, 1)]
+    made = module.MyMetaLearner(6, 6, SimpleNamespace(log=lambda *_, **__: None))
+    network = made.meta_fit(lambda n: iter(batches[:n]), None).model
+    before = [part.running_mean.clone() for part in network.modules() if hasattr(part, "running_mean")]
+    network.train()(batches[-1][0])
+    after = [part.running_mean for part in network.modules() if hasattr(part, "running_mean")]
+    assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(before, after, strict=True)) is kit
+
+
+@pytest.mark.parametrize("kit", [True, False])
+def test_train_from_scratch_of_the_kit_of_2022_normalises_the_query_by_itself(kit: bool) -> None:
+    """Of a query image it says something else beside other query images."""
+    task = large(0)
+    predictor = load_model("train_from_scratch", **TINY, test_steps=2, batch_statistics=kit).MyLearner()
+    predictor = predictor.fit((*task.support_set, 3, 2))
+    both, alone = predictor.predict(task.query_set[0]), predictor.predict(task.query_set[0][:2])
+    assert np.allclose(both[:2], alone, atol=1e-5) is not kit
 
 
 @pytest.mark.parametrize("fixed", [True, False])
