@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 from anyshot_core.command import main
+from anyshot_platform.app import feature_routers
+from anyshot_platform.site.shell.act_routes import acts_of
 from tests.documentation.commands import ELSEWHERE, ROOT, documented, elsewhere
 from tests.packages.test_documented_commands import ON_A_SITE, WITHOUT_A_SITE
 
@@ -33,6 +37,16 @@ def test_every_documented_command_of_ours_exists() -> None:
             options = {option for parameter in command.params for option in parameter.opts}
             asked = {word.partition("=")[0] for word in words if word.startswith("--")}
             assert depth > 1 and asked <= options | {"--help"}, (page.name, line, asked - options)
+
+
+def test_every_act_that_the_documentation_names_exists() -> None:
+    """Their names have underscores; hyphens were documented, which no act has."""
+    known = {act.key for _, act in acts_of(r for router in feature_routers() for r in router.routes)}
+    pages = {page: page.read_text() for page in (ROOT / "docs").rglob("*.md")}
+    named = {
+        act for text in pages.values() for act in re.findall(r"organize do COMPETITION ([a-z]\S+)", text)
+    }
+    assert len(named) > 5 and named <= known, named - known
 
 
 def resolve(words: list[str]) -> tuple[click.Command, int]:
