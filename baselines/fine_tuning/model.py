@@ -1,5 +1,7 @@
 """Fine-tuning: learn to classify all meta-training classes, then train a new last layer for each task."""
 
+# pyright: reportMissingParameterType=false
+
 from dataclasses import dataclass
 
 import torch

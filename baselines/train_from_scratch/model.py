@@ -1,5 +1,7 @@
 """Train from scratch: no meta-learning; for each task a fresh network learns from the support set alone."""
 
+# pyright: reportMissingParameterType=false
+
 from copy import deepcopy
 from dataclasses import dataclass
 

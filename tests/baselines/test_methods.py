@@ -186,7 +186,9 @@ def test_the_kit_of_2022_draws_with_replacement_and_starts_without_a_bias(name: 
         module = load_model(name, **TINY, test_steps=2, test_batch=8, zero_bias=kit, replacement=kit)
         learner = module.MyLearner()
         assert batches_of_last_layers(learner, task) == {8 if kit else 6}
-        module.SETTINGS = type(module.SETTINGS).from_dict({**TINY, "test_steps": 0, "zero_bias": kit})
+        vars(module)["SETTINGS"] = type(module.SETTINGS).from_dict(
+            {**TINY, "test_steps": 0, "zero_bias": kit}
+        )
         for weight in learner.model.network.parameters():
             torch.nn.init.zeros_(weight)  # so that all there is to see is the bias
         logits = learner.fit((*task.support_set, 3, 2)).predict(task.query_set[0])

@@ -109,4 +109,4 @@ def test_workers_of_the_kubernetes_manifest_take_images_of_their_class() -> None
             (container,) = each["spec"]["template"]["spec"]["containers"]
             given = {one["name"]: one.get("value") for one in container["env"]}
             found[given["ANYSHOT_HARDWARE_CLASS"]] = given.get("ANYSHOT_SANDBOX_IMAGE", "cpu")
-    assert found == {"cpu": "cpu"}
+    assert found == {"cpu": "cpu", "gpu": "gpu"}
