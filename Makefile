@@ -91,7 +91,7 @@ gpu:  ## Measure all that needs a GPU, in at most eight minutes, with this machi
 gpu-carried:  ## Fetch into .carried/ what a machine without network may lack for `make gpu`
 	@$(PYTHON) -m benchmarks.gpu.carried .carried
 
-STATIC := platform/anyshot_platform/static
+STATIC := platform/anyshot_platform/static core/anyshot_core/browser_charts/static
 TEMPLATES := platform/anyshot_platform/templates core/anyshot_core/report/templates
 lint: $(READY)  ## Check style, types, templates, styles, scripts, and the boundaries between packages
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright && $(BIN)/lint-imports

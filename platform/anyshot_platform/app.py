@@ -12,6 +12,7 @@ from fastapi import APIRouter, Depends, FastAPI
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
+from anyshot_core import browser_charts
 from anyshot_platform import site, web
 from anyshot_platform.artifacts.choice import make_storage
 from anyshot_platform.budgets.holding import hold_totals
@@ -85,7 +86,8 @@ def create_app(settings: PlatformSettings, services: Services | None = None) -> 
     )
     app.state.services = services
     install_error_handlers(app)
-    app.mount("/static", StaticFiles(directory=STATIC_FOLDER), name="static")
+    charts = (browser_charts.__name__, "static")
+    app.mount("/static", StaticFiles(directory=STATIC_FOLDER, packages=[charts]), name="static")
     routers = list(feature_routers())
     app.state.acts = acts_of(route for router in routers for route in router.routes)
     for router in routers:

@@ -24,7 +24,7 @@ import anyshot_core
 import anyshot_starting_kit
 from anyshot_platform.kernel.language import FOLDER
 from anyshot_platform.phases import ranking
-from anyshot_platform.web.rendering import STATIC_FOLDER, TEMPLATE_FOLDER, environment
+from anyshot_platform.web.rendering import STATIC_FOLDERS, TEMPLATE_FOLDER, environment
 from tests.architecture import declared
 
 PACKAGE = FOLDER.parent
@@ -70,9 +70,12 @@ def gathered() -> Catalog:
         found.add(sentence, locations=[("phases/ranking.py", 0)])
     for place, words in declared.words():
         found.add(words, locations=[(place, 0)])
-    for path in [*sorted(PACKAGE.rglob("*.py")), *sorted(STATIC_FOLDER.glob("js/*.js")), *_templates()]:
+    for path in [*sorted(PACKAGE.rglob("*.py")), *_templates()]:
         for message in messages_of(path):
             found.add(message, locations=[(str(path.relative_to(PACKAGE)), 0)])
+    for path in _scripts():
+        for message in messages_of(path):
+            found.add(message, locations=[(f"static/js/{path.name}", 0)])
     for path in told_in():
         for message in _told(ast.parse(path.read_text())):
             found.add(message, locations=[(_from_package(path), 0)])
@@ -110,6 +113,10 @@ def _told(tree: ast.Module) -> Iterator[str]:
 
 
 _TELLING = ("told", "ZipRefused", "_damaged", "_climbs")
+
+
+def _scripts() -> list[Path]:
+    return sorted(path for folder in STATIC_FOLDERS for path in folder.glob("js/*.js"))
 
 
 def _templates() -> list[Path]:

@@ -1,4 +1,4 @@
-"""The charts of Anyshot, drawn the same on the web, in the kit's report and in exports.
+"""Charts that are drawn once, in Python: of reports on analyses, of the papers' figures and in exports.
 
 Each function returns a `Chart`: inline SVG in `currentColor`, which follows the light or dark page around it, with
 a title and a text alternative. The same input gives the same bytes.

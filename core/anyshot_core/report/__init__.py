@@ -1,12 +1,10 @@
-"""The report of a run, as a page, as a section of a page and as text, from its summary and its per-task table."""
+"""The report of a run, as a page and as text, from its summary and its per-task table."""
 
 from anyshot_core.report.content import RunReport, build_report
 from anyshot_core.report.evaluations import evaluations_section
 from anyshot_core.report.pages import (
     render_page,
-    render_section,
     report_html,
-    report_section,
     section_of,
     wrap_page,
 )
@@ -20,9 +18,7 @@ __all__ = [
     "reliability_html",
     "reliability_section",
     "render_page",
-    "render_section",
     "report_html",
-    "report_section",
     "report_text",
     "section_of",
     "wrap_page",

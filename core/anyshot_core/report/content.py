@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anyshot_core.charts import Chart, draw_bars, draw_curves, draw_distributions
-from anyshot_scoring.pooling import pool_groups
+from anyshot_core.browser_charts.numbers import (
+    group_dots,
+    group_line,
+    leaves_dots_out,
+    task_dots,
+    task_spread,
+)
 from anyshot_scoring.summary import Group, RunSummary
 from anyshot_scoring.table import TaskTable
 
@@ -26,12 +31,22 @@ METRIC_TITLES = {
 
 @dataclass(frozen=True)
 class Breakdown:
-    """Means by one property of the tasks, as a table and as a chart."""
+    """Means by one property of the tasks, as a table and as the numbers of a chart; `joined` if it pools groups."""
 
     title: str
     key: str
     groups: tuple[Group, ...]
-    chart: Chart
+    chart: Mapping[str, Any]
+    joined: bool = False
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """All tasks by dataset, as the numbers of a chart, and as a table of quartiles; `thinned` if dots are left out."""
+
+    chart: Mapping[str, Any]
+    rows: tuple[tuple[str, Sequence[float], int], ...]
+    thinned: bool
 
 
 @dataclass(frozen=True)
@@ -55,7 +70,7 @@ class RunReport:
     facts: tuple[tuple[str, str], ...]
     metrics: tuple[Group, ...]
     breakdowns: tuple[Breakdown, ...]
-    distribution: Chart | None
+    distribution: Distribution | None
     seconds: tuple[SecondsRow, ...]
 
 
@@ -77,29 +92,34 @@ def build_report(
             Group(METRIC_TITLES[str(g.key)], g.mean, g.half_width, g.tasks) for g in summary.metrics
         ),
         breakdowns=_breakdowns(summary, metric),
-        distribution=draw_distributions(_by_dataset(table, summary.metric), f"{metric} over tasks", metric)
-        if single_tasks
-        else None,
+        distribution=_distribution(table, summary.metric) if single_tasks else None,
         seconds=(_seconds("fit", table.fit_seconds), _seconds("predict", table.predict_seconds)),
     )
 
 
 def _breakdowns(summary: RunSummary, metric: str) -> tuple[Breakdown, ...]:
     made = [
-        Breakdown(
-            "By dataset", "Dataset", summary.by_dataset, draw_bars(summary.by_dataset, "By dataset", metric)
-        )
+        _dots("By dataset", "Dataset", summary.by_dataset, metric),
     ]
     if len(summary.by_domain) > 1 or any(group.key for group in summary.by_domain):
-        chart = draw_bars(summary.by_domain, "By domain", metric)
-        made.append(Breakdown("By domain", "Domain", summary.by_domain, chart))
+        made.append(_dots("By domain", "Domain", summary.by_domain, metric))
     for title, key, groups in (
-        ("By number of ways", "ways", summary.by_ways),
-        ("By number of shots", "shots", summary.by_shots),
+        ("By number of ways", "Ways", summary.by_ways),
+        ("By number of shots", "Shots", summary.by_shots),
     ):
-        chart = draw_curves({"score": pool_groups(groups)}, title, key, metric)
-        made.append(Breakdown(title, key.capitalize(), groups, chart))
+        chart = group_line(groups, key, metric)
+        made.append(Breakdown(title, key, groups, chart, joined=len(chart["at"]) < len(groups)))
     return tuple(made)
+
+
+def _dots(title: str, key: str, groups: tuple[Group, ...], metric: str) -> Breakdown:
+    return Breakdown(title, key, groups, group_dots(groups, key, metric))
+
+
+def _distribution(table: TaskTable, metric: str) -> Distribution:
+    values = _by_dataset(table, metric)
+    chart = task_dots(values, "Dataset", METRIC_TITLES[metric])
+    return Distribution(chart, tuple(task_spread(values)), leaves_dots_out(values))
 
 
 def _by_dataset(table: TaskTable, metric: str) -> dict[str, NDArray[np.float64]]:

@@ -1,4 +1,4 @@
-"""The report of a run as HTML: a page of its own, or a section for another page."""
+"""The report of a run as HTML: one file, with what draws its charts inside it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from anyshot_core import browser_charts
+from anyshot_core.browser_charts.numbers import MOST_DOTS
 from anyshot_core.charts import Chart
 from anyshot_core.report.content import RunReport, build_report
 from anyshot_scoring.summary import RunSummary
 from anyshot_scoring.table import TaskTable
+
+_NOTHING = Markup("")
 
 
 def report_html(
@@ -22,24 +26,19 @@ def report_html(
     return render_page(build_report(summary, table, meta, single_tasks=single_tasks))
 
 
-def report_section(summary: RunSummary, table: TaskTable, meta: Mapping[str, Any]) -> Markup:
-    """The report as sections for a page: no style, no script, headings from level 2."""
-    return render_section(build_report(summary, table, meta))
-
-
-def render_page(report: RunReport) -> str:
-    """`report_html` from a report that was built before."""
-    return wrap_page(report.title, render_section(report))
-
-
-def render_section(report: RunReport) -> Markup:
-    """`report_section` from a report that was built before."""
-    return Markup(templates().get_template("run.html").render(report=report, figure=figure))
+def render_page(report: RunReport, more: Markup = _NOTHING) -> str:
+    """`report_html` from a report that was built before, with more sections below its own."""
+    body = Markup(templates().get_template("run.html").render(report=report, most_dots=MOST_DOTS))
+    return _page(report.title, body + more, browser_charts.styles(), browser_charts.script())
 
 
 def wrap_page(title: str, body: Markup) -> str:
-    """A page around sections, with the styles inside it."""
-    return templates().get_template("page.html").render(title=title, body=body)
+    """A page around sections, with the styles inside it and no script."""
+    return _page(title, body)
+
+
+def _page(title: str, body: Markup, styles: Markup = _NOTHING, script: Markup = _NOTHING) -> str:
+    return templates().get_template("page.html").render(title=title, body=body, styles=styles, script=script)
 
 
 def section_of(page: str) -> Markup:

@@ -11,6 +11,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
+from anyshot_core import browser_charts
 from anyshot_platform.alerts.titles import title_of
 from anyshot_platform.kernel.filters import FILTERS
 from anyshot_platform.kernel.identicons import identicon
@@ -26,12 +27,14 @@ from anyshot_platform.web.markdown import markdown
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 STATIC_FOLDER = _PACKAGE / "static"
+STATIC_FOLDERS = (STATIC_FOLDER, browser_charts.FOLDER)  # of the site, and of charts, which reports draw too
 TEMPLATE_FOLDER = _PACKAGE / "templates"
 
 
 @cache
 def _digest(path: str) -> str:
-    return hashlib.sha256((STATIC_FOLDER / path).read_bytes()).hexdigest()[:10]
+    found = next(folder / path for folder in STATIC_FOLDERS if (folder / path).is_file())
+    return hashlib.sha256(found.read_bytes()).hexdigest()[:10]
 
 
 def static(path: str, versioned: bool = True) -> str:

@@ -19,9 +19,8 @@ from anyshot_core.evaluations import PointScore, score_text
 from anyshot_core.report import (
     build_report,
     evaluations_section,
-    render_section,
+    render_page,
     report_text,
-    wrap_page,
 )
 from anyshot_core.report.looked_at import tasks_page
 from anyshot_core.results import Identity, write_predictions, write_results
@@ -107,7 +106,7 @@ def save(
     write_predictions(output / "predictions.parquet", result.predictions, identity)
     report = build_report(result.summary, result.table, meta)
     scores = _save_further(further, identity, output)
-    page = wrap_page(report.title, render_section(report) + evaluations_section({"Score": scores}))
+    page = render_page(report, evaluations_section({"Score": scores}))
     (output / "report.html").write_text(page, encoding="utf-8")
     text = report_text(result.summary, result.table, meta)
     (output / "report.txt").write_text(text, encoding="utf-8")

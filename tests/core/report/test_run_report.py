@@ -1,11 +1,22 @@
+import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
 
-from anyshot_core.report import report_html, report_section, report_text
+from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+
+from anyshot_core.browser_charts.numbers import group_dots
+from anyshot_core.report import report_html, report_text
+from anyshot_scoring.pooling import pool_groups
 from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable
 from tests.scoring.drawn import draw_table
+from tests.services.browsing import until
 
+ROOT = Path(__file__).parents[3]
 TABLE = draw_table(1, 200)
 SUMMARY = summarize(TABLE, 200)
 META = {"title": "Run 17 <script>", "phase": "feedback", "train_seed": 93, "nested": {"not": "shown"}}
@@ -16,9 +27,13 @@ class Tags(HTMLParser):
         super().__init__()
         self.open: list[str] = []
         self.seen: list[str] = []
+        self.fetched: list[str] = []
+        self.charts: list[dict[str, Any]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.seen.append(tag)
+        self.fetched += [value or "" for name, value in attrs if name in ("src", "href")]
+        self.charts += [json.loads(value or "") for name, value in attrs if name == "data-chart"]
         if tag != "meta":
             self.open.append(tag)
 
@@ -31,10 +46,48 @@ def test_the_page_is_well_formed_and_stands_alone():
     tags = Tags()
     tags.feed(page)
     assert tags.open == []
-    assert tags.seen.count("svg") == 5
-    assert "script" not in tags.seen
-    for outside in ("src=", "http://", "https://"):
-        assert outside not in page.replace("http://www.w3.org/2000/svg", "")
+    assert len(tags.charts) == tags.seen.count("details") == 5
+    assert tags.seen.count("script") == 2 and tags.fetched == []
+    assert "@import" not in page and "url(" not in page
+
+
+def test_charts_are_the_numbers_that_the_sites_script_draws_and_undefined_ones_are_gaps() -> None:
+    tags = Tags()
+    tags.feed(report_html(SUMMARY, TABLE, META))
+    datasets, _, ways, _, tasks = tags.charts
+    assert datasets == json.loads(
+        json.dumps(group_dots(SUMMARY.by_dataset, "Dataset", "Normalized accuracy"))
+    )
+    assert len(tasks["at"]) == 200 and tasks["x"]["names"] == [str(g.key) for g in SUMMARY.by_dataset]
+    assert ways["series"][0]["values"] == [g.mean for g in pool_groups(SUMMARY.by_ways)]
+    one = Tags()
+    one.feed(report_html(summarize(draw_table(1, 1), 1), draw_table(1, 1), {}))
+    assert all(
+        series.get("low", [None]) == series.get("high", [None]) == [None]
+        for chart in one.charts
+        for series in chart["series"]
+    )
+
+
+def test_a_file_draws_its_charts_without_a_site(tmp_path: Path, browser: webdriver.Chrome) -> None:
+    """And without scripts the tables are there, open."""
+    file = tmp_path / "report.html"
+    file.write_text(report_html(SUMMARY, TABLE, META), encoding="utf-8")
+    assert file.read_text(encoding="utf-8").count('<details class="chart__table" open>') == 5
+    browser.get(file.as_uri())
+    browser.execute_script("document.querySelector('section:nth-of-type(5)').scrollIntoView()")
+    until(browser, lambda b: len(b.find_elements(By.CSS_SELECTOR, ".chart__plot canvas")) >= 3)
+    assert not browser.find_elements(By.CSS_SELECTOR, "details[open]")
+    figure = browser.find_element(By.CSS_SELECTOR, ".report-breakdown figure")
+    ActionChains(browser).move_to_element(figure.find_element(By.CSS_SELECTOR, ".u-over")).perform()
+    until(browser, lambda _: re.search(r"0\.\d{3} ± 0\.\d{3}", figure.text))
+
+
+def test_a_report_has_the_colours_of_the_site() -> None:
+    page = " ".join(report_html(SUMMARY, TABLE, META).split())
+    tokens = (ROOT / "platform/anyshot_platform/static/css/tokens.css").read_text(encoding="utf-8")
+    for name in ("--text-2", "--border", "--series-1"):
+        assert (found := re.search(rf"{name}: [^;]+;", tokens)) and found[0] in page
 
 
 def test_score_interval_and_facts_are_there():
@@ -43,13 +96,6 @@ def test_score_interval_and_facts_are_there():
     assert "<dt>Train seed</dt><dd>93</dd>" in page
     assert "not shown" not in page
     assert "&lt;script&gt;" in page
-
-
-def test_the_section_has_no_style_and_no_heading_above_the_second_level():
-    section = report_section(SUMMARY, TABLE, META)
-    assert "style" not in section
-    assert "<h1" not in section
-    assert "<h2>By dataset</h2>" in section
 
 
 def test_names_are_escaped():

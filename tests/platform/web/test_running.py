@@ -9,7 +9,6 @@ import io
 import json
 import re
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -21,7 +20,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 from sqlalchemy import select
 
-import anyshot_platform
+from anyshot_core.browser_charts import FOLDER
+from anyshot_core.browser_charts.numbers import MOST_DOTS
 from anyshot_core.command import main
 from anyshot_core.wire.worker_api import LogPolicy, Series, Stage
 from anyshot_platform.app import create_app
@@ -32,7 +32,7 @@ from anyshot_platform.leaderboards.models import BoardChange
 from anyshot_platform.operations.retention import expire_logs
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.runs.models import Run
-from anyshot_platform.site.submissions.chart_data import MOST_DOTS, of_groups, of_tasks
+from anyshot_platform.site.submissions.chart_data import of_groups, of_tasks
 from anyshot_scoring.summary import Group
 from tests.platform.site import Site
 from tests.platform.web.conftest import LiveSite, Visitor
@@ -173,7 +173,7 @@ def test_many_tasks_are_drawn_evenly_by_rank() -> None:
 def test_the_library_is_what_its_authors_published_and_a_page_stays_light(
     live: LiveSite, visitor: Visitor, scene: Scene
 ) -> None:
-    folder = Path(anyshot_platform.__file__).parent / "static" / "vendor" / "uplot"
+    folder = FOLDER / "vendor" / "uplot"
     assert {path.name for path in folder.iterdir()} == set(UPLOT)
     for name, digest in UPLOT.items():
         if digest is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from anyshot_core.browser_charts.numbers import chart_data
 from anyshot_core.wire.worker_api import LogPolicy, Series
 from anyshot_platform.events.measures import read_measures
 from anyshot_platform.events.models import RunMeasure
@@ -15,7 +16,7 @@ from anyshot_platform.kernel.filters import count, duration, score, size
 from anyshot_platform.kernel.language import Amount, say, together
 from anyshot_platform.runs.models import Run
 from anyshot_platform.sight.access import SubmissionAccess
-from anyshot_platform.site.submissions.chart_data import ChartView, chart_data, thinned
+from anyshot_platform.site.submissions.chart_data import ChartView, thinned
 from anyshot_platform.site.submissions.progress import is_live, run_title
 
 Value = Callable[[RunMeasure], float | None]

@@ -1,5 +1,6 @@
 // Charts drawn from numbers by uPlot: hover shows values, a drag zooms, a double click shows all again.
-// The library is fetched when a chart comes into view. Each chart has its table beside it, which is closed here.
+// The library is fetched when a chart comes into view; a report's file holds it. Each chart has its table beside it,
+// which is closed here.
 
 import { _, language } from "./words.js";
 
@@ -9,6 +10,7 @@ const waiting = new Set();
 let library = null;
 
 function load() {
+  if (globalThis.uPlot) return globalThis.uPlot;
   library ??= new Promise((resolve, reject) => {
     document.head.append(
       Object.assign(document.createElement("link"), { rel: "stylesheet", href: settings.style }),

@@ -1,0 +1,92 @@
+"""Charts as numbers, as `static/js/charts.js` reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from anyshot_scoring.pooling import pool_groups
+from anyshot_scoring.summary import Group
+
+MOST_DOTS = 80  # of one dataset: more would be one blot
+_QUANTILES = (0, 0.25, 0.5, 0.75, 1)
+
+
+def chart_data(
+    at: Sequence[float],
+    series: Sequence[Mapping[str, Any]],
+    *,
+    x: str,
+    y: str,
+    x_kind: str = "number",
+    y_kind: str = "score",
+    names: Sequence[str] = (),
+    limit: float | None = None,
+) -> dict[str, Any]:
+    """`at` are the places along x, ascending. Each series has `label`, `values` and, where known, `low` and `high`;
+    None is a gap. `names` are categories, x then counts them from 0. `limit` is drawn as a line across.
+    """
+    return {
+        "at": list(at),
+        "series": list(series),
+        "x": {"label": x, "kind": x_kind, "names": list(names)},
+        "y": {"label": y, "kind": y_kind},
+        "limit": limit,
+    }
+
+
+def group_dots(groups: Sequence[Group], x: str, y: str) -> dict[str, Any]:
+    """A dot with its 95 % interval for each group; no interval where it is undefined."""
+    names = [str(group.key) for group in groups]
+    return chart_data(range(len(groups)), [_series(groups, y)], x=x, y=y, x_kind="names", names=names)
+
+
+def group_line(groups: Sequence[Group], x: str, y: str) -> dict[str, Any]:
+    """A line over ways or shots; groups of fewer than five tasks are joined with their neighbours."""
+    pooled = pool_groups(groups)
+    at = [float(group.key) for group in pooled]
+    return chart_data(at, [{**_series(pooled, y), "line": True}], x=x, y=y)
+
+
+def task_dots(values: Mapping[str, np.ndarray], x: str, y: str) -> dict[str, Any]:
+    """A dot a task, side by side in the place of its dataset; of many tasks of a dataset evenly many by rank."""
+    dots = sorted(
+        (place + ((number * 0.618034) % 1 - 0.5) * 0.6, float(value))
+        for place, found in enumerate(values.values())
+        for number, value in enumerate(_evenly(np.sort(found)))
+    )
+    series = {"label": y, "values": [round(value, 4) for _, value in dots]}
+    at = [round(place, 3) for place, _ in dots]
+    return chart_data(at, [series], x=x, y=y, x_kind="names", names=list(values))
+
+
+def task_spread(values: Mapping[str, np.ndarray]) -> list[tuple[str, list[float], int]]:
+    """Of each dataset the lowest value, the quartiles and the highest, and the number of its tasks."""
+    return [
+        (name, [float(q) for q in np.quantile(found, _QUANTILES)], len(found))
+        for name, found in values.items()
+        if len(found)
+    ]
+
+
+def leaves_dots_out(values: Mapping[str, np.ndarray]) -> bool:
+    """Whether a dataset has more tasks than are drawn of it."""
+    return any(len(found) > MOST_DOTS for found in values.values())
+
+
+def _evenly(ranked: np.ndarray) -> np.ndarray:
+    if len(ranked) <= MOST_DOTS:
+        return ranked
+    return ranked[np.linspace(0, len(ranked) - 1, MOST_DOTS).round().astype(int)]
+
+
+def _series(groups: Sequence[Group], label: str) -> dict[str, Any]:
+    """The means and the ends of their intervals; None where an interval is undefined."""
+    return {
+        "label": label,
+        "values": [group.mean for group in groups],
+        "low": [None if group.half_width is None else group.mean - group.half_width for group in groups],
+        "high": [None if group.half_width is None else group.mean + group.half_width for group in groups],
+    }
