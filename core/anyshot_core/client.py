@@ -107,6 +107,10 @@ class Client:
     def me(self) -> dict[str, Any]:
         return self._ask("GET", "/me")
 
+    def my_data(self) -> dict[str, Any]:
+        """All that the platform holds about one's account."""
+        return self._ask("GET", "/me/data")
+
     def weights(self) -> list[dict[str, Any]]:
         """The pretrained weights that the site offers to runs."""
         return self._ask("GET", "/weights")
@@ -359,6 +363,15 @@ class Client:
     def log(self, submission_id: str, after: int = 0, limit: int = 1000) -> list[dict[str, Any]]:
         """Lines after the line with id `after`."""
         return self._ask("GET", f"/submissions/{submission_id}/log", params={"after": after, "limit": limit})
+
+    def figures(self, submission_id: str) -> list[dict[str, Any]]:
+        """Scores by dataset, domain, ways and shots; none where they are not shown, or at an older platform."""
+        try:
+            return self._ask("GET", f"/submissions/{submission_id}/figures")
+        except Refused as refusal:
+            if refusal.code == "not_found":
+                return []
+            raise
 
     def code(self, submission_id: str, file: str = "") -> dict[str, Any]:
         """The files of a submission's zip, and the text of one of them."""

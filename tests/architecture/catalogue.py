@@ -87,6 +87,7 @@ def told_in() -> list[Path]:
     core, kit = (Path(package.__file__ or "").parent for package in (anyshot_core, anyshot_starting_kit))
     return [
         *sorted(core.glob("bundle/*.py")),
+        core / "data/picture.py",
         core / "taskserver/verdicts.py",
         core / "wire/advice.py",
         *sorted(kit.glob("runner/*.py")),

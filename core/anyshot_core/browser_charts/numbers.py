@@ -11,6 +11,7 @@ from anyshot_scoring.pooling import pool_groups
 from anyshot_scoring.summary import Group
 
 MOST_DOTS = 80  # of one dataset: more would be one blot
+_MOST_PAIRS = 1000
 _QUANTILES = (0, 0.25, 0.5, 0.75, 1)
 
 
@@ -60,6 +61,17 @@ def task_dots(values: Mapping[str, np.ndarray], x: str, y: str) -> dict[str, Any
     series = {"label": y, "values": [round(value, 4) for _, value in dots]}
     at = [round(place, 3) for place, _ in dots]
     return chart_data(at, [series], x=x, y=y, x_kind="names", names=list(values))
+
+
+def scatter(first: np.ndarray, second: np.ndarray, x: str, y: str, equal: str) -> dict[str, Any]:
+    """A dot a task at its two values, and the line on which both are equal; of many tasks evenly many by the first."""
+    order = np.argsort(first, kind="stable")
+    if len(order) > _MOST_PAIRS:
+        order = order[np.linspace(0, len(order) - 1, _MOST_PAIRS).round().astype(int)]
+    at = np.round(first[order], 4).tolist()
+    dots = {"label": y, "values": np.round(second[order], 4).tolist()}
+    line = {"label": equal, "values": at, "line": True, "bare": True}
+    return chart_data(at, [dots, line], x=x, y=y, x_kind="score")
 
 
 def task_spread(values: Mapping[str, np.ndarray]) -> list[tuple[str, list[float], int]]:

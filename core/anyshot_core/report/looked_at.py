@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from markupsafe import Markup
 
-from anyshot_core.data.picture import answered_picture, class_name
+from anyshot_core.data.picture import EXPLAINED, answered_picture, class_name
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols.task import TaskSpec
 from anyshot_core.report.pages import wrap_page
@@ -17,11 +17,7 @@ from anyshot_scoring.confusion import confusion_of_task
 from anyshot_scoring.predictions import Predictions
 
 MOST_TASKS = 12
-_EXPLAINED = Markup(
-    "<p>One class a row: at the left its support images, at the right query images, wrong ones first. A red frame is a "
-    "wrong prediction, with the number of the predicted class below it; a green one is right. The table counts query "
-    "images by true (row) and predicted class.</p>"
-)
+_COUNTED = "The table counts query images by true (row) and predicted class."
 
 
 def tasks_page(pool: Pool, spec: Callable[[int], TaskSpec], predictions: Predictions, title: str) -> str:
@@ -36,8 +32,8 @@ def tasks_page(pool: Pool, spec: Callable[[int], TaskSpec], predictions: Predict
         if not np.array_equal(task.query_labels, predictions.labels[part]):
             return ""
         sections.append(_section(pool, task, predictions.predictions[part], place + 1))
-    head = Markup("<h1>{}</h1>").format(title)
-    return wrap_page(title, head + _EXPLAINED + Markup("").join(sections))
+    head = Markup("<h1>{}</h1><p>{} {}</p>").format(title, EXPLAINED, _COUNTED)
+    return wrap_page(title, head + Markup("").join(sections))
 
 
 def _section(pool: Pool, task: TaskSpec, answers: np.ndarray, number: int) -> Markup:

@@ -28,10 +28,10 @@ def report_text(summary: RunSummary, table: TaskTable, meta: Mapping[str, Any]) 
             "Metrics",
             [Group(METRIC_TITLES[str(g.key)], g.mean, g.half_width, g.tasks) for g in summary.metrics],
         ),
-        *_rows("By dataset", summary.by_dataset),
-        *(_rows("By domain", summary.by_domain) if len(summary.by_domain) > 1 else ()),
-        *_pooled("By number of ways", summary.by_ways),
-        *_pooled("By number of shots", summary.by_shots),
+        *group_lines("By dataset", summary.by_dataset),
+        *(group_lines("By domain", summary.by_domain) if len(summary.by_domain) > 1 else ()),
+        *group_lines("By number of ways", summary.by_ways),
+        *group_lines("By number of shots", summary.by_shots),
         "Seconds a task",
         f"  fit      {fit.mean():8.3f}, longest {fit.max():8.3f}, all tasks {fit.sum():10.1f}",
         f"  predict  {predict.mean():8.3f}, longest {predict.max():8.3f}, all tasks {predict.sum():10.1f}",
@@ -39,9 +39,10 @@ def report_text(summary: RunSummary, table: TaskTable, meta: Mapping[str, Any]) 
     return "\n".join(lines) + "\n"
 
 
-def _pooled(title: str, groups: Sequence[Group]) -> list[str]:
-    """Rows that say something: an interval over two tasks is wider than the scale."""
-    pooled = pool_groups(groups)
+def group_lines(title: str, groups: Sequence[Group]) -> list[str]:
+    """A table of groups. Numbers of few tasks are joined: an interval over two tasks is wider than the scale."""
+    numbers = all(isinstance(group.key, int) for group in groups)
+    pooled = pool_groups(groups) if numbers else groups
     joined = "; those of fewer than 5 tasks are joined, at their mean" if len(pooled) < len(groups) else ""
     return _rows(title + joined, pooled)
 

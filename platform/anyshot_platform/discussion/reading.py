@@ -149,6 +149,15 @@ def find_post(session: Session, thread: Thread, post_id: str) -> Post:
     return post
 
 
+def quoted(session: Session, post: Post) -> str:
+    """The beginning of an answer that quotes a post; of one that was removed nothing is told."""
+    if post.deleted_at is not None:
+        return ""
+    author = session.get_one(User, post.author_id).username
+    lines = "\n".join(f"> {line}".rstrip() for line in post.body.splitlines())
+    return f"{author}:\n\n{lines}\n\n"
+
+
 def read_posts(session: Session, access: CompetitionAccess, thread: Thread) -> list[PostView]:
     """The posts in order; removed ones keep their place without their text."""
     organizers = set(

@@ -21,7 +21,9 @@ from anyshot_starting_kit.cli.submit import tell_queued
 @click.option("--smoke", is_flag=True, help="As a smoke test: no quota, not on the board.")
 @click.option("--league", multiple=True, metavar="NAME", help="League to stand in; may be repeated.")
 @click.option("--comment", help="A note to yourself [that of the earlier submission].")
-@click.option("--follow", is_flag=True, help="Wait for the end; exits with 0 only if it finished.")
+@click.option(
+    "--follow", is_flag=True, help="Show log and progress until the end; exits with 0 only if it finished."
+)
 @connection_options
 def again(
     client: Client,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -20,30 +21,48 @@ from anyshot_starting_kit.cli.account import connection_options, which_submissio
 def log(client: Client, submission: str | None, follow: bool, as_json: bool) -> None:
     """Print the log of SUBMISSION (its number or id; the last one made without it)."""
     submission_id = which_submission(client, submission)
-    after, before = 0, None
+    reading = LogReading(client, submission_id)
     while True:
         ended = not follow or client.submission(submission_id)["status"] in ENDED
-        while lines := client.log(submission_id, after):
-            for line in lines:
-                attempt = line["run_id"], line.get("epoch")  # older platforms do not tell
-                if before not in (None, attempt) and not as_json:
-                    click.echo("---- another attempt or run ----")
-                before = attempt
-                click.echo(json.dumps(line) if as_json else _text(line))
-            after = lines[-1]["id"]
+        for line in reading.raw() if as_json else reading.lines():
+            click.echo(line)
         if ended:
             break
         time.sleep(0.5)
     if not as_json:
-        _tell_missing(client.submission(submission_id))
+        for line in missing_lines(client.submission(submission_id)):
+            click.echo(line)
 
 
-def _tell_missing(state: dict[str, Any]) -> None:
-    """Say how many lines came that the platform does not keep; older platforms do not tell."""
+class LogReading:
+    """The log of a submission, read on from where it was read to."""
+
+    def __init__(self, client: Client, submission_id: str) -> None:
+        self._client, self._id = client, submission_id
+        self._after = 0
+        self._attempt: tuple[str, int | None] | None = None
+
+    def raw(self) -> Iterator[str]:
+        """What came since, one JSON object a line."""
+        return (json.dumps(line) for line in self._read())
+
+    def lines(self) -> Iterator[str]:
+        """What came since, with the time of each line, and a line between attempts."""
+        for line in self._read():
+            attempt = line["run_id"], line.get("epoch")  # older platforms do not tell
+            if self._attempt not in (None, attempt):
+                yield "---- another attempt or run ----"
+            self._attempt = attempt
+            yield f"{line['at'][11:19]} {line['stream']:>8} | {line['text']}"
+
+    def _read(self) -> Iterator[dict[str, Any]]:
+        while lines := self._client.log(self._id, self._after):
+            self._after = lines[-1]["id"]
+            yield from lines
+
+
+def missing_lines(state: dict[str, Any]) -> Iterator[str]:
+    """How many lines came that the platform does not keep; older platforms do not tell."""
     missing = sum(run.get("log_lines_missing", 0) for run in state["runs"])
     if missing:
-        click.echo(f"---- {missing:,} more lines came than the platform keeps of one log. ----")
-
-
-def _text(line: dict[str, Any]) -> str:
-    return f"{line['at'][11:19]} {line['stream']:>8} | {line['text']}"
+        yield f"---- {missing:,} more lines came than the platform keeps of one log. ----"

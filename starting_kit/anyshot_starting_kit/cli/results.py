@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import click
 
 from anyshot_core.client import Client
 from anyshot_core.evaluations import PointScore, score_text
+from anyshot_core.report.text import group_lines
+from anyshot_scoring.summary import Group
 from anyshot_starting_kit.cli.account import connection_options, which_submission
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.cli.status import describe, exit_code
@@ -41,6 +44,8 @@ def results(
     if not as_json:
         for run in state["runs"]:
             click.echo(_run_line(run))
+        for line in _tables(client.figures(state["id"])):
+            click.echo(line)
         if scores := [PointScore.from_dict(row) for row in client.evaluations(state["id"])]:
             click.echo(f"Further evaluations\n{score_text(scores)}")
     if output is not None:
@@ -59,6 +64,25 @@ def _run_line(run: dict[str, Any]) -> str:
     score = "" if run["score"] is None else f", score {run['score']:.4f}"
     used = run["usage"].get("participant_seconds", run["seconds_used"])
     return f"  run {run['seed_index']}: {run['state']}{score}, {used:.1f} s used, files: {', '.join(run['artifacts'])}"
+
+
+_TABLES = (
+    ("dataset", "By dataset"),
+    ("domain", "By domain"),
+    ("ways", "By number of ways"),
+    ("shots", "By number of shots"),
+)
+
+
+def _tables(figures: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """What the page's charts show, as `anyshot dry-run` prints it; of several seeded runs one below the other."""
+    runs = sorted({row["run"] for row in figures})
+    for run in runs:
+        for by, title in _TABLES:
+            rows = [row for row in figures if row["run"] == run and row["by"] == by]
+            if rows and (by != "domain" or len(rows) > 1):
+                groups = [Group(row["key"], row["score"], row["half_width"], row["tasks"]) for row in rows]
+                yield "\n".join(group_lines(f"{title}, run {run}" if len(runs) > 1 else title, groups))
 
 
 def _download(client: Client, state: dict[str, Any], output: Path, *, quiet: bool) -> None:

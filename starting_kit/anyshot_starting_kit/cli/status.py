@@ -13,13 +13,14 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options, which_submission
 from anyshot_starting_kit.cli.exits import Exit
+from anyshot_starting_kit.cli.log import LogReading, missing_lines
 
 _OURS = ("infrastructure", "organizer")
 
 
 @click.command()
 @click.argument("submission", required=False)
-@click.option("--follow", is_flag=True, help="Show progress until it has ended.")
+@click.option("--follow", is_flag=True, help="Show log and progress until it has ended.")
 @click.option("--json", "as_json", is_flag=True, help="Print the submission as JSON and nothing else.")
 @connection_options
 def status(client: Client, submission: str | None, follow: bool, as_json: bool) -> None:
@@ -42,7 +43,8 @@ def status(client: Client, submission: str | None, follow: bool, as_json: bool) 
 
 
 def follow_to_end(client: Client, submission_id: str, console: Console) -> tuple[dict[str, Any], Exit]:
-    """Show a bar until the submission has ended; returns its end."""
+    """Show a bar below the log until the submission has ended; returns its end."""
+    log = LogReading(client, submission_id)
     state: dict[str, Any] = {}
     columns = (
         TextColumn("{task.description}"),
@@ -54,6 +56,10 @@ def follow_to_end(client: Client, submission_id: str, console: Console) -> tuple
         task = bar.add_task("queued", total=None, words="")
         for state in client.follow(submission_id):
             _show(bar, task, state)
+            for line in log.lines():
+                bar.console.print(line, markup=False, soft_wrap=True)
+    for line in missing_lines(state):
+        console.print(line, markup=False, soft_wrap=True)
     console.print(describe(state, client.page_of(state["id"])), markup=False, soft_wrap=True)
     return state, exit_code(state)
 

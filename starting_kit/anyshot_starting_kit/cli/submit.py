@@ -34,7 +34,9 @@ from anyshot_starting_kit.cli.status import follow_to_end
 )
 @click.option("--smoke", is_flag=True, help="A few public tasks first: no quota, not on the board.")
 @click.option("--join", is_flag=True, help="Take part in the competition first, accepting its terms.")
-@click.option("--follow", is_flag=True, help="Wait for the end; exits with 0 only if it finished.")
+@click.option(
+    "--follow", is_flag=True, help="Show log and progress until the end; exits with 0 only if it finished."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the submission as JSON and nothing else.")
 @connection_options
 def submit(

@@ -196,6 +196,26 @@ def test_no_code_takes_long_to_colour(language: str, unit: str) -> None:
     assert time.process_time() - began < 3
 
 
+def test_a_post_is_previewed_and_quoted(visitor: Visitor, scene: Scene) -> None:
+    base = f"/competitions/{scene.competition.slug}/discussion"
+    visitor.sign_in(scene.ada)
+    made = visitor.send(f"{base}/new", f"{base}/new", title="Seeds", body="One?\n\n```python\nx = 1\n```")
+    thread = made.headers["location"]
+    shown = visitor.see(thread)
+    assert f'data-preview="{base}/preview"' in shown and "js/preview.js" in shown
+    post = re.findall(r'id="post-(\w+)"', shown)[0]
+    assert f'{thread}?quote={post}#body"' in shown
+    field = visitor.see(f"{thread}?quote={post}").partition('name="body"')[2].partition("</textarea>")[0]
+    assert f"{scene.ada.username}:\n\n&gt; One?\n&gt;\n&gt; ```python\n&gt; x = 1\n&gt; ```" in field
+    previewed = visitor.send(thread, f"{base}/preview", status=200, body="> $x^2$ <script>")
+    assert "<blockquote>" in previewed.json()["html"] and "<msup>" in previewed.json()["html"]
+    assert "<script>" not in previewed.json()["html"]
+    visitor.send(thread, f"{thread}/posts/{post}/remove")
+    field = visitor.see(f"{thread}?quote={post}").partition('name="body"')[2].partition("</textarea>")[0]
+    assert "One?" not in field
+    visitor.see(f"{thread}?quote={'0' * 32}", 404)
+
+
 def test_links_of_a_team_follow_who_is_banned(visitor: Visitor, scene: Scene) -> None:
     """The one home of sight decides: who is banned sees their own submissions, and no other of the team."""
     own = scene.submissions["finished"]

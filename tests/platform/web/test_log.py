@@ -56,6 +56,13 @@ def twice(visitor: Visitor, scene: Scene) -> Visitor:
     return visitor
 
 
+def test_each_line_knows_its_time_and_how_the_log_looks_can_be_chosen(twice: Visitor, scene: Scene) -> None:
+    page = twice.see(f"/submissions/{scene.submissions['running'].id}")
+    times = [int(at) for at in re.findall(r'class="log__line[^>]*data-at="(\d+)"', page)]
+    assert len(times) == page.count('class="log__line') and times[-1] > 1_700_000_000
+    assert 'id="log-times"' in page and 'id="log-wrap" checked' in page
+
+
 def test_an_attempt_that_another_one_follows_is_folded(twice: Visitor, scene: Scene) -> None:
     page = twice.see(f"/submissions/{scene.submissions['running'].id}")
     parts = re.findall(r'<details class="log__part"[^>]*?( open)?><summary>([^<]*)</summary>', page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import random
@@ -19,10 +20,12 @@ from anyshot_platform.database import new_id, now
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.notifications.models import Email, NotificationChoice
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.states import Audience
 from anyshot_platform.pools.models import Pool
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.site.users.browsers import browser_words
-from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.models import Submission, SubmissionTag
+from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import ApiToken, LoginSession, User
 from tests.platform.web.conftest import Visitor
@@ -271,6 +274,49 @@ def test_comparison_says_in_words_what_it_means(visitor: Visitor, scene: Scene) 
     assert "Choose a second submission of the same phase." in visitor.see(f"/compare?id={ids[0]}")
     assert "Choose " not in page
     assert "has no score" in visitor.see(f"/compare?id={ids[0]}&id={scene.submissions['failed'].id}")
+
+
+def test_a_comparison_names_notes_and_tags_and_may_be_with_a_baseline(visitor: Visitor, scene: Scene) -> None:
+    """The question that everybody has; the page of the baseline stays the organizers'."""
+    visitor.sign_in(scene.ada)
+    own = scene.submissions["finished"].id
+    with visitor.services.database.writing() as session:
+        phase = session.get_one(Phase, scene.phase.id)
+        session.get_one(Submission, own).comment = "cosine head"
+        session.add(SubmissionTag(submission_id=own, tag="ablation"))
+        baseline = session.scalars(
+            select(Submission).where(
+                Submission.phase_id == phase.id,
+                Submission.kind == SubmissionKind.BASELINE,
+                Submission.score.is_not(None),
+            )
+        ).first()
+        assert baseline is not None
+        other, name = baseline.id, baseline.comment
+    offered = visitor.see(f"/compare?id={own}")
+    assert f'<option value="{other}"' in offered and f"Baseline “{name}”" in offered
+    page = visitor.see(f"/compare?id={own}&id={other}")
+    told = page.partition("What is compared")[2].partition("</table>")[0]
+    assert "cosine head" in told and "ablation" in told and f"Baseline “{name}”" in told
+    assert f"/submissions/{own}" in told and f"/submissions/{other}" not in page
+    assert "Each task" not in page  # an open phase shows no single tasks
+    with visitor.services.database.writing() as session:
+        session.get_one(Phase, scene.phase.id).ends_at = now() - timedelta(days=1)
+    page = visitor.see(f"/compare?id={own}&id={other}")
+    chart = next(
+        spec
+        for spec in map(json.loads, map(html.unescape, re.findall(r'data-chart="([^"]+)"', page)))
+        if spec["x"]["kind"] == "score"
+    )
+    dots, line = chart["series"]
+    assert line["values"] == chart["at"] == sorted(chart["at"]) and len(dots["values"]) == len(chart["at"])
+    table = page.partition("First is ahead")[2].partition("</table>")[0]
+    assert sum(map(int, re.findall(r'<td class="num">(\d+)</td>', table))) == len(chart["at"])
+    visitor.see(f"/submissions/{other}", 404)
+    with visitor.services.database.writing() as session:
+        session.get_one(Phase, scene.phase.id).board_audience = Audience.ORGANIZERS
+    hidden = visitor.see(f"/compare?id={own}&id={other}")
+    assert "There is no such submission." in hidden and f"Baseline “{name}”" not in hidden
 
 
 def test_three_submissions_are_compared_pair_by_pair(visitor: Visitor, scene: Scene) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from sqlalchemy import func, select
 
 from anyshot_core.client import Client, NotAllowed, Refused, Unreachable
 from anyshot_core.command import main
+from anyshot_core.wire.worker_api import Stage
+from anyshot_platform.events.models import RunEvent
+from anyshot_platform.runs.models import Run
 from anyshot_platform.submissions.models import Upload
 from anyshot_starting_kit.cli.account import account_file, read_account, write_account
 from tests.core.bundle.archives import MODEL
@@ -171,16 +175,61 @@ def test_submit_status_results_of_a_finished_run(
     digest = {"name": "log.txt", "digest": _digest(b"hello"), "size": 5}
     assert worker.complete(job, 0.5, artifacts=[digest]).is_success
     done = call("results", "-o", str(tmp_path / "out"))
+    with Client(address, read_account().token) as client:
+        figures = client.figures(read_account().last)
+    first = next(row for row in figures if row["by"] == "dataset")
+    table = done.output.partition("By dataset")[2]
+    assert str(first["key"]) in table and f"{first['score']:.3f}" in table
     assert done.exit_code == 0 and "score 0.5000 ± 0.0200" in done.output
     assert (tmp_path / "out" / "log.txt").read_bytes() == b"hello"
+    with site.services.database.writing() as session:
+        run = session.scalars(select(Run)).one()
+        session.add(
+            RunEvent(
+                run_id=run.id,
+                epoch=run.epoch,
+                seq=0,
+                at=datetime.now(UTC),
+                stream="stdout",
+                stage=Stage.META_TRAINING,
+                text="epoch 1 of 1",
+            )
+        )
     followed = call("status", "--follow", read_account().last)
     assert followed.exit_code == 0 and "finished" in followed.output
+    assert "stdout | epoch 1 of 1" in followed.output
 
 
 def _digest(content: bytes) -> str:
     import hashlib
 
     return hashlib.sha256(content).hexdigest()
+
+
+def test_all_that_the_site_holds_of_an_account_is_downloaded(
+    site: Site, address: str, folder: Path, tmp_path: Path
+) -> None:
+    """By command and in the browser alike; no secret, nothing of others."""
+    logged_in(site, address)
+    assert call("submit", str(folder), "--comment", "my first").exit_code == 0
+    call("discussion", SLUG, "--ask", "How many seeds?", "--text", "One?")
+    bob = site.member("bob")
+    bob.call(
+        "POST", f"/api/v1/competitions/{SLUG}/discussion", json={"title": "Mine", "body": "Secret of bob"}
+    )
+    done = call("my-data", "-o", str(tmp_path / "me.json"))
+    assert done.exit_code == 0 and "me.json" in done.output
+    text = (tmp_path / "me.json").read_text()
+    found = json.loads(text)
+    assert found["account"]["username"] == "ann" and "email" in found["account"]
+    assert [row["competition"] for row in found["memberships"]] == [SLUG]
+    assert [row["comment"] for row in found["submissions"]] == ["my first"]
+    assert [post["body"] for post in found["posts"]] == ["One?"] and "bob" not in text
+    assert found["tokens"] and found["record"]
+    assert read_account().token not in text and "digest" not in text and "password" not in text
+    page = bob.call("GET", "/account/data.json")
+    assert page.status_code in (200, 403) and "ann" not in page.text
+    assert json.loads(call("my-data").output)["account"] == found["account"]
 
 
 def test_a_failed_run_shows_the_fault_and_the_command_to_repeat_it(

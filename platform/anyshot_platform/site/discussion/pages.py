@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from anyshot_platform.acts.merging import Stale, Written, seal
 from anyshot_platform.competitions.states import Role
@@ -20,6 +20,7 @@ from anyshot_platform.site.shell.act_frame import ask_which, merge, save_merged
 from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.web.access import competition_role, visible_competition
 from anyshot_platform.web.forms import FormDep
+from anyshot_platform.web.markdown import markdown
 from anyshot_platform.web.rendering import redirect, render
 from anyshot_platform.web.services import SessionDep
 
@@ -96,10 +97,27 @@ def begin_thread(request: Request, access: Participant, session: SessionDep, for
     return redirect(_address(access, thread.id))
 
 
+@router.post("/preview")
+def preview_post(access: Participant, form: FormDep) -> JSONResponse:
+    """A post as its readers will see it, but for links to submissions; nothing is saved."""
+    files = f"/competitions/{access.competition.slug}/files/"
+    return JSONResponse({"html": str(markdown(form.text("body", 30_000), files)), "problems": []})
+
+
 @router.get("/{thread_id}")
-def show_thread(request: Request, access: Visible, session: SessionDep, thread_id: Id) -> Response:
-    """One thread."""
-    return _show_thread(request, access, session, thread_id, None, "")
+def show_thread(
+    request: Request,
+    access: Visible,
+    session: SessionDep,
+    thread_id: Id,
+    quote: Annotated[str, Query(max_length=32)] = "",
+) -> Response:
+    """One thread; with `quote`, an answer begins with that post's text."""
+    quoted = ""
+    if quote:
+        thread = reading.find_thread(session, access.competition, thread_id)
+        quoted = reading.quoted(session, reading.find_post(session, thread, quote))
+    return _show_thread(request, access, session, thread_id, None, quoted)
 
 
 def _show_thread(

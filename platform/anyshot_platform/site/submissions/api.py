@@ -31,7 +31,7 @@ from anyshot_platform.site.submissions.downloads import (
     note_reading,
     send_everything,
 )
-from anyshot_platform.site.submissions.exported import write_everything
+from anyshot_platform.site.submissions.exported import Figure, read_figures, write_everything
 from anyshot_platform.site.submissions.noting import note_fields, who_noted
 from anyshot_platform.site.submissions.schemas import (
     AllowanceOut,
@@ -263,6 +263,12 @@ def show_measures(
     runs = read_runs(session, found.submission, find_version(session, found.submission))
     measures = read_measures(session, [run.id for run in runs], policy=found.sight.logs, after=after)
     return [MeasureOut.model_validate(one) for one in measures]
+
+
+@router.get("/submissions/{submission_id}/figures")
+def show_figures(found: Reader, session: SessionDep) -> list[Figure]:
+    """Scores by dataset, domain, number of ways and number of shots, of each run that counts."""
+    return read_figures(session, found)
 
 
 @router.get("/submissions/{submission_id}/code")

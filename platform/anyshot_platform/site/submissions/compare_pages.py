@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.errors import Conflict, PlatformError
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.errors import Conflict, NotFound, PlatformError
 from anyshot_platform.judging.tables import counting_tables
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.sight.access import SubmissionAccess, find_submission_access
+from anyshot_platform.sight.access import SubmissionAccess, find_access, find_submission_access
 from anyshot_platform.sight.names import hide_names, name_datasets
+from anyshot_platform.sight.standing import counting
+from anyshot_platform.sight.submissions import look
 from anyshot_platform.site.submissions.comparison import MatrixView, PairView, compare_all, compare_pair
 from anyshot_platform.site.submissions.rows import make_rows, own_submissions, submission_title
 from anyshot_platform.site.submissions.show import find_version
 from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.notes import tags_of
+from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import browser_session
 from anyshot_platform.web.rendering import render
@@ -53,7 +60,7 @@ def show_comparison(
     problem = ""
     found: list[SubmissionAccess] = []
     try:
-        found = [find_submission_access(session, viewer, identity[:32]) for identity in chosen]
+        found = [_find(session, viewer, identity[:32]) for identity in chosen]
         if len(found) > 1:
             matrix, pairs = _compare(session, services.storage, found)
     except PlatformError as error:
@@ -67,9 +74,72 @@ def show_comparison(
         options=(options := _options(session, viewer, found)),
         hint=_hint(len(chosen), len(options)),
         problem=problem,
+        compared=_describe(session, found),
         matrix=matrix,
         pairs=pairs,
     )
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A submission that is compared: its page where the viewer may open it, its note and tags."""
+
+    title: str
+    href: str
+    score: float | None
+    note: str
+    tags: list[str]
+
+
+def _describe(session: Session, found: Sequence[SubmissionAccess]) -> list[Compared]:
+    """What their own people noted of the submissions; of a baseline its name is all there is."""
+    known = tags_of(session, [one.submission.id for one in found])
+    return [
+        Compared(
+            _title(one),
+            f"/submissions/{one.submission.id}" if one.is_own or one.sight.everything else "",
+            one.sight.score,
+            "" if one.submission.kind == SubmissionKind.BASELINE else one.submission.comment,
+            known.get(one.submission.id, []),
+        )
+        for one in found
+    ]
+
+
+def _find(session: Session, viewer: Viewer, identity: str) -> SubmissionAccess:
+    """A submission that the viewer may open, or a baseline beside which they stand on the leaderboard."""
+    try:
+        return find_submission_access(session, viewer, identity)
+    except NotFound:
+        baseline = session.scalars(_baselines().where(Submission.id == identity)).one_or_none()
+        shown = _on_board(session, viewer, baseline) if baseline is not None else None
+        if shown is None:
+            raise
+        return shown
+
+
+def _baselines() -> Select[Submission]:
+    return select(Submission).where(
+        counting(), Submission.kind == SubmissionKind.BASELINE, Submission.score.is_not(None)
+    )
+
+
+def _on_board(session: Session, viewer: Viewer, baseline: Submission) -> SubmissionAccess | None:
+    """What a participant may know of a baseline: what they would of a submission of their own, but not its page."""
+    access = find_access(session, viewer, baseline.competition)
+    if not access.may(Role.PARTICIPANT):
+        return None
+    sight = look(baseline, access.role, own=True)
+    if sight is None or sight.phase.board_hidden:
+        return None
+    return SubmissionAccess(baseline, access, False, sight)
+
+
+def _title(one: SubmissionAccess) -> str:
+    submission = one.submission
+    if submission.kind == SubmissionKind.BASELINE:
+        return say("Baseline “%(name)s”", name=submission.comment or submission.filename)
+    return submission_title(submission)
 
 
 def _hint(chosen: int, offered: int) -> str:
@@ -86,21 +156,32 @@ def _hint(chosen: int, offered: int) -> str:
 
 
 def _options(session: Session, viewer: Viewer, found: Sequence[SubmissionAccess]) -> list[dict[str, str]]:
-    """What can be chosen: one's own scored submissions, of the same phase as those chosen already."""
+    """What can be chosen: own scored submissions and baselines, of the same phase as those chosen already."""
     query = own_submissions(viewer.id).where(Submission.score.is_not(None))
     if found:
         query = query.where(Submission.phase_id == found[0].submission.phase_id)
     rows = session.scalars(query.order_by(Submission.created_at.desc()).limit(200)).all()
     shown = [row for row in make_rows(session, viewer, rows) if row.score is not None]
     known = {row.id for row in shown}
-    labels = [(row.id, row.phase_name, row.title, row.score) for row in shown]
-    for one in found:
+    labels = [
+        (row.id, row.phase_name, f"{row.title}, {row.comment}" if row.comment else row.title, row.score)
+        for row in shown
+    ]
+    baselines = _shown_baselines(session, viewer, {row.phase_id for row in rows})
+    for one in (*baselines, *found):
         if one.submission.id not in known and one.sight.scored:
-            title = submission_title(one.submission)
-            labels.append((one.submission.id, one.submission.phase.name, title, one.sight.score))
+            known.add(one.submission.id)
+            labels.append((one.submission.id, one.submission.phase.name, _title(one), one.sight.score))
     return [
         {"id": key, "label": f"{phase}: {title} ({score or 0:.3f})"} for key, phase, title, score in labels
     ]
+
+
+def _shown_baselines(session: Session, viewer: Viewer, phase_ids: set[str]) -> list[SubmissionAccess]:
+    """The baselines of these phases that the viewer may be compared with."""
+    query = _baselines().where(Submission.phase_id.in_(phase_ids)).order_by(Submission.score.desc()).limit(50)
+    found = (_on_board(session, viewer, one) for one in session.scalars(query).all())
+    return [one for one in found if one is not None]
 
 
 def _compare(
@@ -114,11 +195,12 @@ def _compare(
         raise CannotCompare(say("This phase shows no scores yet."))
     versions = [_version(session, one) for one in found]
     tables = [_tables(session, storage, *pair) for pair in zip(found, versions, strict=True)]
-    titles = [submission_title(one.submission) for one in found]
+    titles = [_title(one) for one in found]
+    single = all(one.sight.phase.tasks for one in found)
     try:
         matrix = compare_all(titles, tables, versions[0]) if len(found) > 2 else None
         pairs = [
-            compare_pair(titles[a], titles[b], (tables[a], tables[b]), versions[a])
+            compare_pair(titles[a], titles[b], (tables[a], tables[b]), versions[a], single_tasks=single)
             for a, b in pairwise(range(len(found)))
         ]
     except NotComparable as error:
@@ -129,7 +211,7 @@ def _compare(
 def _version(session: Session, one: SubmissionAccess) -> PhaseVersion:
     version = find_version(session, one.submission)
     if version is None or not one.sight.scored:
-        raise CannotCompare(say("%(submission)s has no score.", submission=submission_title(one.submission)))
+        raise CannotCompare(say("%(submission)s has no score.", submission=_title(one)))
     return version
 
 
@@ -143,7 +225,7 @@ def _tables(
         raise CannotCompare(
             say(
                 "The results of each task of %(submission)s are no longer kept.",
-                submission=submission_title(submission),
+                submission=_title(one),
             )
         )
     names = name_datasets(session, one.sight.phase, version)

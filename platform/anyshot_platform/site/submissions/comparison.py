@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anyshot_core.browser_charts.numbers import chart_data
+from anyshot_core.browser_charts.numbers import chart_data, scatter
 from anyshot_platform.judging.pairs import make_statement, side_by_side
 from anyshot_platform.kernel.filters import number, percent
 from anyshot_platform.kernel.language import Amount, say
@@ -45,12 +45,18 @@ class PairView:
     half_width: float | None
     stats: list[tuple[str, str | Amount, str]]
     chart: ChartView
+    tasks: ChartView | None  # a dot a task, where the phase shows single tasks
     rows: list[DatasetLine]
     population: str
 
 
 def compare_pair(
-    first: str, second: str, tables: tuple[Sequence[TaskTable], Sequence[TaskTable]], version: PhaseVersion
+    first: str,
+    second: str,
+    tables: tuple[Sequence[TaskTable], Sequence[TaskTable]],
+    version: PhaseVersion,
+    *,
+    single_tasks: bool,
 ) -> PairView:
     """Compare by tables, one a seeded run. Raises `NotComparable` where the tasks are not the same."""
     matrix = side_by_side({"first": tables[0], "second": tables[1]}, version)
@@ -77,6 +83,7 @@ def compare_pair(
             (*_other_datasets(matrix, rows), say("expected on new datasets")),
         ],
         chart=_draw(rows, first, second),
+        tasks=_draw_tasks(matrix, difference, first, second) if single_tasks else None,
         rows=rows,
         population=say(
             "The interval of the difference is about other tasks of these datasets. Whether the order "
@@ -175,6 +182,26 @@ def _other_datasets(matrix: ScoreMatrix, rows: Sequence[DatasetLine]) -> tuple[s
     if half is None:
         return say("Over datasets"), "undefined"
     return say("Over datasets"), f"{mean:+.3f} ± {half:.3f}".replace("-", "−")
+
+
+def _draw_tasks(matrix: ScoreMatrix, difference: NDArray[np.float64], first: str, second: str) -> ChartView:
+    """Each task at its two scores; in the table, of how many each one is ahead."""
+    values = matrix.column("first"), matrix.column("second")
+    rows = []
+    for place, name in enumerate(matrix.datasets):
+        here = difference[matrix.dataset == place]
+        rows.append((name, int((here > 0).sum()), int((here == 0).sum()), int((here < 0).sum())))
+    return ChartView(
+        say("Each task"),
+        scatter(*values, x=first, y=second, equal=say("Both equal")),
+        (say("Dataset"), say("First is ahead"), say("Both equal"), say("Second is ahead")),
+        tuple(sorted(rows, key=lambda row: (len(row[0]), row[0]))),
+        say(
+            "One dot a task: %(first)s across, %(second)s upwards. Above the line %(second)s is better.",
+            first=first,
+            second=second,
+        ),
+    )
 
 
 def _draw(rows: Sequence[DatasetLine], first: str, second: str) -> ChartView:

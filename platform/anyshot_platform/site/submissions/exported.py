@@ -8,6 +8,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
 from typing import Any, BinaryIO
 
 from sqlalchemy import select
@@ -81,24 +82,34 @@ def _log_lines(services: Services, run_ids: list[str], policy: LogPolicy) -> Ite
 
 def figures_csv(session: Session, found: SubmissionAccess) -> bytes:
     """One line a run and dataset, number of ways and number of shots: mean, half width of the 95 % interval, tasks."""
+    return write([asdict(figure) for figure in read_figures(session, found)], _FIGURE, Form.CSV)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A run's mean over the tasks of a dataset, a domain, a number of ways or of shots."""
+
+    run: int
+    by: str
+    key: str | int
+    score: float
+    half_width: float | None
+    tasks: int
+
+
+_FIGURE = tuple(field.name for field in fields(Figure))
+
+
+def read_figures(session: Session, found: SubmissionAccess) -> list[Figure]:
+    """The figures of all runs that count, with the names of datasets that the viewer may know."""
     found.sight.require_scored()
     names = _names(session, found)
-    rows: list[dict[str, Any]] = []
-    for number, (_, score) in enumerate(_scores(session, found), 1):
-        summary = hide_summary(score.summary, names)
-        for by in ("dataset", "domain", "ways", "shots"):
-            rows += [
-                {
-                    "run": number,
-                    "by": by,
-                    "key": group.key,
-                    "score": group.mean,
-                    "half_width": group.half_width,
-                    "tasks": group.tasks,
-                }
-                for group in getattr(summary, f"by_{by}")
-            ]
-    return write(rows, ("run", "by", "key", "score", "half_width", "tasks"), Form.CSV)
+    return [
+        Figure(number, by, group.key, group.mean, group.half_width, group.tasks)
+        for number, (_, score) in enumerate(_scores(session, found), 1)
+        for by in ("dataset", "domain", "ways", "shots")
+        for group in getattr(hide_summary(score.summary, names), f"by_{by}")
+    ]
 
 
 def tasks_csv(session: Session, services: Services, found: SubmissionAccess) -> bytes:

@@ -34,12 +34,16 @@ _ENDED = say("it ended without a result")
 
 
 class ShownLine(NamedTuple):
-    """A line; `href` is the place in one's own code that it names, `stage` the heading that stands above it."""
+    """A line; `href` is the place in one's own code that it names, `stage` the heading that stands above it.
+
+    `at` is when it was printed, in seconds since 1970.
+    """
 
     stream: str
     text: str
     href: str
     stage: str
+    at: int
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,11 @@ def part_key(line: RunEvent) -> str:
     return f"{line.run_id}.{line.epoch}"
 
 
+def second_of(line: RunEvent) -> int:
+    """When a line was printed, in seconds since 1970."""
+    return int(line.at.timestamp())
+
+
 def stage_words(line: RunEvent) -> str:
     """The heading of the lines of a stage."""
     return STAGE_WORDS[RunState(line.stage.value)]
@@ -147,5 +156,7 @@ def _parts(
         if line.stage.value not in part.stages:  # the two streams come mixed where one stage follows another
             part.stages.append(line.stage.value)
             heading = stage_words(line)
-        part.lines.append(ShownLine(line.stream, line.text, place_in_code(line.text, code), heading))
+        part.lines.append(
+            ShownLine(line.stream, line.text, place_in_code(line.text, code), heading, second_of(line))
+        )
     return list(found.values())

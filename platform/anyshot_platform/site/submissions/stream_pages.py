@@ -17,7 +17,7 @@ from anyshot_platform.kernel.language import all_said_here, here
 from anyshot_platform.kernel.numbers import line_id
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import find_submission_access
-from anyshot_platform.site.submissions.log_view import part_key, part_titles, stage_words
+from anyshot_platform.site.submissions.log_view import part_key, part_titles, second_of, stage_words
 from anyshot_platform.site.submissions.running import stream_measures
 from anyshot_platform.site.submissions.show import find_version, read_runs, stream_state
 from anyshot_platform.web.access import submission_reader
@@ -38,6 +38,7 @@ class LogEvent(NamedTuple):
     part: str
     stage: str
     heading: str
+    at: int
 
 
 @router.get("/submissions/{submission_id}/stream", dependencies=[Depends(submission_reader)])
@@ -82,7 +83,7 @@ async def follow(
                 keys = {line.part for line in lines}
                 shown = {key: title for key, title in titles.items() if key in keys}
                 stages = {line.stage: line.heading for line in lines}
-                sent_lines = [(line.stream, line.text, line.part, line.stage) for line in lines]
+                sent_lines = [(line.stream, line.text, line.part, line.stage, line.at) for line in lines]
                 yield _event("log", {"lines": sent_lines, "titles": shown, "stages": stages}, after)
             if points["points"]:
                 yield _event("measures", points, after)
@@ -118,7 +119,9 @@ def _look(
         )
         titles = part_titles(session, runs) if events else {}
         shown = [
-            LogEvent(one.id, one.stream, one.text, part_key(one), one.stage.value, stage_words(one))
+            LogEvent(
+                one.id, one.stream, one.text, part_key(one), one.stage.value, stage_words(one), second_of(one)
+            )
             for one in events
         ]
         return state, titles, shown, stream_measures(session, found, runs, measured)

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Path, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_core.data.picture import EXPLAINED
 from anyshot_platform.errors import NotFound
 from anyshot_platform.judging.public_tasks import PublicTask, read_public_task
 from anyshot_platform.kernel.language import say
@@ -40,6 +41,7 @@ def show_task(
         title=submission_title(found.submission),
         here=here,
         task=task,
+        explained=EXPLAINED,
         before=f"{here}/tasks/{number - 1}" if number > 1 else "",
         after=f"{here}/tasks/{number + 1}" if number < task.tasks else "",
     )

@@ -26,6 +26,7 @@ from anyshot_platform.organizers.competitions.invitations import answer_invitati
 from anyshot_platform.site.shell.act_frame import ask_which, merge
 from anyshot_platform.site.users.api import check_language, check_time_zone
 from anyshot_platform.site.users.browsers import browser_words
+from anyshot_platform.site.users.own_data import read_own_data
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Scope, Viewer
@@ -298,6 +299,14 @@ def end_session(
     """Sign one browser out."""
     service.end_session(session, viewer.id, session_id)
     return redirect("/account/security", flash=say("That browser is signed out."))
+
+
+@router.get("/data.json")
+def download_my_data(viewer: InBrowser, session: SessionDep) -> Response:
+    """All that the site holds about the account, as a file."""
+    content = read_own_data(session, viewer).model_dump_json(indent=1)
+    name = f'attachment; filename="anyshot-{viewer.username}.json"'
+    return Response(content, media_type="application/json", headers={"content-disposition": name})
 
 
 @router.get("/delete")

@@ -17,6 +17,7 @@ from anyshot_platform.errors import Invalid, NotFound, NotSignedIn
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.zones import find_zone
 from anyshot_platform.site.users.logging_in import note_failure
+from anyshot_platform.site.users.own_data import OwnData, read_own_data
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Scope, Viewer
 from anyshot_platform.web.access import browser_session, public, signed_in_as
@@ -85,6 +86,12 @@ def change_me(body: ProfileIn, viewer: AccountViewer, session: SessionDep, servi
             check_language(value, services.settings.offered_languages)
         setattr(user, name, value)
     return UserOut.model_validate(user)
+
+
+@router.get("/me/data")
+def show_my_data(viewer: AccountViewer, session: SessionDep) -> OwnData:
+    """All that the site holds about the viewer's account, without secrets and hidden scores."""
+    return read_own_data(session, viewer)
 
 
 @router.get("/tokens")

@@ -2,7 +2,7 @@
 // The stream resumes by itself (Last-Event-ID), so a lost connection or a sleeping laptop loses no line.
 import { grow } from "./charts.js";
 import { toast } from "./site.js";
-import { _, number } from "./words.js";
+import { _, language, number } from "./words.js";
 
 const KEEP_LINES = 5000; // in the page; the whole log can be downloaded
 const live = document.getElementById("live");
@@ -114,11 +114,13 @@ function showStage(part, stage) {
 
 function flush() {
   if (!pending.length) return;
-  for (const [stream, text, key, stage] of pending) {
+  for (const [stream, text, key, stage, at] of pending) {
     showStage(partOf(key), stage);
     const line = document.createElement("div");
     line.className = `log__line log__line--${stream}`;
     line.textContent = text;
+    line.dataset.at = at;
+    if (log.classList.contains("log--times")) tellTime(line);
     partOf(key).append(line);
   }
   shown += pending.length;
@@ -167,6 +169,25 @@ function listen() {
   addEventListener("pagehide", () => source.close());
 }
 
+/** The time of a line in the reader's zone, which the style shows before it. */
+function tellTime(line) {
+  line.dataset.time ??= new Date(1000 * line.dataset.at).toLocaleTimeString(language, { hour12: false });
+}
+
+/** A choice on how the log looks, which the browser remembers. */
+function choose(name, look) {
+  const box = document.getElementById(`log-${name}`);
+  if (!box) return;
+  const key = `log.${name}`;
+  const show = () => {
+    look(box.checked);
+    localStorage.setItem(key, box.checked ? "yes" : "no");
+  };
+  box.checked = localStorage.getItem(key) ? localStorage.getItem(key) === "yes" : box.checked;
+  look(box.checked);
+  box.addEventListener("change", show);
+}
+
 /** Mark what the log has of a text, and go to the first place. */
 function search(text) {
   let first = null;
@@ -206,6 +227,11 @@ if (log) {
   jump.hidden = !errors.length;
   jump.addEventListener("click", () => show(errors.at(-1)));
   if (total) showCount();
+  choose("times", (on) => {
+    if (on) for (const line of log.querySelectorAll(".log__line")) tellTime(line);
+    log.classList.toggle("log--times", on);
+  });
+  choose("wrap", (on) => log.classList.toggle("log--long", !on));
 }
 if (live?.dataset.live) listen();
 else if (live && sessionStorage.getItem("ended") === live.dataset.stream) {

@@ -226,7 +226,7 @@ function options(spec, box) {
         spanGaps: true,
         paths: pathOf(series),
         points: {
-          show: few || !series.line,
+          show: !series.bare && (few || !series.line),
           size: series.low || series.line ? 6 : 5,
           fill: colours[place % colours.length],
         },
