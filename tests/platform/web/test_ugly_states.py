@@ -224,6 +224,20 @@ def test_the_legend_of_a_board_has_the_colours_of_its_scores(
     assert all(legend == cell for legend, cell in shown) and len({legend for legend, _ in shown}) == 4
 
 
+def test_a_board_of_ten_datasets_fits_a_desk_in_french(live: LiveSite, browser: webdriver.Chrome) -> None:
+    """Its last column was cut off. The head above it is small: the board begins in the upper half of the window."""
+    with live.services.database.writing() as session:
+        session.get_one(User, live.scene.ada.id).language = "fr"
+    live.sign_in(browser, live.scene.ada)
+    _open(
+        browser, f"{live.address}/competitions/{live.scene.competition.slug}/leaderboard", "desk", bare=False
+    )
+    frame = "document.querySelector('.board__table').parentElement"
+    assert browser.execute_script(f"return {frame}.scrollWidth - {frame}.clientWidth") <= 0
+    head = "document.querySelector('.comphead').getBoundingClientRect()"
+    assert browser.execute_script(f"return {head}.height") < 60
+
+
 def test_what_is_undefined_is_not_drawn(visitor: Visitor, scene: Scene) -> None:
     with visitor.services.database.writing() as session:
         pages = make_ugly(session, scene)
