@@ -41,7 +41,7 @@ class Breakdown:
 
 
 @dataclass(frozen=True)
-class Distribution:
+class SpreadOfTasks:
     """All tasks by dataset, as the numbers of a chart, and as a table of quartiles; `thinned` if dots are left out."""
 
     chart: Mapping[str, Any]
@@ -70,7 +70,7 @@ class RunReport:
     facts: tuple[tuple[str, str], ...]
     metrics: tuple[Group, ...]
     breakdowns: tuple[Breakdown, ...]
-    distribution: Distribution | None
+    distribution: SpreadOfTasks | None
     seconds: tuple[SecondsRow, ...]
 
 
@@ -116,10 +116,10 @@ def _dots(title: str, key: str, groups: tuple[Group, ...], metric: str) -> Break
     return Breakdown(title, key, groups, group_dots(groups, key, metric))
 
 
-def _distribution(table: TaskTable, metric: str) -> Distribution:
+def _distribution(table: TaskTable, metric: str) -> SpreadOfTasks:
     values = _by_dataset(table, metric)
     chart = task_dots(values, "Dataset", METRIC_TITLES[metric])
-    return Distribution(chart, tuple(task_spread(values)), leaves_dots_out(values))
+    return SpreadOfTasks(chart, tuple(task_spread(values)), leaves_dots_out(values))
 
 
 def _by_dataset(table: TaskTable, metric: str) -> dict[str, NDArray[np.float64]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -10,8 +12,10 @@ from anyshot_platform.entries.choosing import COMPETES
 from anyshot_platform.entries.service import list_entries
 from anyshot_platform.entries.states import EntryState
 from anyshot_platform.judging.happenings import SubmissionEnded
+from anyshot_platform.judging.pairs import read_statements
 from anyshot_platform.kernel.filters import count, interval, score
-from anyshot_platform.kernel.language import Said, say, together
+from anyshot_platform.kernel.language import Said, begun, say, together
+from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.reading import find_place
 from anyshot_platform.notifications.service import tell_team
 from anyshot_platform.phases.service import live_version
@@ -35,15 +39,26 @@ _SMOKE_ENDED = {
 }
 
 
-def tell_result(session: Session, ended: SubmissionEnded) -> None:
-    """Leave the members of the team a message with the answer, as far as the phase shows it to participants."""
+@dataclass(frozen=True)
+class ResultTeller:
+    """Subscribes to the end of a submission, in whose transaction its team is told; `storage` has the results."""
+
+    storage: Storage
+
+    def __call__(self, session: Session, ended: SubmissionEnded) -> None:
+        """Leave the members of the team a message with the answer."""
+        _tell_result(session, self.storage, ended)
+
+
+def _tell_result(session: Session, storage: Storage, ended: SubmissionEnded) -> None:
+    """The answer, as far as the phase shows it to participants."""
     submission = ended.submission
     if standing_of(submission).deleted:
         return
     finished = submission.status == SubmissionStatus.FINISHED
     found = _result(session, submission) if finished else ""
     places = _places(session, submission) if finished else []
-    change = _change(session, submission) if found else ""
+    change = _change(session, storage, submission) if found else ""
     reason = fault_of(ended.failure, details=False).message if ended.failure else ""
     head = _head(submission)
     told = together((found, *places[:1]), by=", ")
@@ -82,9 +97,12 @@ def _result(session: Session, submission: Submission) -> str:
     return f"{score(submission.score)} {interval(submission.half_width)}".strip()
 
 
-def _change(session: Session, submission: Submission) -> str:
-    """How far it is from the team's best other submission; the page says how sure that is."""
+def _change(session: Session, storage: Storage, submission: Submission) -> str:
+    """What is to be said of it beside the team's best other submission, in the words of its page."""
     if submission.kind not in COMPETES or submission.score is None:
+        return ""
+    version = live_version(session, submission.phase)
+    if version.rule.relative:  # two submissions alone do not tell which is ahead
         return ""
     best = session.scalars(
         select(Submission)
@@ -102,6 +120,10 @@ def _change(session: Session, submission: Submission) -> str:
     if best is None or best.score is None:
         return ""
     difference = submission.score - best.score
+    (said,) = read_statements(session, storage, version, [(submission.id, best.id)])
+    if said is not None:
+        other = say("your best other submission, #%(number)s", number=best.number)
+        return begun(said.words_beside(say("this submission"), other, difference))
     words = (
         say("%(difference)s above your best other submission, #%(number)s")
         if difference >= 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -10,8 +12,10 @@ from sqlalchemy import select
 from anyshot_platform.database import now
 from anyshot_platform.notifications.models import Email, Notification
 from anyshot_platform.phases.states import Audience
+from anyshot_platform.submissions.models import Submission
 from anyshot_platform.users.models import User
-from tests.platform.site import Person, Site
+from tests.platform.admin.results import draw_table, finish_with_table
+from tests.platform.site import Person, Site, make_zip
 
 
 def _member(site: Site, name: str) -> Person:
@@ -57,6 +61,28 @@ def test_a_mail_says_what_changed_to_the_best_other_submission(site: Site) -> No
     assert "your best other" not in first
     assert "0.125 above your best other submission, #1" in better
     assert "0.375 below your best other submission, #2" in worse
+
+
+def test_a_mail_says_the_paired_statement_where_there_is_one(site: Site) -> None:
+    """The words of the page: what cannot be told apart is not announced as a gain."""
+    alice, worker = _member(site, "alice"), site.worker()
+    site.set_version(tasks=40)
+    for number, mean in enumerate((0.4, 0.42)):
+        alice.submit(make_zip(salt=f"zip {number}"))
+        finish_with_table(worker, draw_table(mean, 40, number))
+    first, second = (mail.body for mail in _mails(site, "alice"))
+    assert "best other" not in first and "above your best other" not in second
+    page = site.client.get(
+        f"/submissions/{_newest(site)}", headers={**alice.headers, "accept": "text/html"}
+    ).text
+    said = re.search(r"^.*(more than chance|cannot be told|practical purposes).*$", second, re.MULTILINE)
+    assert said is not None, second
+    assert said[0].strip() in " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def _newest(site: Site) -> str:
+    with site.services.database.reading() as session:
+        return session.scalars(select(Submission.id).order_by(Submission.created_at.desc()).limit(1)).one()
 
 
 def test_a_mail_about_a_failure_has_its_reason(site: Site) -> None:

@@ -31,7 +31,7 @@ from anyshot_platform.site.submissions.downloads import (
     note_reading,
     send_everything,
 )
-from anyshot_platform.site.submissions.exported import Figure, read_figures, write_everything
+from anyshot_platform.site.submissions.exported import MeanOfTasks, read_figures, write_everything
 from anyshot_platform.site.submissions.noting import note_fields, who_noted
 from anyshot_platform.site.submissions.schemas import (
     AllowanceOut,
@@ -266,7 +266,7 @@ def show_measures(
 
 
 @router.get("/submissions/{submission_id}/figures")
-def show_figures(found: Reader, session: SessionDep) -> list[Figure]:
+def show_figures(found: Reader, session: SessionDep) -> list[MeanOfTasks]:
     """Scores by dataset, domain, number of ways and number of shots, of each run that counts."""
     return read_figures(session, found)
 

@@ -81,7 +81,7 @@ def show_comparison(
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedSubmission:
     """A submission that is compared: its page where the viewer may open it, its note and tags."""
 
     title: str
@@ -91,11 +91,11 @@ class Compared:
     tags: list[str]
 
 
-def _describe(session: Session, found: Sequence[SubmissionAccess]) -> list[Compared]:
+def _describe(session: Session, found: Sequence[SubmissionAccess]) -> list[ComparedSubmission]:
     """What their own people noted of the submissions; of a baseline its name is all there is."""
     known = tags_of(session, [one.submission.id for one in found])
     return [
-        Compared(
+        ComparedSubmission(
             _title(one),
             f"/submissions/{one.submission.id}" if one.is_own or one.sight.everything else "",
             one.sight.score,

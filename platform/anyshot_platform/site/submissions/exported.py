@@ -86,7 +86,7 @@ def figures_csv(session: Session, found: SubmissionAccess) -> bytes:
 
 
 @dataclass(frozen=True)
-class Figure:
+class MeanOfTasks:
     """A run's mean over the tasks of a dataset, a domain, a number of ways or of shots."""
 
     run: int
@@ -97,15 +97,15 @@ class Figure:
     tasks: int
 
 
-_FIGURE = tuple(field.name for field in fields(Figure))
+_FIGURE = tuple(field.name for field in fields(MeanOfTasks))
 
 
-def read_figures(session: Session, found: SubmissionAccess) -> list[Figure]:
+def read_figures(session: Session, found: SubmissionAccess) -> list[MeanOfTasks]:
     """The figures of all runs that count, with the names of datasets that the viewer may know."""
     found.sight.require_scored()
     names = _names(session, found)
     return [
-        Figure(number, by, group.key, group.mean, group.half_width, group.tasks)
+        MeanOfTasks(number, by, group.key, group.mean, group.half_width, group.tasks)
         for number, (_, score) in enumerate(_scores(session, found), 1)
         for by in ("dataset", "domain", "ways", "shots")
         for group in getattr(hide_summary(score.summary, names), f"by_{by}")
