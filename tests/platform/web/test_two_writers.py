@@ -306,6 +306,7 @@ FORMS = {
     "/admin/workers/tokens/{token_id}/{act}": "an act",
     "/admin/workers/{worker_id}/{act}": "test_two_administrators_pause_a_worker_once",
     "/competitions/{slug}/discussion/new": ADDS,
+    "/competitions/{slug}/discussion/preview": "nothing is written",
     "/competitions/{slug}/discussion/{thread_id}/moderate": "test_two_organizers_moderate_a_thread",
     "/competitions/{slug}/discussion/{thread_id}/posts/{post_id}/accept": "test_two_people_accept_an_answer",
     "/competitions/{slug}/discussion/{thread_id}/posts/{post_id}/edit": (
