@@ -10,8 +10,10 @@ Every figure names its population, which is also its unit of resampling:
 
 from anyshot_scoring.reliability.agreement import tau_b, tau_between, tau_between_runs
 from anyshot_scoring.reliability.assessment import Assessment, assess
-from anyshot_scoring.reliability.board_model import BoardModel, model_board
+from anyshot_scoring.reliability.board_model import BoardModel
 from anyshot_scoring.reliability.components import Components, estimate_components
+from anyshot_scoring.reliability.crossed_levels import model_populations
+from anyshot_scoring.reliability.crossed_model import CrossedFit, fit_crossed
 from anyshot_scoring.reliability.flips import (
     Flips,
     count_flips,
@@ -35,6 +37,7 @@ __all__ = [
     "BoardModel",
     "ClassMatrix",
     "Components",
+    "CrossedFit",
     "Crossing",
     "Flips",
     "Interval",
@@ -58,9 +61,10 @@ __all__ = [
     "count_ties",
     "estimate_components",
     "find_groups",
+    "fit_crossed",
     "fit_seed_model",
     "judge",
-    "model_board",
+    "model_populations",
     "order_by",
     "plan_size",
     "plan_top",

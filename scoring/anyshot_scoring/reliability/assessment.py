@@ -20,8 +20,10 @@ from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.joins import Join
 from anyshot_scoring.reliability.agreement import tau_between, tau_between_runs
 from anyshot_scoring.reliability.behind_best import FEWEST_UNITS, behind_best
-from anyshot_scoring.reliability.board_model import BoardModel, model_board
+from anyshot_scoring.reliability.board_model import BoardModel
 from anyshot_scoring.reliability.components import Components, estimate_components
+from anyshot_scoring.reliability.crossed_levels import model_populations
+from anyshot_scoring.reliability.crossed_model import fit_crossed
 from anyshot_scoring.reliability.flips import Flips, subset_flips
 from anyshot_scoring.reliability.matrix import ClassMatrix, ScoreMatrix
 from anyshot_scoring.reliability.over_datasets import MARGIN, OverDatasets, compare_over_datasets
@@ -214,18 +216,9 @@ def assess(
         if own is None
         else len(own.class_id),
         replicates=replicates,
-        populations={
-            population: _report(
-                board if population is Population.SEEDS else by_task,
-                by_class,
-                points,
-                population,
-                chosen,
-                replicates,
-                seed,
-            )
-            for population in POPULATIONS
-        },
+        populations=_judge_populations(
+            board, own, by_task, by_class, points, chosen, replicates, seed, shared_tasks
+        ),
         over_datasets=compare_over_datasets(
             board,
             chosen,
@@ -246,6 +239,45 @@ def assess(
     )
 
 
+def _judge_populations(
+    board: ScoreMatrix,
+    classes: ClassMatrix | None,
+    by_task: ScoreMatrix,
+    by_class: ClassMatrix | None,
+    points: NDArray[Any],
+    rule: Rule,
+    replicates: int,
+    seed: int,
+    shared_tasks: bool,
+) -> dict[Population, PopulationReport | Undefined]:
+    """Each population by draws from it, with what the one model of the whole board says of it."""
+    found: dict[Population, PopulationReport | Undefined] = {}
+    drawn_from = {p: board if p is Population.SEEDS else by_task for p in POPULATIONS}
+    reasons = {p: why_undefined(drawn_from[p], by_class, p) for p in POPULATIONS}
+    units = {p: count_units(drawn_from[p], p, by_class) for p in POPULATIONS if not reasons[p]}
+    models = model_populations(
+        fit_crossed(board, classes, shared_tasks=shared_tasks), points, rule, units, seed
+    )
+    without = _without_farthest(board, classes, points, rule, models, seed, shared_tasks)
+    for population, reason in reasons.items():
+        found[population] = (
+            Undefined(reason)
+            if reason
+            else _report(
+                drawn_from[population],
+                by_class,
+                points,
+                population,
+                rule,
+                replicates,
+                seed,
+                models[population],
+                without.get(population),
+            )
+        )
+    return found
+
+
 def _report(
     board: ScoreMatrix,
     classes: ClassMatrix | None,
@@ -254,17 +286,12 @@ def _report(
     rule: Rule,
     replicates: int,
     seed: int,
-) -> PopulationReport | Undefined:
-    reason = why_undefined(board, classes, population)
-    if reason:
-        return Undefined(reason)
+    model: BoardModel | Undefined,
+    without: WithoutFarthest | None,
+) -> PopulationReport:
     drawn = resample(board, population, classes=classes, replicates=replicates, seed=seed, rule=rule)
     units = count_units(board, population, classes)
     ranks = rank_reliability(points, drawn, units)
-    whole = drawn
-    if population is Population.DATASETS:  # the means of datasets have the noise of their tasks already
-        whole = resample(board, population, replicates=replicates, seed=seed, rule=rule, one_stage=True)
-    model = model_board(points, whole, units, seed)
     return PopulationReport(
         population=population,
         words=POPULATIONS[population],
@@ -274,24 +301,33 @@ def _report(
         neighbours=tuple(
             _neighbours(board.keys, points, drawn, ranks, model, units, i) for i in range(len(points) - 1)
         ),
-        without=None
-        if isinstance(model, Undefined)
-        else _without_farthest(board.keys, points, whole, model, seed),
+        without=without,
     )
 
 
 def _without_farthest(
-    keys: tuple[str, ...], points: NDArray[Any], drawn: NDArray[Any], model: BoardModel, seed: int
-) -> WithoutFarthest | None:
+    board: ScoreMatrix,
+    classes: ClassMatrix | None,
+    points: NDArray[Any],
+    rule: Rule,
+    models: Mapping[Population, BoardModel | Undefined],
+    seed: int,
+    shared_tasks: bool,
+) -> dict[Population, WithoutFarthest]:
     """The model of the others, where the farthest submission more than doubles the spread."""
-    if len(points) < FEWEST_BESIDE + 1:
-        return None
+    known = {p: model for p, model in models.items() if not isinstance(model, Undefined)}
+    if len(points) < FEWEST_BESIDE + 1 or not known:
+        return {}
     far = int(np.argmax(np.abs(points - np.median(points))))
     others = np.delete(np.arange(len(points)), far)
-    alone = model_board(points[others], drawn[:, others], model.units, seed)
-    if isinstance(alone, Undefined) or 2 * alone.spread > model.spread:
-        return None
-    return WithoutFarthest(keys[far], alone)
+    rest = None if classes is None else classes.submissions(others)
+    fit = fit_crossed(board.submissions(others), rest, shared_tasks=shared_tasks)
+    alone = model_populations(fit, points[others], rule, {p: model.units for p, model in known.items()}, seed)
+    return {
+        p: WithoutFarthest(board.keys[far], model)
+        for p, model in alone.items()
+        if not isinstance(model, Undefined) and 2 * model.spread <= known[p].spread
+    }
 
 
 def _neighbours(

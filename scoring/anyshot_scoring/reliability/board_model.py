@@ -1,28 +1,13 @@
-"""One model of a board: shrunken levels, and probabilities that hold although the best were picked by their scores.
-
-The scores x `[S]` of a board are x ~ N(theta, C), where C is how scores vary together over draws of a population (from
-the bootstrap, which follows the board's own rule for runs), and the true levels are theta_s ~ N(mu, tau^2): submissions
-are draws of one population of submissions, crossed with tasks, classes, datasets or runs. This is the normal model with
-unequal, correlated variances of empirical Bayes (Efron and Morris 1975; Gelman et al. 2013, *Bayesian Data Analysis*,
-5.4) with the uncertainty of both spreads kept: the share of noise in a difference is uniform
-a priori (the uniform shrinkage prior; Daniels 1999), and C, known from few units, has a scaled inverse chi-square
-factor. C is shrunken towards equal variances by the oracle approximating formula (Chen et al. 2010).
-"""
+"""What is known of the true levels of a board, under one population: from draws of the crossed model."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
-
-from anyshot_scoring.undefined import Undefined
 
 FEWEST_UNITS = 6
-DRAWS = 4_000
-_TAUS, _FACTORS = 80, 9
 
 
 @dataclass(frozen=True)
@@ -34,9 +19,9 @@ class BoardModel:
         first: `[S]` probability to be truly the best.
         better: `[S, S]` probability that i is truly better than j; the diagonal is 0.5.
         first_again: probability that the board's leader leads another phase of this size too.
-        spread: standard deviation of true levels between submissions, with its 95 % interval.
+        spread: standard deviation of the true levels of these submissions, with its 95 % interval.
         noise: that of a score over draws of the population, root mean over submissions, of a difference to the mean.
-        reliability: share of the board's variance that is true, tau^2 / (tau^2 + noise^2).
+        reliability: share of the board's variance that is true, spread^2 / (spread^2 + noise^2).
         units: independent ones that all of it rests on.
     """
 
@@ -52,100 +37,34 @@ class BoardModel:
     units: int
 
 
-def model_board(
-    scores: NDArray[np.float64], replicates: NDArray[np.float64], units: int, seed: int = 0
-) -> BoardModel | Undefined:
-    """Fit the model to the board's `scores` `[S]` and bootstrap `replicates` `[B, S]` that rest on `units`.
-
-    Undefined below six units, from which the spread of a population cannot be known, and for a single submission.
-    """
-    if units < FEWEST_UNITS:
-        return Undefined(
-            f"{units} units do not tell how much others would differ: probabilities need at least {FEWEST_UNITS}"
-        )
-    if len(scores) < 2:
-        return Undefined("a single submission has nothing to be compared with")
-    basis, variances, freedom = _noise(replicates, units)
-    center = float(scores.mean())
-    observed = basis.T @ (scores - center)
-    rng = np.random.default_rng(seed)
-    tau, factor = _draw_spreads(observed, variances, freedom, rng)
-    noise = factor[:, None] * variances
-    kept = tau[:, None] ** 2 / np.maximum(tau[:, None] ** 2 + noise, 1e-300)
-    drawn = kept * observed + np.sqrt(kept * noise) * rng.standard_normal(noise.shape)
-    levels = drawn @ basis.T + center
-    again = levels + (np.sqrt(noise) * rng.standard_normal(noise.shape)) @ basis.T
-    return _summary(levels, again, scores, tau, float(np.sqrt(noise.mean())), units)
-
-
-def _noise(replicates: NDArray[Any], units: int) -> tuple[NDArray[Any], NDArray[Any], float]:
-    """Axes `[S, S - 1]` of the differences between submissions, the variance along each, and degrees of freedom."""
-    count = replicates.shape[1]
-    contrasts = _contrasts(count)
-    drawn = (replicates - replicates.mean(axis=0)) @ contrasts
-    covariance = drawn.T @ drawn / len(drawn) * (units / (units - 1))
-    share = _shrinkage(covariance, units - 1)
-    flat = np.trace(covariance) / (count - 1) * np.eye(count - 1)
-    variances, axes = np.linalg.eigh((1 - share) * covariance + share * flat)
-    freedom = (units - 1) * (1 + share * (count - 2))
-    return contrasts @ axes, np.maximum(variances, 0.0), freedom
-
-
-def _contrasts(count: int) -> NDArray[Any]:
-    """Orthonormal axes `[S, S - 1]` of what sums to 0."""
-    return np.linalg.qr(np.eye(count)[:, :-1] - 1.0 / count)[0]
-
-
-def _shrinkage(covariance: NDArray[Any], freedom: int) -> float:
-    """The oracle approximating share of equal variances in a covariance `[p, p]` (Chen et al. 2010, eq. 23)."""
-    p = len(covariance)
-    if p == 1:
-        return 1.0
-    squared, traced = float((covariance**2).sum()), float(np.trace(covariance)) ** 2
-    below = (freedom + 1 - 2 / p) * (squared - traced / p)
-    return 1.0 if below <= 0 else min(1.0, ((1 - 2 / p) * squared + traced) / below)
-
-
-def _draw_spreads(
-    observed: NDArray[Any], variances: NDArray[Any], freedom: float, rng: np.random.Generator
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Draws of tau and of the factor of the noise from their joint posterior, on a grid."""
-    quantiles = 2 * special.gammaincinv(freedom / 2, (np.arange(_FACTORS) + 0.5) / _FACTORS)
-    factors = freedom / quantiles
-    top = 3.0 * float(np.sqrt((observed**2).mean() + variances.mean())) + 1e-12
-    taus = top * (np.arange(_TAUS) + 0.5) / _TAUS
-    total = taus[:, None, None] ** 2 + factors[None, :, None] * np.maximum(variances, 1e-24)
-    weight = -0.5 * (np.log(total) + observed**2 / total).sum(axis=-1)
-    weight += (np.log(taus) - 2 * np.log(taus**2 + max(float(variances.mean()), 1e-24)))[:, None]
-    chances = np.exp(weight - weight.max()).ravel()
-    chosen = rng.choice(chances.size, DRAWS, p=chances / chances.sum())
-    width = top / _TAUS
-    tau = taus[chosen // _FACTORS] + width * (rng.random(DRAWS) - 0.5)
-    return np.maximum(tau, 0.0), factors[chosen % _FACTORS]
-
-
-def _summary(
-    levels: NDArray[Any],
-    again: NDArray[Any],
-    scores: NDArray[Any],
-    tau: NDArray[Any],
-    noise: float,
-    units: int,
+def sum_up(
+    levels: NDArray[np.float64], again: NDArray[np.float64], scores: NDArray[np.float64], units: int
 ) -> BoardModel:
+    """The model of a board with these `scores` `[S]`, of draws `[n, S]` of true levels and of another phase's scores.
+
+    What moves all submissions alike is taken out: the levels have the board's own mean.
+    """
     count, leader = levels.shape[1], int(np.argmax(scores))
     best = np.bincount(levels.argmax(axis=1), minlength=count) / len(levels)
     better = np.array([(levels[:, [i]] > levels).mean(axis=0) for i in range(count)])
     better += np.array([(levels[:, [i]] == levels).mean(axis=0) for i in range(count)]) / 2
-    low, middle, high = np.quantile(tau, [0.025, 0.5, 0.975])
+    noise2 = float((_centered(again - levels) ** 2).sum(axis=1).mean() / (count - 1))
+    own = _centered(levels)
+    spread2 = (own**2).sum(axis=1) / (count - 1)
+    low, middle, high = np.sqrt(np.quantile(spread2, [0.025, 0.5, 0.975]))
     return BoardModel(
-        level=levels.mean(axis=0),
-        deviation=levels.std(axis=0),
+        level=own.mean(axis=0) + scores.mean(),
+        deviation=own.std(axis=0),
         first=best,
         better=better,
         first_again=float((again.argmax(axis=1) == leader).mean()),
         spread=float(middle),
         spread_interval=(float(low), float(high)),
-        noise=noise,
-        reliability=float((tau**2 / (tau**2 + noise**2)).mean()) if noise > 0 else 1.0,
+        noise=float(np.sqrt(noise2)),
+        reliability=float((spread2 / (spread2 + noise2)).mean()) if noise2 > 0 else 1.0,
         units=units,
     )
+
+
+def _centered(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+    return draws - draws.mean(axis=1, keepdims=True)

@@ -7,11 +7,29 @@ import pytest
 from numpy.typing import NDArray
 
 from anyshot_core.report import reliability_html
-from anyshot_scoring.reliability import BoardModel, Population, assess, model_board, resample
+from anyshot_scoring.reliability import (
+    BoardModel,
+    Population,
+    ScoreMatrix,
+    assess,
+    fit_crossed,
+    model_populations,
+    resample,
+)
 from anyshot_scoring.reliability.assessment import PopulationReport
+from anyshot_scoring.rules import find_rule
 from anyshot_scoring.undefined import Undefined
-from benchmarks.calibration.__main__ import diagram, is_flat, judge
+from benchmarks.calibration.__main__ import QUESTIONS, diagram, is_flat, judge
 from benchmarks.calibration.boards import FAMILIES, simulate
+
+DATASETS = Population.DATASETS
+
+
+def model_of(matrix: ScoreMatrix, rule: str = "mean_run", population: Population = DATASETS) -> BoardModel:
+    """The model of a board, whose columns are as they come, under one population."""
+    chosen = find_rule(rule)
+    points = chosen.points(matrix.run_means(), matrix.run_dataset_means())
+    return known(model_populations(fit_crossed(matrix), points, chosen, {population: 10})[population])
 
 
 def known(model: BoardModel | Undefined) -> BoardModel:
@@ -29,7 +47,7 @@ def judged() -> Judged:
 
 
 @pytest.mark.seconds("simulates many boards")
-@pytest.mark.parametrize("question", ["first", "ahead"])
+@pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_is_stated_is_as_often_true(judged: Judged, family: str, question: str) -> None:
     assert is_flat(diagram([each[question] for each in judged[family]], column=0))
@@ -66,7 +84,7 @@ def test_each_family_of_boards_is_what_it_is_called() -> None:
 @pytest.mark.parametrize("question", ["first", "ahead"])
 def test_the_model_is_calibrated_and_the_share_of_draws_is_not(judged: Judged, question: str) -> None:
     boards = np.array([each[question].mean(axis=0) for family in judged.values() for each in family])
-    gaps = boards[:, :2] - boards[:, 2:]
+    gaps = boards[:, [0, 2]] - boards[:, 3:]
     model, share = gaps.mean(axis=0) / (gaps.std(axis=0, ddof=1) / np.sqrt(len(gaps)))
     assert abs(model) < 2.5
     assert share > 4  # which pages once called a probability
@@ -88,7 +106,7 @@ def test_levels_are_drawn_towards_the_middle_and_differences_of_the_truth_surviv
     for seed in range(8):
         board = simulate("even", 20, 10, seed, level=0.01)
         scores = board.matrix.run_means()[0]
-        model = known(model_board(scores, resample(board.matrix, Population.DATASETS, one_stage=True), 10))
+        model = model_of(board.matrix)
         assert np.ptp(model.level) < 0.8 * np.ptp(scores)
         truth = board.truth - board.truth.mean()
         errors["scores"] += np.mean((scores - scores.mean() - truth) ** 2)
@@ -100,12 +118,13 @@ def test_levels_are_drawn_towards_the_middle_and_differences_of_the_truth_surviv
 
 
 def test_a_lead_far_above_the_noise_is_certain_and_equal_ones_are_not() -> None:
-    rng = np.random.default_rng(0)
-    noise = 0.001 * rng.standard_normal((2000, 3))
-    model = known(model_board(np.array([0.9, 0.5, 0.4]), 0.6 + noise, 50))
-    assert model.first[0] > 0.999 and model.better[1, 2] > 0.999 and model.first_again > 0.999
-    even = known(model_board(np.array([0.5, 0.5, 0.5]), 0.5 + noise, 50))
-    assert even.first == pytest.approx([1 / 3] * 3, abs=0.05)
+    board = simulate("even", 3, 50, 0, level=1e-9).matrix
+    centered = board.scores - board.scores.mean(axis=0)
+    for population in (DATASETS, Population.TASKS):
+        model = model_of(replace(board, scores=centered + np.array([0.9, 0.5, 0.4])), population=population)
+        assert model.first[0] > 0.999 and model.better[1, 2] > 0.999 and model.first_again > 0.999
+        even = model_of(replace(board, scores=centered + 0.5), population=population)
+        assert even.first == pytest.approx([1 / 3] * 3, abs=0.05)
 
 
 def test_under_six_datasets_the_page_says_what_cannot_be_known() -> None:
