@@ -145,9 +145,9 @@ def draw(rows: Sequence[dict[str, Any]], question: str, source: str) -> Chart:
 def main() -> None:
     """Measure all families and write the results and their figures."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--boards", type=int, default=400, help="of each family and size")
+    options.add_argument("--boards", type=int, default=250, help="of each family and size")
     boards = options.parse_args().boards
-    with ProcessPoolExecutor() as pool:
+    with ProcessPoolExecutor(len(FAMILIES)) as pool:
         rows = list(pool.map(measure, FAMILIES, [SIZES] * len(FAMILIES), [boards] * len(FAMILIES)))
     for row in rows:
         for question in QUESTIONS:
