@@ -104,7 +104,23 @@ def estimates_of(assessment: Assessment, names: Mapping[str, str]) -> list[Estim
         found.append(
             Estimate(f"{best} is truly best, {population}", first, why, "probability", report.words, picked)
         )
-    return found + agreement_of(assessment)
+    return found + spreads_of(assessment) + agreement_of(assessment)
+
+
+def spreads_of(assessment: Assessment) -> list[Estimate]:
+    """What each source of variation does to a submission's score, by the one model of the board."""
+    if isinstance(assessment.spreads, Undefined):
+        return []
+    return [
+        Estimate(
+            f"standard deviation of what {row.words} does",
+            row.deviation,
+            ends(row.interval),
+            "score",
+            "differences between the submissions of this board",
+        )
+        for row in assessment.spreads
+    ]
 
 
 def agreement_of(assessment: Assessment) -> list[Estimate]:

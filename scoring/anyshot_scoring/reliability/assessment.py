@@ -23,7 +23,7 @@ from anyshot_scoring.reliability.behind_best import FEWEST_UNITS, behind_best
 from anyshot_scoring.reliability.board_model import BoardModel
 from anyshot_scoring.reliability.components import Components, estimate_components
 from anyshot_scoring.reliability.crossed_levels import model_populations
-from anyshot_scoring.reliability.crossed_model import fit_crossed
+from anyshot_scoring.reliability.crossed_model import CrossedFit, fit_crossed
 from anyshot_scoring.reliability.flips import Flips, subset_flips
 from anyshot_scoring.reliability.matrix import ClassMatrix, ScoreMatrix
 from anyshot_scoring.reliability.over_datasets import MARGIN, OverDatasets, compare_over_datasets
@@ -38,12 +38,13 @@ from anyshot_scoring.reliability.shared_tasks import (
     mean_of_class_runs,
     mean_of_runs,
 )
+from anyshot_scoring.reliability.spreads import Spread, find_spreads
 from anyshot_scoring.reliability.strata import Strata, order_by
 from anyshot_scoring.reliability.tau_intervals import tau_interval
 from anyshot_scoring.rules import Rule, find_rule
 from anyshot_scoring.undefined import Undefined
 
-VERSION = 3
+VERSION = 4
 FEWEST_REPLICATES = 1_000
 FEWEST_BESIDE = 3  # submissions beside a far one: fewer have no spread of their own to speak of
 MOST_OVER_DATASETS = 2_000  # replicates of intervals of single scores
@@ -149,6 +150,7 @@ class Assessment:
     classes: int | Undefined
     replicates: int
     populations: dict[Population, PopulationReport | Undefined]
+    spreads: tuple[Spread, ...] | Undefined
     over_datasets: OverDatasets | Undefined
     flips: tuple[NeighbourFlips, ...]
     plan: SampleSizePlan | Undefined
@@ -196,6 +198,7 @@ def assess(
     board = matrix.submissions(order)
     own = None if classes is None else classes.submissions(order)
     points = values[order]
+    fit = fit_crossed(board, own, shared_tasks=shared_tasks)
     seeds_tau = tau_between_runs(board)
     by_task, by_class, mean, own_mean = board, own, board, own
     if shared_tasks:
@@ -217,8 +220,9 @@ def assess(
         else len(own.class_id),
         replicates=replicates,
         populations=_judge_populations(
-            board, own, by_task, by_class, points, chosen, replicates, seed, shared_tasks
+            fit, board, own, by_task, by_class, points, chosen, replicates, seed, shared_tasks
         ),
+        spreads=find_spreads(fit),
         over_datasets=compare_over_datasets(
             board,
             chosen,
@@ -240,6 +244,7 @@ def assess(
 
 
 def _judge_populations(
+    fit: CrossedFit,
     board: ScoreMatrix,
     classes: ClassMatrix | None,
     by_task: ScoreMatrix,
@@ -255,9 +260,7 @@ def _judge_populations(
     drawn_from = {p: board if p is Population.SEEDS else by_task for p in POPULATIONS}
     reasons = {p: why_undefined(drawn_from[p], by_class, p) for p in POPULATIONS}
     units = {p: count_units(drawn_from[p], p, by_class) for p in POPULATIONS if not reasons[p]}
-    models = model_populations(
-        fit_crossed(board, classes, shared_tasks=shared_tasks), points, rule, units, seed
-    )
+    models = model_populations(fit, points, rule, units, seed)
     without = _without_farthest(board, classes, points, rule, models, seed, shared_tasks)
     for population, reason in reasons.items():
         found[population] = (

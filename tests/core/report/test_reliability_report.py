@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+from markupsafe import escape
 
 from anyshot_core.report import reliability_html, reliability_section
 from anyshot_scoring.errors import ScoringError
@@ -65,7 +66,7 @@ def test_what_trusting_feedback_costs_and_how_runs_agree_have_intervals():
 def test_json_is_plain_and_the_same_each_time(matrix: ScoreMatrix):
     texts = [json.dumps(assess(matrix, replicates=1_000).to_dict(), allow_nan=False) for _ in range(2)]
     assert texts[0] == texts[1]
-    assert json.loads(texts[0])["version"] == 3
+    assert json.loads(texts[0])["version"] == 4
 
 
 def test_the_page_says_it_in_words_and_escapes_names(matrix: ScoreMatrix):
@@ -204,3 +205,17 @@ def test_the_fall_from_feedback_to_final_shows_repetition():
     assert "chosen by their scores in the feedback phase" in page
     honest = assess(matrix, replicates=1_000, submissions=counts, feedback=points)
     assert "not seen to have bought anything" in " ".join(reliability_html(honest).split())
+
+
+def test_the_page_says_where_submissions_differ() -> None:
+    """One row a source of variation: a figure with its interval, or why it is not known."""
+    assessment = assess(draw_matrix(0, [0.5, 0.6, 0.7], dataset_sd=0.03, runs=2), replicates=1_000)
+    assert not isinstance(assessment.spreads, Undefined)
+    page = " ".join(reliability_html(assessment).split())
+    section = page.partition("Where submissions differ")[2].partition("</section>")[0]
+    for row in assessment.spreads:
+        assert str(escape(row.words)) in section
+        if not isinstance(row.deviation, Undefined) and not isinstance(row.interval, Undefined):
+            interval = f"{row.interval.low:.4f} to {row.interval.high:.4f}"
+            assert f'{row.deviation:.4f}</td><td class="number">{interval}' in section
+    assert "not known: the files do not say which classes the tasks have" in section
