@@ -1,8 +1,9 @@
 """What is said of two submissions that met the same tasks: one statement, for boards, exports and comparisons.
 
-The statistic is the mean over tasks of first minus second, all seeded runs alike, with its t-interval. A task that
-several runs of a submission met is one task, with the mean of these runs. The statement says what another draw of
-tasks of the same datasets could show; other datasets or seeds could show something else.
+The statistic is first minus second over the tasks of the runs that count by the phase's rule, with its t-interval.
+Where one's run counts and another of the other's, on other tasks, the two have no tasks in common there: then it is the
+mean over all tasks and runs. A task that several runs of a submission met is one task. The statement says what another
+draw of tasks of the same datasets could show; other datasets or seeds could show something else.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_scoring.reliability.matrix import NotComparable, ScoreMatrix, align
 from anyshot_scoring.reliability.paired import Verdict
-from anyshot_scoring.reliability.shared_tasks import mean_of_runs
+from anyshot_scoring.reliability.shared_tasks import counted_once, where_all_count
 from anyshot_scoring.reliability.verdicts import MARGIN, weigh_differences
+from anyshot_scoring.rules import find_rule
 from anyshot_scoring.table import TaskTable
 
 
@@ -84,12 +86,14 @@ class Statement:
 
 def side_by_side(tables: Mapping[str, Sequence[TaskTable]], version: PhaseVersion) -> ScoreMatrix:
     """Submissions, by tables of one seeded run each, on the tasks that they met. Raises `NotComparable`."""
-    return _aligned(tables, version.runs_share_tasks)
+    return _aligned(tables, version.runs_share_tasks, version.ranking_rule)
 
 
-def _aligned(tables: Mapping[str, Sequence[TaskTable]], share_tasks: bool) -> ScoreMatrix:
-    matrix = align(tables)
-    return mean_of_runs(matrix) if share_tasks and matrix.runs > 1 else matrix
+def _aligned(tables: Mapping[str, Sequence[TaskTable]], share_tasks: bool, ranking_rule: str) -> ScoreMatrix:
+    matrix, rule = align(tables), find_rule(ranking_rule)
+    if share_tasks and matrix.runs > 1:
+        return counted_once(matrix, rule)
+    return where_all_count(matrix, rule) or matrix
 
 
 def make_statement(difference: NDArray[np.float64], pairs: int = 1) -> Statement:
@@ -107,20 +111,20 @@ def read_statements(
     """
     submissions = list(dict.fromkeys(identity for pair in pairs for identity in pair))
     digests = counting_digests_of(session, submissions, version)
-    share = version.runs_share_tasks
-    return [_of_stored(storage, digests[first], digests[second], share) for first, second in pairs]
+    how = version.runs_share_tasks, version.ranking_rule
+    return [_of_stored(storage, digests[first], digests[second], *how) for first, second in pairs]
 
 
 @lru_cache(maxsize=4096)
 def _of_stored(
-    storage: Storage, first: tuple[str, ...], second: tuple[str, ...], share_tasks: bool
+    storage: Storage, first: tuple[str, ...], second: tuple[str, ...], share_tasks: bool, ranking_rule: str
 ) -> Statement | None:
     """Digests never change their content, so a statement stays; one of files that are gone is not asked for again."""
     tables = read_all(storage, first), read_all(storage, second)
     if tables[0] is None or tables[1] is None:
         return None
     try:
-        matrix = _aligned({"first": tables[0], "second": tables[1]}, share_tasks)
+        matrix = _aligned({"first": tables[0], "second": tables[1]}, share_tasks, ranking_rule)
     except NotComparable:
         return None
     return make_statement(matrix.column("first") - matrix.column("second"))

@@ -17,6 +17,17 @@ def mean_of_runs(matrix: ScoreMatrix) -> ScoreMatrix:
     return _joined(matrix, _weights(matrix.run_means()[:, None], MEAN))
 
 
+def where_all_count(matrix: ScoreMatrix, rule: Rule) -> ScoreMatrix | None:
+    """The tasks of the runs that count, where these are the same for all submissions and weigh alike; else None."""
+    weights = _weights_of(matrix, rule)
+    counting = weights > 0
+    if weights.shape[1] > 1 or not (weights == weights[:, :, :1]).all():
+        return None
+    runs = np.flatnonzero(counting[:, 0, 0])
+    chosen = matrix.select(np.isin(matrix.run, runs))
+    return replace(chosen, run=np.searchsorted(runs, chosen.run))
+
+
 def counted_once(matrix: ScoreMatrix, rule: Rule) -> ScoreMatrix:
     """Each task once, with the mean of the runs that a submission's figure is made of, so that the rule ranks alike."""
     return _joined(matrix, _weights_of(matrix, rule))

@@ -107,10 +107,13 @@ def test_every_exit_says_the_same_of_a_pair(case: tuple[Site, Case, list[Person]
 
 
 def test_where_the_worst_run_counts_a_better_mean_below_is_said_and_no_order_called_sure(site: Site) -> None:
-    """Ada's runs are 0.5 twice, Bob's 0.49 and 0.7: Ada leads, and on average Bob is better for sure."""
+    """Ada's runs are 0.5 and 0.51, Bob's 0.7 and 0.49: Ada leads, and on average Bob is better for sure.
+
+    Her first run counts and his second one, on other tasks: there is nothing to pair but all of them.
+    """
     site.set_version(tasks=40, train_seeds=[1, 2], test_seeds=[1, 2], ranking_rule="worst_run")
     worker, people, ids = site.worker(), {}, []
-    for name, skills in (("ada", (0.5, 0.5)), ("bob", (0.49, 0.7))):
+    for name, skills in (("ada", (0.5, 0.51)), ("bob", (0.7, 0.49))):
         people[name] = site.member(name)
         assert people[name].submit().status_code == 201
         ids += [finish_with_table(worker, table(skill, 40, 0.005)) for skill in skills]
@@ -122,9 +125,28 @@ def test_where_the_worst_run_counts_a_better_mean_below_is_said_and_no_order_cal
     assert "bracket--start" in shown and "bracket--end" in shown
     note = "This is by the mean over all tasks and runs; the ranking is by another figure of them."
     assert (
-        f"your team is better by 0.095, which is more than chance in the draw of tasks explains. {note}"
+        f"your team is better by 0.090, which is more than chance in the draw of tasks explains. {note}"
         in text_of(shown)
     )
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_statement_is_by_the_runs_that_the_ranking_goes_by(site: Site, shared: bool) -> None:
+    """Bob's second run is far better than both of Ada's, and does not count: Ada is ahead by the first ones."""
+    seeds = [1, 1] if shared else [1, 2]
+    site.set_version(
+        tasks=40, train_seeds=[1, 2], test_seeds=seeds, same_test_tasks=shared, ranking_rule="worst_run"
+    )
+    worker, ids = site.worker(), []
+    for name, skills in (("ada", (0.5, 0.52)), ("bob", (0.46, 0.7))):
+        assert site.member(name).submit().status_code == 201
+        ids += [finish_with_table(worker, table(skill, 40, 0.005)) for skill in skills]
+    first, second = site.client.get(BOARD).json()["rows"]
+    said = second["against_above"]
+    assert (said["verdict"], said["difference"]) == ("different", pytest.approx(0.04))
+    assert said["difference"] == pytest.approx(first["score"] - second["score"])
+    compared = text_of(compare(site, list(dict.fromkeys(ids))))
+    assert "is better by 0.040, which is more than chance" in compared and "Tasks in common 40" in compared
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -132,7 +154,9 @@ def test_runs_on_the_same_tasks_are_no_tasks_more(site: Site, shared: bool) -> N
     """Three runs of 40 tasks: where all have the same ones these are 40 tasks, and decide no more than one run does."""
     unsure = CASES["unsure"]
     seeds = [1, 1, 1] if shared else [1, 2, 3]
-    site.set_version(tasks=40, train_seeds=[1, 2, 3], test_seeds=seeds, same_test_tasks=shared)
+    site.set_version(
+        tasks=40, train_seeds=[1, 2, 3], test_seeds=seeds, same_test_tasks=shared, ranking_rule="mean_run"
+    )
     worker, ids = site.worker(), []
     for name, found in (("ada", unsure.upper), ("bob", unsure.lower)):
         assert site.member(name).submit().status_code == 201
