@@ -101,7 +101,7 @@ def draw_difficulty(
             lengths = [value for value, _ in values]
             bars = axes.barh(places + shift, lengths, height=0.36, color=PALETTE[i], label=label, hatch=hatch)
             for place, (value, half) in zip(places + shift, values, strict=True):
-                if half is not None:
+                if half:
                     axes.errorbar(value, place, xerr=half, color=INK, capsize=3, linewidth=1.2)
             for patch in bars:
                 patch.set_edgecolor(PALETTE[i])
@@ -119,12 +119,12 @@ def draw_difficulty(
 
 
 def _give_or_take(half: float | None) -> str:
-    return "" if half is None else f" ± {half:.3f}"
+    return f" ± {half:.3f}" if half else ""
 
 
 def _paint_interval(axes: Axes, place: float, bar: Bar) -> None:
     end = bar.value
-    if bar.half_width is not None:
+    if bar.half_width:  # 0: all tasks are equal, which is no interval
         axes.errorbar(bar.value, place, xerr=bar.half_width, color=INK, capsize=3, linewidth=1.2)
         end += bar.half_width
     axes.annotate(

@@ -104,7 +104,9 @@ def interval_words(mean: float, half_width: float | None, intervals: bool = True
     words = str(mean) if isinstance(mean, int) else f"{mean:z.{places}f}"
     if not intervals:
         return words
-    return words + (" (interval undefined)" if half_width is None else f" ± {half_width:.{places}f}")
+    if half_width is None or half_width == 0:
+        return f"{words} (interval undefined{'' if half_width is None else ': all tasks are equal'})"
+    return f"{words} ± {half_width:.{places}f}"
 
 
 def subject(words: str, intervals: bool) -> str:

@@ -71,7 +71,7 @@ def score_text(scores: Sequence[PointScore]) -> str:
         if score.title != title:
             title = score.title
             lines.append(title)
-        half = "" if score.half_width is None else f" ± {score.half_width:.3f}"
+        half = f" ± {score.half_width:.3f}" if score.half_width else ""
         found = (
             score.message or "no score"
             if score.mean is None
@@ -87,4 +87,4 @@ def point_words(score: PointScore | None) -> str:
         return ""
     if score.mean is None:
         return score.message
-    return f"{score.mean:z.3f}" + ("" if score.half_width is None else f" ± {score.half_width:.3f}")
+    return f"{score.mean:z.3f}" + (f" ± {score.half_width:.3f}" if score.half_width else "")

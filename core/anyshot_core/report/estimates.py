@@ -112,6 +112,8 @@ def around(
 ) -> Estimate:
     """An estimate with the half width of its interval; None where one value has none."""
     half = Undefined("a single value has no spread") if half_width is None else half_width
+    if not isinstance(half, Undefined) and half == 0:  # an interval of no width would call that certain
+        half = Undefined("all values are equal: they show no spread")
     interval = half if isinstance(half, Undefined) else (float(value - half), float(value + half))
     return Estimate(name, float(value), interval, unit, population, selected)
 

@@ -83,5 +83,7 @@ def place_words(value: float, places: int = 3) -> str:
 
 
 def half_words(value: float | None) -> str:
-    """The half width of an interval."""
-    return "undefined" if value is None else f"± {value:.3f}"
+    """The half width of an interval; equal values show no spread, which is no certainty."""
+    if value is None or value == 0:
+        return "undefined" if value is None else "all equal"
+    return f"± {value:.3f}"

@@ -66,6 +66,7 @@ def reliability_section(assessment: Assessment, names: Mapping[str, str] | None 
             critical=_critical(assessment.over_datasets, labels),
             figure=figure,
             words=figure_words,
+            chance=chance_words,
             populations=POPULATIONS,
         )
     )
@@ -91,6 +92,16 @@ def _critical(found: OverDatasets | Undefined, labels: list[str]) -> Chart | Non
 def figure_words(value: float | Undefined, pattern: str = "{:z.3f}") -> str:
     """A figure, or why it is undefined."""
     return f"undefined: {value.reason}" if isinstance(value, Undefined) else pattern.format(value)
+
+
+def chance_words(probability: float, places: int = 2) -> str:
+    """A probability of a model: what rounds to 0 or 1 is no certainty."""
+    least = 10.0**-places
+    if probability < least / 2:
+        return f"under {least:.{places}f}"
+    if probability > 1 - least / 2:
+        return f"over {1 - least:.{places}f}"
+    return f"{probability:.{places}f}"
 
 
 def _view(report: PopulationReport, labels: list[str]) -> PopulationView:
@@ -148,7 +159,8 @@ def _beside(report: PopulationReport, keys: Sequence[str], labels: Sequence[str]
     if report.without is None or report.without.key == keys[0]:
         return ""
     far = labels[keys.index(report.without.key)]
-    return f" (Among the submissions without {far}, which is far from the others: {report.without.model.first[0]:.2f}.)"
+    first = chance_words(report.without.model.first[0])
+    return f" (Among the submissions without {far}, which is far from the others: {first}.)"
 
 
 def _best(report: PopulationReport) -> str:
@@ -156,6 +168,6 @@ def _best(report: PopulationReport) -> str:
     if isinstance(report.model, Undefined):
         return f"How probable that is cannot be known: {report.model.reason}."
     return (
-        f"It is truly the best with probability {report.model.first[0]:.2f}, and would lead another phase of this size "
-        f"with probability {report.model.first_again:.2f}."
+        f"It is truly the best with probability {chance_words(report.model.first[0])}, and would lead another "
+        f"phase of this size with probability {chance_words(report.model.first_again)}."
     )

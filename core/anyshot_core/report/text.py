@@ -17,7 +17,7 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 def report_text(summary: RunSummary, table: TaskTable, meta: Mapping[str, Any]) -> str:
     """Score, metrics, breakdowns and times, about 80 columns wide; control characters of names are replaced."""
-    interval = "(interval undefined)" if summary.half_width is None else f"± {summary.half_width:.3f}"
+    interval = f"± {summary.half_width:.3f}" if summary.half_width else "(interval undefined)"
     fit, predict = table.fit_seconds, table.predict_seconds
     lines = [
         _CONTROLS.sub("\ufffd", str(meta.get("title", "Results"))),
@@ -52,7 +52,7 @@ def _rows(title: str, groups: Sequence[Group]) -> list[str]:
     width = max(map(len, names), default=0)
     made = [title]
     for name, group in zip(names, groups, strict=True):
-        half = "        " if group.half_width is None else f"± {group.half_width:.3f} "
+        half = f"± {group.half_width:.3f} " if group.half_width else "        "
         bar = "█" * round(_BAR * min(max(group.mean, 0.0), 1.0))
         made.append(f"  {name:<{width}}  {group.mean:z6.3f} {half} {group.tasks:>6,}  {bar}".rstrip())
     return [*made, ""]

@@ -89,8 +89,13 @@ def score(value: float | None, digits: int = 3) -> str | Markup:
 
 
 def interval(half_width: float | None, digits: int = 3) -> str:
-    """The half width of an interval as ` ± 0.012`; nothing where it is undefined."""
-    return "" if half_width is None or half_width != half_width else f"± {half_width:.{digits}f}"
+    """The half width of an interval as ` ± 0.012`; nothing where it is undefined.
+
+    Where it is 0 all tasks had one score, which says nothing of others: that is told in words.
+    """
+    if half_width is None or half_width != half_width:
+        return ""
+    return f"± {half_width:.{digits}f}" if half_width else say("(all tasks equal)")
 
 
 def percent(share: float | None, digits: int = 0) -> str | Markup:

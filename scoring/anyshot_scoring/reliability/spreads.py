@@ -15,6 +15,7 @@ from anyshot_scoring.undefined import Undefined
 
 DRAWS = 4_000
 LEVEL = 0.95
+MOST = 1.0  # no score is above 1 or below -1, so none deviates by more
 
 
 class Source(StrEnum):
@@ -91,7 +92,7 @@ def _spread(source: Source, values: NDArray[np.float64], squares: MeanSquares) -
     reason, units = _why_unknown(source, squares), _units(source, squares)
     if reason:
         return Spread(source, WORDS[source], Undefined(reason), Undefined(reason))
-    low, high = np.quantile(values[1:], [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
+    low, high = np.minimum(np.quantile(values[1:], [0.5 - LEVEL / 2, 0.5 + LEVEL / 2]), MOST)
     return Spread(source, WORDS[source], float(values[0]), Interval(float(low), float(high), LEVEL, units))
 
 

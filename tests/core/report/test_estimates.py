@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from anyshot_core.charts import Bar, draw_bars
 from anyshot_core.report.estimates import (
     BadEstimate,
     Estimate,
@@ -19,6 +20,7 @@ from anyshot_core.report.estimates import (
     share,
     undefined,
 )
+from anyshot_core.report.pages import half_words
 from anyshot_core.report.published import (
     BadPublished,
     Published,
@@ -28,6 +30,7 @@ from anyshot_core.report.published import (
     verdicts_of,
 )
 from anyshot_core.report.stored import estimates_table, table_markup
+from anyshot_platform.kernel.filters import interval
 from anyshot_scoring.undefined import Undefined
 
 
@@ -218,3 +221,15 @@ def test_a_reason_that_the_report_does_not_hold_is_refused(named: dict[str, Any]
         BadPublished, match=r"r has no (condition '900 tasks'; it has '600 tasks'|estimate 'y')"
     ):
         seen(VALUE | named, 3, 0.1)
+
+
+def test_equal_values_have_no_interval_of_no_width() -> None:
+    """Ten tasks that all came out at 0 say nothing of the eleventh."""
+    found = mean("a", [0.25] * 10, "points", "tasks", scale=100)
+    assert found.value == 25 and found.interval == Undefined("all values are equal: they show no spread")
+    shown = str(table_markup(estimates_table([found.to_dict()])))
+    assert "none: all values are equal: they show no spread" in shown
+    assert half_words(0.0) == "all equal" and half_words(0.01) == "± 0.010"
+    chart = draw_bars([Bar("perfect", 1.0, 0.0)], "Score")
+    assert "perfect: 1.000 (interval undefined: all tasks are equal)" in chart.description
+    assert interval(0.0) == "(all tasks equal)" and interval(0.02) == "± 0.020"

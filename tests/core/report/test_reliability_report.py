@@ -5,6 +5,7 @@ import pytest
 from markupsafe import escape
 
 from anyshot_core.report import reliability_html, reliability_section
+from anyshot_core.report.reliability import chance_words
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.reliability import (
     Population,
@@ -219,3 +220,20 @@ def test_the_page_says_where_submissions_differ() -> None:
             interval = f"{row.interval.low:.4f} to {row.interval.high:.4f}"
             assert f'{row.deviation:.4f}</td><td class="number">{interval}' in section
     assert "not known: the files do not say which classes the tasks have" in section
+
+
+def test_no_probability_of_the_model_is_called_certain() -> None:
+    """Far apart, on many tasks: what rounds to 1 or to 0 is written as a bound."""
+    page = " ".join(reliability_html(assess(draw_matrix(0, [0.2, 0.9]), replicates=1_000)).split())
+    assert (
+        "truly the best with probability over 0.99" in page and "over 0.999" in page and "under 0.01" in page
+    )
+    assert "with probability 1.00" not in page
+    assert "(now under 1 %)" in page
+    assert [chance_words(p) for p in (0.0, 0.004, 0.5, 0.996, 1.0)] == [
+        "under 0.01",
+        "under 0.01",
+        "0.50",
+        "over 0.99",
+        "over 0.99",
+    ]
