@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from anyshot_core.charts.canvas import PALETTE, Chart, clean, draw, empty
+from anyshot_core.charts.canvas import PALETTE, Chart, chance_words, clean, draw, empty
 from anyshot_core.charts.recorded import recorded
 
 
@@ -55,4 +55,4 @@ def draw_rank_intervals(rows: Sequence[RankBar], title: str, population: str) ->
 
 
 def _first(row: RankBar) -> str:
-    return "" if row.first is None else f", truly best with probability {row.first:.2f}"
+    return "" if row.first is None else f", truly best with probability {chance_words(row.first)}"

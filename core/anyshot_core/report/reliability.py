@@ -16,6 +16,7 @@ from anyshot_core.charts import (
     draw_heat_map,
     draw_rank_intervals,
 )
+from anyshot_core.charts.canvas import chance_words
 from anyshot_core.report.pages import figure, templates, wrap_page
 from anyshot_scoring.reliability.assessment import Assessment, PopulationReport
 from anyshot_scoring.reliability.over_datasets import OverDatasets
@@ -92,16 +93,6 @@ def _critical(found: OverDatasets | Undefined, labels: list[str]) -> Chart | Non
 def figure_words(value: float | Undefined, pattern: str = "{:z.3f}") -> str:
     """A figure, or why it is undefined."""
     return f"undefined: {value.reason}" if isinstance(value, Undefined) else pattern.format(value)
-
-
-def chance_words(probability: float, places: int = 2) -> str:
-    """A probability of a model: what rounds to 0 or 1 is no certainty."""
-    least = 10.0**-places
-    if probability < least / 2:
-        return f"under {least:.{places}f}"
-    if probability > 1 - least / 2:
-        return f"over {1 - least:.{places}f}"
-    return f"{probability:.{places}f}"
 
 
 def _view(report: PopulationReport, labels: list[str]) -> PopulationView:
