@@ -24,7 +24,7 @@ from anyshot_scoring.reliability.matrix import NotComparable, ScoreMatrix, align
 from anyshot_scoring.reliability.paired import Verdict
 from anyshot_scoring.reliability.shared_tasks import counted_once, where_all_count
 from anyshot_scoring.reliability.verdicts import MARGIN, weigh_differences
-from anyshot_scoring.rules import find_rule
+from anyshot_scoring.rules import Rule
 from anyshot_scoring.table import TaskTable
 
 
@@ -86,11 +86,11 @@ class Statement:
 
 def side_by_side(tables: Mapping[str, Sequence[TaskTable]], version: PhaseVersion) -> ScoreMatrix:
     """Submissions, by tables of one seeded run each, on the tasks that they met. Raises `NotComparable`."""
-    return _aligned(tables, version.runs_share_tasks, version.ranking_rule)
+    return _aligned(tables, version.runs_share_tasks, version.rule)
 
 
-def _aligned(tables: Mapping[str, Sequence[TaskTable]], share_tasks: bool, ranking_rule: str) -> ScoreMatrix:
-    matrix, rule = align(tables), find_rule(ranking_rule)
+def _aligned(tables: Mapping[str, Sequence[TaskTable]], share_tasks: bool, rule: Rule) -> ScoreMatrix:
+    matrix = align(tables)
     if share_tasks and matrix.runs > 1:
         return counted_once(matrix, rule)
     return where_all_count(matrix, rule) or matrix
@@ -111,20 +111,20 @@ def read_statements(
     """
     submissions = list(dict.fromkeys(identity for pair in pairs for identity in pair))
     digests = counting_digests_of(session, submissions, version)
-    how = version.runs_share_tasks, version.ranking_rule
+    how = version.runs_share_tasks, version.rule
     return [_of_stored(storage, digests[first], digests[second], *how) for first, second in pairs]
 
 
 @lru_cache(maxsize=4096)
 def _of_stored(
-    storage: Storage, first: tuple[str, ...], second: tuple[str, ...], share_tasks: bool, ranking_rule: str
+    storage: Storage, first: tuple[str, ...], second: tuple[str, ...], share_tasks: bool, rule: Rule
 ) -> Statement | None:
     """Digests never change their content, so a statement stays; one of files that are gone is not asked for again."""
     tables = read_all(storage, first), read_all(storage, second)
     if tables[0] is None or tables[1] is None:
         return None
     try:
-        matrix = _aligned({"first": tables[0], "second": tables[1]}, share_tasks, ranking_rule)
+        matrix = _aligned({"first": tables[0], "second": tables[1]}, share_tasks, rule)
     except NotComparable:
         return None
     return make_statement(matrix.column("first") - matrix.column("second"))

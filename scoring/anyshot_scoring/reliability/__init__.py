@@ -29,7 +29,7 @@ from anyshot_scoring.reliability.planning import SampleSizePlan, plan_top
 from anyshot_scoring.reliability.ranks import RankReliability, find_groups, rank_reliability
 from anyshot_scoring.reliability.resampling import POPULATIONS, Population, resample
 from anyshot_scoring.reliability.seeds import SeedModel, SeedRuleEffect, fit_seed_model, simulate_rules
-from anyshot_scoring.reliability.spreads import Spread, find_spreads
+from anyshot_scoring.reliability.spreads import SpreadFound, find_spreads
 from anyshot_scoring.reliability.strata import Crossing, Strata, Stratum, order_by
 
 __all__ = [
@@ -51,7 +51,7 @@ __all__ = [
     "ScoreMatrix",
     "SeedModel",
     "SeedRuleEffect",
-    "Spread",
+    "SpreadFound",
     "Strata",
     "Stratum",
     "align",

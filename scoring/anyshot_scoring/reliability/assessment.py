@@ -38,7 +38,7 @@ from anyshot_scoring.reliability.shared_tasks import (
     mean_of_class_runs,
     mean_of_runs,
 )
-from anyshot_scoring.reliability.spreads import Spread, find_spreads
+from anyshot_scoring.reliability.spreads import SpreadFound, find_spreads
 from anyshot_scoring.reliability.strata import Strata, order_by
 from anyshot_scoring.reliability.tau_intervals import tau_interval
 from anyshot_scoring.rules import Rule, find_rule
@@ -150,7 +150,7 @@ class Assessment:
     classes: int | Undefined
     replicates: int
     populations: dict[Population, PopulationReport | Undefined]
-    spreads: tuple[Spread, ...] | Undefined
+    spreads: tuple[SpreadFound, ...] | Undefined
     over_datasets: OverDatasets | Undefined
     flips: tuple[NeighbourFlips, ...]
     plan: SampleSizePlan | Undefined

@@ -18,7 +18,7 @@ LEVEL = 0.95
 MOST = 1.0  # no score is above 1 or below -1, so none deviates by more
 
 
-class Source(StrEnum):
+class SpreadSource(StrEnum):
     """What makes one submission score higher than another."""
 
     SUBMISSION = "submission"
@@ -29,37 +29,37 @@ class Source(StrEnum):
     DATASET_AND_SEED = "dataset_and_seed"
 
 
-WORDS: dict[Source, str] = {
-    Source.SUBMISSION: "the submission itself",
-    Source.DATASET: "a dataset",
-    Source.CLASSES: "the draw of a dataset's classes",
-    Source.TASK: "a single task",
-    Source.SEED: "a seeded run",
-    Source.DATASET_AND_SEED: "a dataset in one seeded run",
+WORDS: dict[SpreadSource, str] = {
+    SpreadSource.SUBMISSION: "the submission itself",
+    SpreadSource.DATASET: "a dataset",
+    SpreadSource.CLASSES: "the draw of a dataset's classes",
+    SpreadSource.TASK: "a single task",
+    SpreadSource.SEED: "a seeded run",
+    SpreadSource.DATASET_AND_SEED: "a dataset in one seeded run",
 }
 _EFFECTS = {
-    Source.DATASET: "b",
-    Source.CLASSES: "k",
-    Source.SEED: "u",
-    Source.DATASET_AND_SEED: "v",
+    SpreadSource.DATASET: "b",
+    SpreadSource.CLASSES: "k",
+    SpreadSource.SEED: "u",
+    SpreadSource.DATASET_AND_SEED: "v",
 }
 
 
 @dataclass(frozen=True)
-class Spread:
+class SpreadFound:
     """Standard deviation of what one draw of `source` does to a submission's score, beside what it does to all.
 
     The interval is that of Weerahandi (1993): mean squares are scaled chi-squares, and what follows from redrawn ones
     is what the deviation may be. An end at 0: the source may do nothing at all.
     """
 
-    source: Source
+    source: SpreadSource
     words: str
     deviation: float | Undefined
     interval: Interval | Undefined
 
 
-def find_spreads(fit: CrossedFit) -> tuple[Spread, ...] | Undefined:
+def find_spreads(fit: CrossedFit) -> tuple[SpreadFound, ...] | Undefined:
     """All components of a board; undefined for a single submission."""
     squares = fit.squares
     if fit.submissions < 2:
@@ -72,9 +72,9 @@ def find_spreads(fit: CrossedFit) -> tuple[Spread, ...] | Undefined:
     found = deviations_of(squares, drawn)
     values = {source: found[name] for source, name in _EFFECTS.items()}
     tasks = 1 / np.mean(1 / fit.sizes[fit.sizes > 0])  # of a cell: effects are those on its mean
-    values[Source.TASK] = np.sqrt(tasks * (found["t"] ** 2 + found["e"] ** 2))
-    values[Source.SUBMISSION] = _own(fit, found, rng)
-    return tuple(_spread(source, values[source], squares) for source in Source)
+    values[SpreadSource.TASK] = np.sqrt(tasks * (found["t"] ** 2 + found["e"] ** 2))
+    values[SpreadSource.SUBMISSION] = _own(fit, found, rng)
+    return tuple(_spread(source, values[source], squares) for source in SpreadSource)
 
 
 def _own(fit: CrossedFit, found: dict[str, NDArray[Any]], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -88,33 +88,35 @@ def _own(fit: CrossedFit, found: dict[str, NDArray[Any]], rng: np.random.Generat
     return np.sqrt(np.maximum(0.0, float((grand**2).mean()) * factors - noise))
 
 
-def _spread(source: Source, values: NDArray[np.float64], squares: MeanSquares) -> Spread:
+def _spread(source: SpreadSource, values: NDArray[np.float64], squares: MeanSquares) -> SpreadFound:
     reason, units = _why_unknown(source, squares), _units(source, squares)
     if reason:
-        return Spread(source, WORDS[source], Undefined(reason), Undefined(reason))
+        return SpreadFound(source, WORDS[source], Undefined(reason), Undefined(reason))
     low, high = np.minimum(np.quantile(values[1:], [0.5 - LEVEL / 2, 0.5 + LEVEL / 2]), MOST)
-    return Spread(source, WORDS[source], float(values[0]), Interval(float(low), float(high), LEVEL, units))
+    return SpreadFound(
+        source, WORDS[source], float(values[0]), Interval(float(low), float(high), LEVEL, units)
+    )
 
 
-def _units(source: Source, squares: MeanSquares) -> int:
+def _units(source: SpreadSource, squares: MeanSquares) -> int:
     """Degrees of freedom that an interval rests on, those of all differences together."""
     square = {
-        Source.DATASET: squares.by_dataset,
-        Source.CLASSES: squares.by_class,
-        Source.TASK: squares.own_tasks,
-        Source.SEED: squares.by_run,
-        Source.DATASET_AND_SEED: squares.both,
+        SpreadSource.DATASET: squares.by_dataset,
+        SpreadSource.CLASSES: squares.by_class,
+        SpreadSource.TASK: squares.own_tasks,
+        SpreadSource.SEED: squares.by_run,
+        SpreadSource.DATASET_AND_SEED: squares.both,
     }.get(source)
     return len(squares.own_tasks.value) if square is None else round(square.freedom)
 
 
-def _why_unknown(source: Source, squares: MeanSquares) -> str:
+def _why_unknown(source: SpreadSource, squares: MeanSquares) -> str:
     reasons = {
-        Source.DATASET: (squares.by_dataset, "a single dataset says nothing about others"),
-        Source.CLASSES: (squares.by_class, "the files do not say which classes the tasks have"),
-        Source.TASK: (squares.own_tasks, "no dataset has two tasks in one run"),
-        Source.SEED: (squares.by_run, "a single run says nothing about other seeds"),
-        Source.DATASET_AND_SEED: (squares.both, "it takes two datasets and two runs"),
+        SpreadSource.DATASET: (squares.by_dataset, "a single dataset says nothing about others"),
+        SpreadSource.CLASSES: (squares.by_class, "the files do not say which classes the tasks have"),
+        SpreadSource.TASK: (squares.own_tasks, "no dataset has two tasks in one run"),
+        SpreadSource.SEED: (squares.by_run, "a single run says nothing about other seeds"),
+        SpreadSource.DATASET_AND_SEED: (squares.both, "it takes two datasets and two runs"),
     }
     if source not in reasons:
         return ""

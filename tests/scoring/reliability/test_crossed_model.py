@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from anyshot_scoring.reliability import ClassMatrix, Population, ScoreMatrix, fit_crossed, model_populations
 from anyshot_scoring.reliability.crossed_levels import Solver
 from anyshot_scoring.reliability.crossed_model import Effects, effects_of
-from anyshot_scoring.reliability.spreads import Source, find_spreads
+from anyshot_scoring.reliability.spreads import SpreadSource, find_spreads
 from anyshot_scoring.rules import find_rule
 from anyshot_scoring.undefined import Undefined
 
@@ -202,9 +202,9 @@ def test_a_component_that_cannot_be_known_says_why() -> None:
     assert not isinstance(spreads, Undefined)
     reasons = {r.source: r.deviation.reason for r in spreads if isinstance(r.deviation, Undefined)}
     assert reasons == {
-        Source.DATASET: "a single dataset says nothing about others",
-        Source.CLASSES: "the files do not say which classes the tasks have",
-        Source.SEED: "a single run says nothing about other seeds",
-        Source.DATASET_AND_SEED: "it takes two datasets and two runs",
+        SpreadSource.DATASET: "a single dataset says nothing about others",
+        SpreadSource.CLASSES: "the files do not say which classes the tasks have",
+        SpreadSource.SEED: "a single run says nothing about other seeds",
+        SpreadSource.DATASET_AND_SEED: "it takes two datasets and two runs",
     }
     assert isinstance(find_spreads(fit_crossed(matrix.submissions([0]))), Undefined)
