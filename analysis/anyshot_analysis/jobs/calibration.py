@@ -160,8 +160,9 @@ def estimates_of(stated: Stated, error: CalibrationError) -> list[Estimate]:
 def finding_of(claims: Mapping[str, Estimate], error: CalibrationError) -> str:
     """Overconfident, underconfident, wrong both ways, or nothing seen; with the numbers."""
     gap, ece, nll = claims["confidence minus accuracy"], claims["ECE"], claims["NLL"]
-    assert not isinstance(gap.interval, Undefined)
-    low, high = gap.interval
+    assert not isinstance(gap.value, Undefined)
+    # Without an interval the gap is the same in every task.
+    low, high = (gap.value, gap.value) if isinstance(gap.interval, Undefined) else gap.interval
     if low > _ROUNDING or high < -_ROUNDING:
         word = "overconfident" if low > _ROUNDING else "underconfident"
         said = f"The predictor is {word}: confidence minus accuracy is {estimate_words(gap)}."

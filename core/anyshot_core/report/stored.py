@@ -71,9 +71,13 @@ def estimate_words(one: Estimate, *, unit: bool = True) -> str:
     """Value, unit and interval in a sentence, with the digits that the table has; no unit where the noun says it."""
     e = one.to_dict()
     interval = interval_cell(e["interval"])
-    known = not isinstance(one.interval, Undefined)
+    words = (
+        f"no interval: {one.interval.reason}"
+        if isinstance(one.interval, Undefined)
+        else f"95 % interval {interval}"
+    )
     shown = f" {e['unit']}" if unit else ""
-    return f"{cell_words(e['value'], ())}{shown} ({'95 % interval ' if known else ''}{interval})"
+    return f"{cell_words(e['value'], ())}{shown} ({words})"
 
 
 def percent_words(one: Estimate) -> str:

@@ -4,6 +4,7 @@ from tests.platform.conftest import (  # noqa: F401 - fixtures
     database_kind,
     databases,
     kept_databases,
+    kept_engines,
     migrated_postgres,
     migrated_sqlite,
     services,
