@@ -70,11 +70,10 @@ def estimates_table(estimates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def estimate_words(one: Estimate, *, unit: bool = True) -> str:
     """Value, unit and interval in a sentence, with the digits that the table has; no unit where the noun says it."""
     e = one.to_dict()
-    interval = interval_cell(e["interval"])
     words = (
         f"no interval: {one.interval.reason}"
         if isinstance(one.interval, Undefined)
-        else f"95 % interval {interval}"
+        else f"95 % interval {interval_cell(e['interval'])}"
     )
     shown = f" {e['unit']}" if unit else ""
     return f"{cell_words(e['value'], ())}{shown} ({words})"

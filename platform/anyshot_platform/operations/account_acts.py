@@ -28,13 +28,13 @@ def _open(table: Any, user: User) -> tuple[ColumnElement[bool], ...]:
     return table.user_id == user.id, table.revoked_at.is_(None)
 
 
-def _ends(session: Session, user: User) -> str:
-    """How many ways in an account has, as the sentence that they end; empty where it has none."""
+def _ends(session: Session, user: User) -> list[str]:
+    """How many ways in an account has, as the sentence that they end; none where it has none."""
     number = sum(
         session.scalar(select(func.count()).select_from(table).where(*_open(table, user))) or 0
         for table in (LoginSession, ApiToken)
     )
-    return say("Sessions and API tokens that end: %(number)s.", number=number) if number else ""
+    return [say("Sessions and API tokens that end: %(number)s.", number=number)] if number else []
 
 
 def _end_everything(session: Session, user: User) -> None:
@@ -76,10 +76,9 @@ def _oneself(user: User, request: ActRequest) -> list[str]:
 def _look_block(session: Session, user: User, request: ActRequest) -> Findings:
     if user.blocked_at is not None:
         return Findings(done=say("The account is blocked already."))
-    does = [say("Nobody signs in with this account until it is unblocked."), _ends(session, user)]
     return Findings(
         refused=_oneself(user, request),
-        does=[line for line in does if line],
+        does=[say("Nobody signs in with this account until it is unblocked."), *_ends(session, user)],
         warnings=_orphans(session, user),
     )
 
@@ -211,8 +210,9 @@ STOP_ORGANIZING: Act[User] = Act(
 def _look_factor(session: Session, user: User, request: ActRequest) -> Findings:
     if user.second_factor_since is None:
         return Findings(done=say("The account has no second factor."))
-    does = [say("The password alone signs in from now on: be sure who asks."), _ends(session, user)]
-    return Findings(does=[line for line in does if line])
+    return Findings(
+        does=[say("The password alone signs in from now on: be sure who asks."), *_ends(session, user)]
+    )
 
 
 def _reset_factor(session: Session, user: User, request: ActRequest) -> ActDone:
@@ -238,8 +238,8 @@ RESET_FACTOR: Act[User] = Act(
 
 
 def _look_sign_out(session: Session, user: User, request: ActRequest) -> Findings:
-    words = _ends(session, user)
-    return Findings(does=[words]) if words else Findings(done=say("It has no session and no API token."))
+    ends = _ends(session, user)
+    return Findings(does=ends) if ends else Findings(done=say("It has no session and no API token."))
 
 
 def _sign_out(session: Session, user: User, request: ActRequest) -> ActDone:
