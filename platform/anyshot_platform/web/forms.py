@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, TypeVar
@@ -35,6 +35,15 @@ class SentForm:
     def all(self, name: str) -> list[str]:
         """Every value of a field that occurs several times."""
         return [value for value in self.data.getlist(name) if isinstance(value, str)]
+
+    def unchanged(self, name: str) -> bool:
+        """Whether the browser says, instead of sending a field, that it is as the page showed it."""
+        return name in self.text("unchanged").split()
+
+    def filled(self, current: Mapping[str, str]) -> SentForm:
+        """The form with the texts that it left out as `unchanged`, as they are now."""
+        left = {name: text for name, text in current.items() if self.unchanged(name)}
+        return SentForm(FormData([*self.data.multi_items(), *left.items()]))
 
     def number(self, name: str) -> int | None:
         """A whole number; None for an empty field; raises `Invalid` for anything else."""
@@ -88,7 +97,8 @@ class SentForm:
 
     def values(self) -> dict[str, str]:
         """All texts, to show a form again."""
-        return {key: value for key, value in self.data.items() if isinstance(value, str)}
+        sent = {key: value for key, value in self.data.items() if isinstance(value, str)}
+        return {"unchanged": "", **sent}
 
 
 async def read_form(request: Request) -> AsyncIterator[SentForm]:

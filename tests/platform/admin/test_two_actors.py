@@ -292,13 +292,68 @@ def test_two_organizers_change_a_team_and_a_note(site: Site) -> None:
     assert asked.status_code == 409 and "asked for time" in asked.text and "otto changed this" in asked.text
 
 
-def test_two_organizers_set_a_gate(site: Site) -> None:
+def test_a_field_that_a_browser_names_as_unchanged_stays_as_it_is(site: Site) -> None:
+    """Of every form: what is left out is neither emptied nor taken for what it was when the page was opened."""
     dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)
+    made = dana.call("POST", f"{MANAGE}/pages", json={"title": "Rules", "body": "None."}).json()
+    news = dana.call("POST", f"{MANAGE}/announcements", json={"title": "The end", "body": "Monday."}).json()
+    for place, page_id, mine, others, read in (
+        (SETTINGS, "", {"prizes": "400 euros"}, "title summary terms team_size registration", SETTINGS),
+        (f"{BASE}/pages", made["id"], {"title": "All rules"}, "body", f"{BASE}/pages/{made['id']}"),
+        (f"{BASE}/announcements/{news['id']}", "", {"title": "End"}, "body", ""),
+    ):
+        sent = {"seen": seen(dana, read or place), "unchanged": f"{others} discussion_open", **mine}
+        answer = post(dana, place, **sent, **({"page_id": page_id} if page_id else {}))
+        assert answer.status_code == 303, answer.text
+    settings = dana.call("GET", f"{MANAGE}/settings").json()
+    assert (settings["title"], settings["prizes"], settings["discussion_open"]) == (
+        "A small competition",
+        "400 euros",
+        True,
+    )
+    (rules,) = dana.call("GET", f"{MANAGE}/pages").json()
+    assert (rules["title"], rules["body"]) == ("All rules", "None.")
+    (shown,) = dana.call("GET", f"{MANAGE}/announcements").json()
+    assert (shown["title"], shown["body"]) == ("End", "Monday.")
+    read = seen_beside(dana, f"{BASE}/leagues", 'name="league" value="free"')
+    post(otto, f"{BASE}/leagues", seen=read, league="free", title="Free", admission="all", quota_day="5")
+    left = "title admission quota_day quota_phase awards currency award_split columns opens every_member"
+    sent = {"seen": read, "league": "free", "unchanged": left, "prizes": "fame"}
+    assert post(dana, f"{BASE}/leagues", **sent).status_code == 303
+    league = next(
+        row for row in dana.call("GET", f"{MANAGE}/leagues").json() if row["settings"]["key"] == "free"
+    )["settings"]
+    assert (league["title"], league["quota"]["per_day"], league["prizes"]) == ("Free", 5, "fame")
+    refused = post(dana, f"{BASE}/leagues", **{**sent, "unchanged": left.removeprefix("title "), "title": ""})
+    assert refused.status_code == 422 and 'name="quota_day" type="number"' in refused.text
+    form = refused.text.partition('name="league" value="free"')[2]
+    assert 'value="5"' in form.partition("</form>")[0], "the field that was left out is empty"
+
+
+def test_a_refused_gate_is_shown_with_what_was_typed(site: Site) -> None:
+    dana = site.owner()
+    with_final(site)
+    sent = {"phase": "final", "league": "free", "score": "three", "note": "by the jury of 12 May"}
+    refused = post(dana, f"{BASE}/baselines/gates", seen="{}", **sent)
+    assert refused.status_code == 422 and "A number is wanted, found “three”" in refused.text
+    assert 'value="three"' in refused.text and 'value="by the jury of 12 May"' in refused.text
+    assert (
+        refused.text.count("A number is wanted") == 1
+    )  # beside the gate, not over the form of a new baseline
+    assert post(dana, f"{BASE}/baselines/gates", **{**sent, "score": "0.3"}).status_code == 303
+
+
+def with_final(site: Site) -> None:
     with site.services.database.writing() as session:
         competition = session.get_one(Phase, site.phase_id).competition_id
         final = Phase(competition_id=competition, slug="final", name="Final", starts_at=now())
         final.gate_phase_id = site.phase_id
         session.add(final)
+
+
+def test_two_organizers_set_a_gate(site: Site) -> None:
+    dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)
+    with_final(site)
     where = f"{BASE}/baselines/gates"
     read = seen_beside(dana, f"{BASE}/baselines", 'id="g-final-free"')
     post(otto, where, seen=read, phase="final", league="free", score="0.4", note="ten seeds")

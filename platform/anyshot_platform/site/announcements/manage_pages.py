@@ -84,7 +84,8 @@ def edit_announcement(
     row = organizing.find_announcement(session, access.competition, announcement_id)
 
     def change() -> None:
-        sent, current = read_options(ADD, form), organizing.announcement_fields(row)
+        current = organizing.announcement_fields(row)
+        sent = read_options(ADD, form.filled(current))
         changed = merge(session, form, ("announcement", row.id), sent, current)
         organizing.edit_announcement(session, row, changed, access.viewer.id)
 

@@ -20,7 +20,7 @@ from anyshot_platform.organizers.baselines import acts
 from anyshot_platform.phases.service import find_phase, list_phases
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.shell.act_frame import merge, perform_named, save_merged, save_typed
+from anyshot_platform.site.shell.act_frame import merge, perform_named, save_typed
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -93,8 +93,10 @@ def add_baseline(
 
 
 @router.post("/gates")
-def set_gate(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
-    """Set or remove a gate; where somebody set it meanwhile, show both."""
+def set_gate(
+    request: Request, access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep
+) -> Response:
+    """Set or remove a gate; where somebody set it meanwhile, show both; a refusal shows what was typed."""
 
     def change() -> None:
         phase = find_phase(session, access.competition, form.text("phase"))
@@ -104,8 +106,11 @@ def set_gate(request: Request, access: AsOrganizer, session: SessionDep, form: F
         wanted = {**current, **merge(session, form, ("phase", phase.id), sent, current)}
         gates.set_gate(session, phase, league, wanted["score"], wanted["note"], access.viewer.id)
 
-    back = manage_path(access, "/baselines#gates")
-    return save_merged(request, session, form, back, say("The gate is set."), change)
+    def show_again(refused: dict[str, Any]) -> Response:
+        return _show(request, access, session, services, **refused)
+
+    back, done = manage_path(access, "/baselines#gates"), say("The gate is set.")
+    return save_typed(request, session, form, back, done, change, show_again)
 
 
 @router.post("/{baseline}/{act}")

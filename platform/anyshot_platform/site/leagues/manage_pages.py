@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -23,7 +23,7 @@ from anyshot_platform.organizers.leagues import organizing
 from anyshot_platform.organizers.leagues.acts import ACTS
 from anyshot_platform.phases.status_words import status_words
 from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.described.form import problems_of
+from anyshot_platform.site.described.form import problems_of, written_moment
 from anyshot_platform.site.entries.views import list_decisions
 from anyshot_platform.site.shell.act_frame import merge, perform_named, save_merged, save_typed, seen_in
 from anyshot_platform.site.shell.manage_frame import (
@@ -72,9 +72,9 @@ def _leagues_page(
         "leagues.html",
         "leagues",
         heading=say("Leagues"),
-        write_questions=write_questions,
         labels=_LABELS,
         seen_of=lambda league: seal(_fields(league)),
+        shown=_shown,
         acts=ACTS,
         leagues=list_leagues(session, access.competition, deleted=True),
         entries=entries,
@@ -86,6 +86,27 @@ def _leagues_page(
     )
 
 
+def _shown(league: League | None) -> dict[str, Any]:
+    """What the fields of the form show; those of a new league are empty."""
+    quota = (league.quota_day, league.quota_phase) if league else (None, None)
+    return {
+        "title": league.name if league else "",
+        "description": league.description if league else "",
+        "admission": league.admission.value if league else "",
+        "every_member": league is not None and league.every_member_qualifies,
+        "questions": write_questions(league.questions) if league else "",
+        "quota_day": "" if quota[0] is None else quota[0],
+        "quota_phase": "" if quota[1] is None else quota[1],
+        "opens": written_moment(league.opens_at, "UTC") if league else "",
+        "closed_to_newcomers": league is not None and league.closed_to_newcomers,
+        "awards": " ".join(f"{amount:.12g}" for amount in league.awards) if league else "",
+        "currency": league.currency if league else "EUR",
+        "award_split": league.award_split.value if league else "",
+        "prizes": league.prizes if league else "",
+        "columns": [column["metric"] for column in league.columns] if league else [],
+    }
+
+
 def _awards(form: SentForm) -> dict[str, object] | None:
     amounts = form.text("awards").replace(",", " ").split()
     if not amounts:
@@ -94,7 +115,7 @@ def _awards(form: SentForm) -> dict[str, object] | None:
     return {"amounts": amounts, "currency": form.text("currency") or "EUR", "split": split}
 
 
-def _read(form: SentForm, key: str) -> LeagueSpec:
+def _read(form: SentForm, key: str, current: Mapping[str, Any]) -> LeagueSpec:
     quota = {"per_day": form.number("quota_day"), "total": form.number("quota_phase")}
     raw = {
         "key": key,
@@ -109,6 +130,9 @@ def _read(form: SentForm, key: str) -> LeagueSpec:
         "prizes": form.text("prizes"),
         "awards": _awards(form),
         "columns": [{"metric": metric} for metric in form.all("columns")],
+    }
+    raw |= {
+        name: current[name] for name in current if form.unchanged("quota_day" if name == "quota" else name)
     }
     try:
         return LeagueSpec.model_validate(raw)
@@ -125,15 +149,20 @@ def save_league(request: Request, access: AsOrganizer, session: SessionDep, form
     league = find_league(session, access.competition, known) if known else None
 
     def change() -> None:
-        spec = _read(form, league.slug if league else form.text("key"))
+        current = _fields(league) if league else {}
+        spec = _read(form, league.slug if league else form.text("key"), current)
         if league is not None:
-            sent, current = spec.model_dump(mode="json"), _fields(league)
-            mine = merge(session, form, ("league", league.id), sent, current)
+            mine = merge(session, form, ("league", league.id), spec.model_dump(mode="json"), current)
             spec = LeagueSpec.model_validate({**current, **mine})
         organizing.save_league(session, access.competition, spec, access.viewer.id, league)
 
     def show_again(refused: dict[str, Any]) -> Response:
-        typed = defaultdict(str, refused["values"], columns=form.all("columns"), league=known or "new")
+        typed = {name: form.text(name) for name in _shown(None) if not form.unchanged(name)}
+        typed |= {
+            "league": known or "new",
+            **{name: form.text(name) for name in ("key", "seen", "unchanged")},
+        }
+        typed |= {} if form.unchanged("columns") else {"columns": form.all("columns")}
         (problem,) = refused["errors"].values()
         return _leagues_page(request, access, session, **refused | {"typed": typed, "problem": problem})
 

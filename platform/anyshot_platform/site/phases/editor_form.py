@@ -8,6 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.protocols import ProtocolError
+from anyshot_platform.described.settings import settings_of
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.zones import find_zone
 from anyshot_platform.organizers.phases.checks import problems_of, usable_pools, words_on_zone
@@ -54,12 +55,15 @@ def read_phase(form: SentForm, old: PhaseSpec | None = None) -> tuple[PhaseSpec 
     `old` is the phase as it is.
     """
     errors: dict[str, str] = {}
-    zone = form.text("timezone") or "UTC"
+    zone = (old and form.unchanged("timezone") and old.timezone) or form.text("timezone") or "UTC"
     if find_zone(zone) is None:
         errors["timezone"] = words_on_zone(zone)
         zone = "UTC"
     given: dict[str, Any] = {"timezone": zone}
     for path in ROLES:
+        if old and form.unchanged(f"{path}.name"):
+            given[path] = getattr(old.tasks, path.removeprefix("tasks."))
+            continue
         try:
             known = getattr(old.tasks, path.removeprefix("tasks.")) if old else {}
             given[path] = read_protocol(form, known, path)
@@ -67,6 +71,9 @@ def read_phase(form: SentForm, old: PhaseSpec | None = None) -> tuple[PhaseSpec 
             errors[path] = f"Not a task protocol: {error}"
     given |= {"key": old.key} if old else {}
     given |= {} if form.text("entries.phase") else {"entries.phase": None}
+    if old:
+        left = (setting for setting in settings_of(PhaseSpec) if form.unchanged(setting.path))
+        given |= {setting.path: setting.value(old) for setting in left}
     spec, found = read_form(PhaseSpec, form, given, zone=zone)
     errors |= found
     return spec, errors | (dict(problems_of(spec)) if spec else {})

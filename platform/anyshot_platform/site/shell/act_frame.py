@@ -148,9 +148,13 @@ def _title_of(field: str) -> str:
 def merge(
     session: Session, form: SentForm, subject: Subject, sent: Fields, current: Fields
 ) -> dict[str, Any]:
-    """The fields of a form that are to be written; raises `Stale` where somebody changed one since it was opened."""
+    """The fields of a form that are to be written; raises `Stale` where somebody changed one since it was opened.
+
+    A field that the form left out as `unchanged` stays as it is.
+    """
     seen, insist = unseal(form.text("seen")), unseal(form.text("insist"))
-    return changes(session, subject, seen, sent, current, insist, form.flag("keep"))
+    mine = {name: value for name, value in sent.items() if not form.unchanged(name)}
+    return changes(session, subject, seen, mine, current, insist, form.flag("keep"))
 
 
 def seen_in(form: SentForm) -> SeenFields:

@@ -173,6 +173,32 @@ document.addEventListener("keydown", (event) => {
     }
   }
 });
+/** Whether a control is not as the page showed it. */
+function isChanged(control) {
+  if ("checked" in control && ["checkbox", "radio"].includes(control.type))
+    return control.checked !== control.defaultChecked;
+  if (control.options) {
+    const options = [...control.options];
+    return control.value !== (options.find((one) => one.defaultSelected) ?? options[0])?.value;
+  }
+  return control.value !== control.defaultValue;
+}
+
+// A form of changes sends what was changed, and names the rest, which stays as it is: see `forms.seen`.
+document.addEventListener("formdata", ({ target: form, formData }) => {
+  const may = form.querySelector("input[data-unchanged]")?.dataset.unchanged;
+  if (may === undefined) return;
+  const parts = new Map(); // fields that mean something together are sent together
+  for (const control of form.elements) {
+    if (!control.name || ["button", "file", "hidden", "submit"].includes(control.type)) continue;
+    const part = control.closest("[data-together]")?.dataset.together ?? control.name;
+    parts.set(part, [...(parts.get(part) ?? []), control]);
+  }
+  const asShown = (control) => !isChanged(control) && (may === "*" || may.split(" ").includes(control.name));
+  const left = [...parts.values()].filter((controls) => controls.every(asShown)).flat();
+  for (const { name } of left) formData.delete(name);
+  formData.append("unchanged", [...new Set(left.map((control) => control.name))].join(" "));
+});
 // A form is sent once, however often its button is pressed.
 document.addEventListener("submit", (event) => {
   if (event.defaultPrevented) return;

@@ -1,0 +1,145 @@
+"""Forms of changes send what was changed, and the log holds no more, in a real browser."""
+
+from __future__ import annotations
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select
+from sqlalchemy import select
+
+from anyshot_platform.announcements.models import Announcement
+from anyshot_platform.audit.models import AuditEntry
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.leagues.models import League
+from anyshot_platform.organizers.phases.organizing import change_phase
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.rows import describe_phase
+from tests.platform.web.conftest import LiveSite
+from tests.services.browsing import arrive, fill, press, text_of, until
+
+SENT = """
+const form = [...document.forms].find((form) => form.action.endsWith(arguments[0]) && form.elements.seen);
+const known = new Set(["csrf_token", "seen", "unchanged", "page_id", "league", "phase_id"]);
+return [...new FormData(form)].filter(([name, value]) => !known.has(name) && !(value instanceof File));
+"""
+
+
+def manage(live: LiveSite, rest: str = "") -> str:
+    return f"/competitions/{live.scene.competition.slug}/manage{rest}"
+
+
+def last_change(live: LiveSite, action: str) -> dict[str, object]:
+    with live.services.database.reading() as session:
+        query = select(AuditEntry).where(AuditEntry.action == action).order_by(AuditEntry.id.desc())
+        return dict(session.scalars(query.limit(1)).one().after)
+
+
+def test_a_form_that_is_opened_and_left_alone_sends_no_field(
+    live: LiveSite, browser: webdriver.Chrome
+) -> None:
+    with live.services.database.writing() as session:
+        here, by = live.scene.competition.id, live.scene.organizer.id
+        made = Announcement(competition_id=here, title="The end", body="On Monday.", created_by=by)
+        session.add(made)
+        session.flush()
+        one = made.id
+        page = session.get_one(Competition, live.scene.competition.id).pages[0].id
+    live.sign_in(browser, live.scene.organizer)
+    people = "return [...document.forms].map((form) => form.action).filter((at) => /(quota|note)$/.test(at))"
+    for place, action in (
+        ("/settings", "/settings"),
+        (f"/pages/{page}", "/pages"),
+        (f"/phases/{live.scene.phase.slug}", f"/phases/{live.scene.phase.slug}"),
+        ("/leagues", "/leagues"),
+        (f"/announcements/{one}", f"/announcements/{one}"),
+        ("/people", "quota"),
+        ("/people", "note"),
+    ):
+        browser.get(live.address + manage(live, place))
+        assert place != "/people" or browser.execute_script(people), "nobody is there"
+        assert browser.execute_script(SENT, action) == [], place
+
+
+def test_two_organizers_in_two_browsers_change_two_fields(live: LiveSite, browser: webdriver.Chrome) -> None:
+    """What the other changed is neither sent nor written, and the log names what was."""
+    live.sign_in(browser, live.scene.organizer)
+    here = manage(live, f"/phases/{live.scene.phase.slug}")
+    browser.get(live.address + here)
+    with live.services.database.writing() as session:
+        phase = session.get_one(Phase, live.scene.phase.id)
+        spec = describe_phase(session, phase, "")
+        quota = spec.quota.model_copy(update={"per_day": 7})
+        change_phase(session, phase, spec.model_copy(update={"quota": quota}), live.scene.admin.id)
+    fill(browser, title="Another name")
+    assert browser.execute_script(SENT, here) == [["title", "Another name"]]
+    press(browser, "Save")
+    until(browser, lambda b: "Saved." in text_of(b))
+    assert last_change(live, "phase.change") == {"title": "Another name"}
+    with live.services.database.reading() as session:
+        phase = session.get_one(Phase, live.scene.phase.id)
+        assert (phase.name, describe_phase(session, phase, "").quota.per_day) == ("Another name", 7)
+
+
+def test_fields_that_mean_something_together_are_sent_together(
+    live: LiveSite, browser: webdriver.Chrome
+) -> None:
+    """A moment is one in a zone, and a prize's amounts are in a currency."""
+    live.sign_in(browser, live.scene.organizer)
+    here = manage(live, f"/phases/{live.scene.phase.slug}")
+    browser.get(live.address + here)
+    zone = browser.find_element(By.NAME, "timezone")
+    browser.execute_script("arguments[0].value = 'Asia/Tokyo'", zone)
+    assert {name for name, _ in browser.execute_script(SENT, here)} == {"timezone", "start", "end"}
+    browser.get(live.address + here)
+    field = browser.find_element(By.CSS_SELECTOR, "#tasks\\.protocol select")
+    chosen = Select(field).first_selected_option.get_attribute("value")
+    other = next(o.get_attribute("value") for o in Select(field).options if not o.is_selected())
+    assert chosen != other
+    browser.execute_script("arguments[0].value = arguments[1]", field, other)
+    names = {name for name, _ in browser.execute_script(SENT, here)}
+    assert names and all(name.startswith("tasks.protocol.") for name in names)
+    browser.get(live.address + manage(live, "/leagues"))
+    with live.services.database.reading() as session:
+        first = session.scalars(select(League).order_by(League.position)).first()
+        assert first is not None
+    browser.execute_script("arguments[0].value = '400 250'", browser.find_element(By.NAME, "awards"))
+    sent = dict(browser.execute_script(SENT, "/leagues"))
+    assert sent == {"awards": "400 250", "currency": "EUR", "award_split": "equally"}
+
+
+def test_a_form_that_was_refused_sends_again_what_was_changed_before(
+    live: LiveSite, browser: webdriver.Chrome
+) -> None:
+    live.sign_in(browser, live.scene.organizer)
+    with live.services.database.reading() as session:
+        page = session.get_one(Competition, live.scene.competition.id).pages[0]
+        here, was = manage(live, f"/pages/{page.id}"), page.body
+    browser.get(live.address + here)
+    fill(browser, title="All rules", body="Up to {{ quota.perday }}.")
+    press(browser, "Save the page")
+    until(browser, lambda b: "Did you mean {{ quota.per_day }}?" in text_of(b))
+    assert browser.find_element(By.NAME, "title").get_attribute("value") == "All rules"
+    fill(browser, body="Up to {{ quota.per_day }}.")
+    press(browser, "Save the page")
+    arrive(browser, manage(live, "/pages"))
+    with live.services.database.reading() as session:
+        page = session.get_one(Competition, live.scene.competition.id).pages[0]
+        assert (page.title, page.body) == ("All rules", "Up to {{ quota.per_day }}.") != ("All rules", was)
+
+
+def test_a_tick_that_was_not_touched_stays_when_the_form_is_refused(
+    live: LiveSite, browser: webdriver.Chrome
+) -> None:
+    with live.services.database.writing() as session:
+        session.get_one(Competition, live.scene.competition.id).discussion_open = True
+    live.sign_in(browser, live.scene.organizer)
+    browser.get(live.address + manage(live, "/settings"))
+    fill(browser, email_domains="no domain")
+    assert browser.execute_script(SENT, "/settings") == [["email_domains", "no domain"]]
+    press(browser, "Save the settings")
+    until(browser, lambda b: "One thing needs your attention" in text_of(b))
+    assert browser.find_element(By.NAME, "discussion_open").is_selected()
+    fill(browser, email_domains="a.example")
+    press(browser, "Save the settings")
+    until(browser, lambda b: "Saved." in text_of(b))
+    assert list(last_change(live, "competition.change")) == ["email_domains"]
