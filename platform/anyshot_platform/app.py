@@ -89,7 +89,8 @@ def create_app(settings: PlatformSettings, services: Services | None = None) -> 
     charts = (browser_charts.__name__, "static")
     app.mount("/static", StaticFiles(directory=STATIC_FOLDER, packages=[charts]), name="static")
     routers = list(feature_routers())
-    app.state.acts = acts_of(route for router in routers for route in router.routes)
+    routes = [route for router in routers for route in router.routes]
+    app.state.acts, app.state.admin_acts = acts_of(routes), acts_of(routes, "/api/v1/admin")
     for router in routers:
         refuse_open_routes(router.routes)
         match_at_once(router)

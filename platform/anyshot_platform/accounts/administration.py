@@ -23,9 +23,10 @@ def list_users(session: Session, text: str = "", number: int = 1) -> tuple[list[
     return list(session.scalars(found)), page
 
 
-def find_user(session: Session, user_id: str) -> User:
-    """An account that is not deleted, by its id; raises `NotFound`."""
-    user = session.get(User, user_id)
+def find_user(session: Session, word: str) -> User:
+    """An account that is not deleted, by its id or name; raises `NotFound`."""
+    by_name = select(User).where(User.username_key == word.strip().casefold())
+    user = session.get(User, word) or session.scalars(by_name).one_or_none()
     if user is None or user.deleted_at is not None:
         raise NotFound(say("There is no such user."))
     return user

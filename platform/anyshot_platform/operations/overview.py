@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session, joinedload
 
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.database import now
-from anyshot_platform.errors import NotFound
 from anyshot_platform.kernel.language import say
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.runs.models import Attempt, Run
@@ -19,6 +18,7 @@ from anyshot_platform.runs.states import RUNNING, RunState
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.workers.images import count_workers
 from anyshot_platform.workers.models import Worker
+from anyshot_platform.workers.tokens import the_one
 
 ALIVE = timedelta(minutes=1)
 
@@ -88,12 +88,10 @@ def read_workers(session: Session) -> list[WorkerRow]:
     return sorted(rows, key=lambda row: not row.alive)
 
 
-def find_worker(session: Session, worker_id: str) -> Worker:
-    """A worker by its id; raises `NotFound`."""
-    worker = session.get(Worker, worker_id)
-    if worker is None:
-        raise NotFound(say("There is no such worker."))
-    return worker
+def find_worker(session: Session, word: str) -> Worker:
+    """A worker by its id, or by its name among those of the last week; raises `NotFound`, `Conflict` for several."""
+    named = [row.worker for row in read_workers(session) if row.worker.name == word]
+    return the_one(session.get(Worker, word), named, say("There is no such worker."))
 
 
 def count_failures(session: Session, *, hours: float = 24.0) -> list[tuple[str, str, int]]:

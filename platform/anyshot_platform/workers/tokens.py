@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TypeVar
 
 from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.database import now
-from anyshot_platform.errors import Forbidden, NotFound, NotSignedIn
+from anyshot_platform.errors import Conflict, Forbidden, NotFound, NotSignedIn
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.signing import digest_secret, new_secret
 from anyshot_platform.services import Services
-from anyshot_platform.workers.models import WorkerToken
+from anyshot_platform.workers.models import Worker, WorkerToken
 
+T = TypeVar("T", Worker, WorkerToken)
 PREFIX = "anyworker_"
 _USE_RECORDED_EVERY = 300.0  # seconds
 DAYS = 365  # that a token lasts where nothing else is said
@@ -52,12 +55,25 @@ def create_worker_token(
     return secret
 
 
-def find_worker_token(session: Session, token_id: str) -> WorkerToken:
-    """A token by its id; raises `NotFound`."""
-    token = session.get(WorkerToken, token_id)
-    if token is None:
-        raise NotFound(say("There is no such token."))
-    return token
+def find_worker_token(session: Session, word: str) -> WorkerToken:
+    """A token by its id, or by its name among those not revoked; raises `NotFound`, `Conflict` for several."""
+    named = select(WorkerToken).where(WorkerToken.name == word).order_by(WorkerToken.revoked_at.desc())
+    found = list(session.scalars(named))
+    valid = [token for token in found if token.revoked_at is None]
+    return the_one(session.get(WorkerToken, word), valid or found[:1], say("There is no such token."))
+
+
+def the_one(by_id: T | None, named: Sequence[T], none: str) -> T:
+    """What is meant by a word: the one with this id, or the only one with this name.
+
+    Raises `NotFound` with the sentence `none`, and `Conflict` where several have the name.
+    """
+    if by_id is None and len(named) > 1:
+        ids = ", ".join(one.id for one in named)
+        raise Conflict(say("Several have this name. Say which, by its id: %(ids)s.", ids=ids))
+    if by_id is None and not named:
+        raise NotFound(none)
+    return by_id or named[0]
 
 
 def identify_worker(services: Services, secret: str) -> str:

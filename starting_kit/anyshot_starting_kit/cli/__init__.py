@@ -1,4 +1,4 @@
-"""The commands of a participant, and `anyshot organize`."""
+"""The commands of a participant, `anyshot organize` and `anyshot administer`."""
 
 _KIT = "anyshot_starting_kit.cli"
 COMMANDS = {
@@ -33,6 +33,7 @@ COMMANDS = {
         "Show the results of a final phase, write tables and certificates.",
     ),
     "organize": (f"{_KIT}.organize:organize", "Steer a competition that you organize."),
+    "administer": (f"{_KIT}.administer:administer", "Look after a site that you administer."),
     "score": (f"{_KIT}.score:score", "Score prediction files."),
     "weights": (f"{_KIT}.weights:weights", "Offer pretrained weights to dry runs, or a site's runs."),
     "data": (f"{_KIT}.data:data", "Read, check and pack datasets."),

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import click
 
-from anyshot_core.client import Client, Refused
+from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options
+from anyshot_starting_kit.cli.acts import do_act, set_option, show_acts
 from anyshot_starting_kit.cli.consent import consent_options, send_act
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.cli.organize_acts import ACT_COMMANDS
@@ -24,7 +22,6 @@ from anyshot_starting_kit.cli.organize_texts import COMMANDS
 from anyshot_starting_kit.cli.organize_transfer import TRANSFER_COMMANDS
 
 ACTS = ("rerun", "rescore", "cancel", "disqualify", "qualify", "refund", "charge", "delete", "restore")
-_PARAMETER = re.compile(r"{(\w+)}")
 ENDED = ("finished", "failed", "cancelled", "timed_out")
 
 
@@ -82,20 +79,14 @@ def _tell(state: dict[str, Any], more: str = "") -> None:
 @connection_options
 def acts(client: Client, competition: str, only: str) -> None:
     """List what can be done to COMPETITION and all in it, or the acts with WORD in their names: for `do`."""
-    for row in client.organize("GET", competition, "/acts"):
-        if only in row["key"]:
-            words = [name.upper() for name in _PARAMETER.findall(row["path"])]
-            words += [f"--set {name}=..." for name in row["options"]]
-            click.echo(f"{' '.join([row['key'], *words])}\n    {row['title'].format('it')}. {row['undo']}")
+    show_acts(client.organize("GET", competition, "/acts"), only)
 
 
 @organize.command()
 @click.argument("competition")
 @click.argument("key", metavar="ACT")
 @click.argument("objects", nargs=-1, metavar="[OBJECT]...")
-@click.option(
-    "--set", "values", multiple=True, metavar="NAME=VALUE", help="What the act asks for; may be repeated."
-)
+@set_option
 @consent_options
 @connection_options
 def do(
@@ -105,51 +96,11 @@ def do(
 
     An act that takes one word takes several: it is done to each, and who is left out is named.
     """
-    known = {row["key"]: row for row in client.organize("GET", competition, "/acts")}
-    if key not in known:
-        raise click.UsageError(f"There is no act {key}. There are: {', '.join(known)}.")
-    path, wanted = known[key]["path"], _PARAMETER.findall(known[key]["path"])
-    each = [(word,) for word in objects] if len(wanted) == 1 and objects else [objects]
-    if any(len(words) != len(wanted) for words in each):
-        raise click.UsageError(
-            f"{key} is done to: {' '.join(wanted) or 'the competition, without another word'}."
-        )
-    options = _options(known[key]["options"], values)
-    paths = {" ".join(words): _filled(path, wanted, words) for words in each}
-    refused = _do_each(paths, lambda one: send_act(client, competition, one, options, **said))
-    if refused:
-        raise SystemExit(Exit.FAILED)
 
+    def send(path: str, options: dict[str, Any]) -> Any:
+        return send_act(client, competition, path, options, **said)
 
-def _filled(path: str, wanted: list[str], words: tuple[str, ...]) -> str:
-    for name, word in zip(wanted, words, strict=True):
-        path = path.replace(f"{{{name}}}", quote(word, safe=""))
-    return path
-
-
-def _do_each(paths: dict[str, str], send: Callable[[str], Any]) -> bool:
-    """Print the answer of each; of several, one that is refused is named and the rest are done. Whether any was."""
-    refused = False
-    for words, path in paths.items():
-        try:
-            click.echo(json.dumps(send(path), indent=1))
-        except Refused as error:
-            if len(paths) == 1:
-                raise
-            click.echo(f"{words}: {error}", err=True)
-            refused = True
-    return refused
-
-
-def _options(schema: dict[str, Any], values: tuple[str, ...]) -> dict[str, Any]:
-    """NAME=VALUE as the act takes it: a list where it takes one, null for an empty value."""
-    found: dict[str, Any] = {}
-    for name, _, value in (text.partition("=") for text in values):
-        if schema.get(name, {}).get("type") == "array":
-            found.setdefault(name, []).append(value)
-        else:
-            found[name] = value or None
-    return found
+    do_act(client.organize("GET", competition, "/acts"), key, objects, values, send)
 
 
 @organize.command()

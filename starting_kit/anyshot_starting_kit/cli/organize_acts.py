@@ -188,15 +188,29 @@ def code(client: Client, competition: str, step: str, team: str | None, **said: 
 @click.argument("username", required=False, default="")
 @click.option("--to", default="", metavar="TEAM", help="The name of the team to move to.")
 @click.option("--alone", is_flag=True, help="Move to a team of their own.")
+@click.option(
+    "--invite",
+    default=None,
+    type=click.Choice(["participant", "reviewer", "organizer", "owner"]),
+    help="Invite as that; a member gets the role at once.",
+)
 @consent_options
 @connection_options
-def members(client: Client, competition: str, username: str, to: str, alone: bool, **said: Any) -> None:
-    """List the members of COMPETITION, or move USERNAME to another team; both teams see the reason."""
+def members(
+    client: Client, competition: str, username: str, to: str, alone: bool, invite: str | None, **said: Any
+) -> None:
+    """List the members of COMPETITION, invite USERNAME, or move them to another team; both teams see the reason."""
     if not username:
         _show_members(client, competition)
         return
-    if bool(to) == alone:
-        raise click.UsageError("Say where to: --to TEAM, or --alone for a team of their own.")
+    if (bool(to), alone, invite is not None).count(True) != 1:
+        raise click.UsageError(
+            "Say what: --invite ROLE, or where to: --to TEAM, or --alone for a team of their own."
+        )
+    if invite is not None:
+        row = send_act(client, competition, "/people", {"username": username, "role": invite}, **said)
+        click.echo(f"{row['username']} is {row['role']}, {row['status']}.")
+        return
     moved = send_act(
         client, competition, f"/people/{quote(username, safe='')}/acts/move", {"team": to}, **said
     )

@@ -15,6 +15,7 @@ import pytest
 from fastapi import APIRouter, Depends
 from fastapi.routing import APIRoute
 
+import anyshot_platform
 from anyshot_platform import operations, organizers
 from anyshot_platform.acts.declaration import Act
 from anyshot_platform.app import feature_routers
@@ -23,6 +24,7 @@ from anyshot_platform.competitions.states import CompetitionState, MemberStatus,
 from anyshot_platform.site.shell.act_routes import acts_of
 from anyshot_platform.users.viewer import Scope
 from anyshot_platform.web.access import policies_of, public, refuse_open_routes
+from anyshot_starting_kit.cli.organize import organize
 from tests.platform.site import Person, Site, make_zip
 
 UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
@@ -115,32 +117,68 @@ def test_a_route_without_a_policy_is_refused() -> None:
 
 
 # Acts whose object is not in the path of a competition (somebody who is no member yet), or that need more than
-# a session: a file to send, the site's storage.
+# a session: a file to send, the site's storage. Each has a call and a command of its own.
 ACTS_ELSEWHERE = {
-    "competition.transfer",  # its answer is a file
-    "member.add",
-    "competition.take_secrets",
-    "competition.rehearse",
+    "competition.transfer": ("POST ~/transfer", "transfer"),  # its answer is a file
+    "member.add": ("POST ~/people", "members"),
+    "competition.take_secrets": ("POST ~/bundle-with-seeds", "export"),
+    "competition.rehearse": ("POST ~/rehearsals", "rehearse"),
+}
+# Acts that stand on a page in another form than a button of their own, and a sign of that form in its template.
+ON_PAGES = {
+    "code.hide": ("final", '("hide", _("Hide it"))'),
+    "code.show": ("final", '("show", _("Show it again"))'),
+    "competition.rehearse": ("rehearsals", 'action="{{ base }}/rehearsals"'),
+    "competition.take_secrets": ("exports", "/bundle-with-seeds"),
+    "entry.admit": ("leagues", 'action="{{ base }}/leagues/decide"'),
+    "entry.refuse": ("leagues", 'action="{{ base }}/leagues/decide"'),
+    "team.admit": ("leagues", 'action="{{ base }}/leagues/teams/decide"'),
+    "team.refuse": ("leagues", 'action="{{ base }}/leagues/teams/decide"'),
+    "phase.add_evaluation": ("phase", "described.fields(card"),  # the setting “Further evaluations”
+    "phase.remove_evaluation": ("phase", "described.fields(card"),
+    "pool.version": ("pool", "Check and make a version"),
+    **dict.fromkeys(
+        (f"submission.{name}" for name in ("charge", "disqualify", "qualify", "refund", "rerun")),
+        ("submissions", '<select id="act" name="act">'),
+    ),
+    "winner.check": ("final", "/winners/{{ row.user.username }}"),
 }
 
 
-def test_every_declared_act_has_its_address() -> None:
+def declared_acts() -> dict[str, Act[Any]]:
+    """Every act that the platform declares, by key."""
     modules = [
         import_module(found.name)
         for package in (organizers, operations)
         for found in walk_packages(package.__path__, f"{package.__name__}.")
     ]
-    declared = {value.key for module in modules for value in vars(module).values() if isinstance(value, Act)}
-    tables = [value for module in modules for value in vars(module).values() if isinstance(value, dict)]
-    declared |= {act.key for table in tables for act in table.values() if isinstance(act, Act)}
-    assert len(declared) > 30
-    of_administrators = {
-        route.endpoint.act.key  # type: ignore[attr-defined]
-        for route in ROUTES
-        if route.path.startswith("/api/v1/admin/") and hasattr(route.endpoint, "act")
-    }
-    assert len(of_administrators) > 10
-    assert declared - ACTS_ELSEWHERE == {act.key for _, act in acts_of(ROUTES)} | of_administrators
+    values = [value for module in modules for value in vars(module).values()]
+    tables = [value for value in values if isinstance(value, dict)]
+    acts = [value for table in [values, *(table.values() for table in tables)] for value in table]
+    return {act.key: act for act in acts if isinstance(act, Act)}
+
+
+def test_every_declared_act_has_its_address_and_the_command_that_reads_it() -> None:
+    """Both lists of acts are what `anyshot organize do` and `anyshot administer do` take; else it has a command."""
+    of_administrators = acts_of(ROUTES, "/api/v1/admin")
+    assert len(of_administrators) > 10 and len(declared_acts()) > 90
+    listed = {act.key for _, act in [*acts_of(ROUTES), *of_administrators]}
+    assert declared_acts().keys() - ACTS_ELSEWHERE.keys() == listed
+    calls = {f"{method} {route.path}" for route in ROUTES for method in route.methods or ()}
+    for key, (call, command) in ACTS_ELSEWHERE.items():
+        assert call.replace("~", "/api/v1/competitions/{slug}/manage") in calls, key
+        assert command in organize.commands, key
+
+
+def test_every_declared_act_is_on_a_page() -> None:
+    templates = Path(anyshot_platform.__file__).parent / "templates"
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(templates.rglob("*.html")))
+    for key, act in declared_acts().items():
+        if key in ON_PAGES:
+            page, sign = ON_PAGES[key]
+            assert sign in (templates / "manage" / f"{page}.html").read_text(encoding="utf-8"), key
+        else:
+            assert act.button or re.search(rf"/{act.name}[\"'?]", text), f"{key} is on no page"
 
 
 # What organizers and administrators write without an act that is declared, and why that is right.

@@ -1,12 +1,17 @@
-"""The acts that there are: what each asks for, where it is sent, how it is undone. `anyshot organize do` reads it."""
+"""The acts that there are: what each asks for, where it is sent, how it is undone.
+
+`anyshot organize do` and `anyshot administer do` read them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
+from anyshot_platform.acts.declaration import Act
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.site.shell.manage_frame import AsReviewer
 
@@ -14,7 +19,9 @@ router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/acts", tags=["orga
 
 
 class ActOut(BaseModel):
-    """An act: `path` stands below `/api/v1/competitions/{slug}/manage`; its other parameters name the object."""
+    """An act: `path` stands below `/api/v1/competitions/{slug}/manage`, or `/api/v1/admin` for what administrators do;
+    its other parameters name the object.
+    """
 
     key: str
     title: str = Field(description="`{}` stands for its object")
@@ -28,6 +35,11 @@ class ActOut(BaseModel):
 @router.get("")
 def list_acts(request: Request, access: AsReviewer) -> list[ActOut]:
     """All acts on a competition and what is in it, by key."""
+    return show_acts(request.app.state.acts)
+
+
+def show_acts(acts: Iterable[tuple[str, Act[Any]]]) -> list[ActOut]:
+    """Acts with their addresses, as programs read them."""
     return [
         ActOut(
             key=act.key,
@@ -38,5 +50,5 @@ def list_acts(request: Request, access: AsReviewer) -> list[ActOut]:
             undo=act.undo,
             options=act.options.model_json_schema().get("properties", {}),
         )
-        for path, act in request.app.state.acts
+        for path, act in acts
     ]

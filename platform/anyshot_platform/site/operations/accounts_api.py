@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, ConfigDict
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -14,6 +14,7 @@ from anyshot_platform.accounts import administration
 from anyshot_platform.acts.service import ActOutcome
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.operations import account_acts, overview, worker_acts
+from anyshot_platform.site.acts.api import ActOut, show_acts
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Viewer
@@ -24,9 +25,7 @@ from anyshot_platform.workers.tokens import find_worker_token
 
 router = APIRouter(prefix="/api/v1/admin", tags=["operations"])
 AsAdmin = Annotated[Viewer, Depends(site_admin)]
-UserParam = Annotated[str, Path(max_length=32)]
-WorkerParam = Annotated[str, Path(max_length=32)]
-TokenParam = Annotated[str, Path(max_length=32)]
+Named = Annotated[str, Path(max_length=64, description="Its name, where no other has the same, or its id.")]
 
 
 class AccountOut(BaseModel):
@@ -82,6 +81,12 @@ class WorkerTokenOut(BaseModel):
     revoked_at: datetime | None
 
 
+@router.get("/acts")
+def list_acts(request: Request, viewer: AsAdmin) -> list[ActOut]:
+    """All acts on accounts, workers and workers' tokens, by key; an object is named by its name or id."""
+    return show_acts(request.app.state.admin_acts)
+
+
 @router.get("/users")
 def list_users(viewer: AsAdmin, session: SessionDep, q: str = "", page: PageParam = 1) -> AccountsOut:
     """Accounts by name or e-mail, newest first."""
@@ -107,16 +112,16 @@ def list_worker_tokens(viewer: AsAdmin, session: SessionDep) -> list[WorkerToken
     return [WorkerTokenOut.model_validate(token) for token in tokens]
 
 
-def _user(session: Session, viewer: Viewer, user_id: UserParam) -> User:
-    return administration.find_user(session, user_id)
+def _user(session: Session, viewer: Viewer, username: Named) -> User:
+    return administration.find_user(session, username)
 
 
-def _worker(session: Session, viewer: Viewer, worker_id: WorkerParam) -> Worker:
-    return overview.find_worker(session, worker_id)
+def _worker(session: Session, viewer: Viewer, worker_name: Named) -> Worker:
+    return overview.find_worker(session, worker_name)
 
 
-def _token(session: Session, viewer: Viewer, worker_token_id: TokenParam) -> WorkerToken:
-    return find_worker_token(session, worker_token_id)
+def _token(session: Session, viewer: Viewer, token_name: Named) -> WorkerToken:
+    return find_worker_token(session, token_name)
 
 
 def _show_user(session: Session, viewer: Viewer, user: User, outcome: ActOutcome) -> AccountOut:
@@ -131,13 +136,13 @@ def _show_token(session: Session, viewer: Viewer, token: WorkerToken, outcome: A
     return WorkerTokenOut.model_validate(token)
 
 
-add_acts(router, account_acts.ACTS, _user, _show_user, at="/users/{user_id}", door=site_admin)
-add_acts(router, worker_acts.ACTS, _worker, _show_worker, at="/workers/{worker_id}", door=site_admin)
+add_acts(router, account_acts.ACTS, _user, _show_user, at="/users/{username}", door=site_admin)
+add_acts(router, worker_acts.ACTS, _worker, _show_worker, at="/workers/{worker_name}", door=site_admin)
 add_acts(
     router,
     worker_acts.OF_TOKENS,
     _token,
     _show_token,
-    at="/worker-tokens/{worker_token_id}",
+    at="/worker-tokens/{token_name}",
     door=site_admin,
 )

@@ -60,15 +60,15 @@ def add_acts(
             )
 
 
-def acts_of(routes: Iterable[Any]) -> list[tuple[str, Act[Any]]]:
-    """The acts among routes, by key, each with its address below `.../manage`."""
+def acts_of(routes: Iterable[Any], below: str = "/manage") -> list[tuple[str, Act[Any]]]:
+    """The acts among routes with `below` in their address, by key, each with what comes after it."""
     found = {
-        act.key: (route.path.partition("/manage")[2], act)
+        act.key: (route.path.partition(below)[2], act)
         for route in routes
         if isinstance(route, APIRoute)
         and (act := getattr(route.endpoint, "act", None)) is not None
         and route.path.endswith(f"/acts/{act.name}")
-        and "/manage" in route.path
+        and below in route.path
     }
     return [found[key] for key in sorted(found)]
 
