@@ -32,8 +32,8 @@ $(READY): about/version.txt about/metadata.py constraints.txt tests/requirements
 demo: $(READY)  ## Run the main job end to end and print the leaderboard (ARGS=--exit stops the server after it)
 	@$(BIN)/anyshot admin demo $(ARGS)
 
-# Long tests and long lists rotate with the commit: twelve landings run all of them.
-SLICE := $(or $(ANYSHOT_ROTATE),$(shell git rev-list --count HEAD 2>/dev/null || echo 0)/12)
+# Long tests and long lists rotate with the commit: twenty landings run all of them.
+SLICE := $(or $(ANYSHOT_ROTATE),$(shell git rev-list --count HEAD 2>/dev/null || echo 0)/20)
 
 test: $(READY)  ## Run the test suite on all cores, of its long lists the slice of this commit (ARGS= is passed to pytest)
 	@echo "Of what takes long: slice $(SLICE) (make test-all runs all of it)"

@@ -31,6 +31,7 @@ from anyshot_worker.sandbox.trusted import TrustedBackend
 from tests.contract.stage import RealWorker, Stage
 from tests.contract.test_releases import OldSite, quota
 from tests.platform.site import Person, make_paper_pack, make_zip
+from tests.worker.sandbox.machine import nobody_answers
 from tests.worker.test_query_order import COUNTING
 
 
@@ -213,17 +214,16 @@ NO_BOX = (
 )
 
 
-@pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"
-)  # docker's client leaves sockets open
 @pytest.mark.parametrize("verdict", NO_BOX)
 def test_a_machine_without_a_box_costs_nobody_a_submission(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verdict: Verdict
 ) -> None:
     monkeypatch.setattr(results, "back_off_seconds", lambda *_: 0.0)
-    worker = broken(stage, verdict, tmp_path / "broken")
-    alice, shown = submit(stage, "alice")
-    work_blindly(worker)
+    with nobody_answers():
+        worker = broken(stage, verdict, tmp_path / "broken")
+        alice, shown = submit(stage, "alice")
+        work_blindly(worker)
+        del worker
     require_told(stage, alice, shown, verdict)
 
 

@@ -105,7 +105,11 @@ def test_the_tasks_of_a_smoke_test_can_be_looked_at_and_hidden_ones_cannot(stage
         right += (share - 1 / int(ways)) / (1 - 1 / int(ways)) / 2
         picture = alice.call("GET", f"{path}/picture.jpg")
         assert picture.headers["content-type"] == "image/jpeg" and len(picture.content) > 5_000
-    assert shown_score(right) in text_of(stage.page(f"/submissions/{smoke}", alice))
+    shown = {
+        shown_score(right - 1e-9),
+        shown_score(right + 1e-9),
+    }  # between two that are shown it may be either
+    assert any(score in text_of(stage.page(f"/submissions/{smoke}", alice)) for score in shown)
     assert alice.call("GET", f"/submissions/{smoke}/tasks/3").status_code == 404
     assert carol.call("GET", f"/submissions/{entry}/tasks/1").status_code == 404
     assert stage.site.member("bob").call("GET", f"/submissions/{smoke}/tasks/1").status_code == 404

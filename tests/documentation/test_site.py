@@ -17,6 +17,8 @@ from tests.documentation.reference import COMMANDS, ROOT, SETTINGS, commands_by_
 
 _LOADED = re.compile(r'<(?:script|img|link|iframe)\b[^>]*?\b(?:src|href)="((?:https?:)?//[^"]+)"')
 
+BUILDS = pytest.mark.rotating(together=True)
+
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -28,6 +30,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+@BUILDS
 def test_nothing_comes_from_another_host(built: Path) -> None:
     pages = list(built.rglob("*.html"))
     assert len(pages) > 15
@@ -40,6 +43,7 @@ def test_nothing_comes_from_another_host(built: Path) -> None:
     assert not foreign
 
 
+@BUILDS
 def test_a_reader_is_led_from_the_first_page_to_the_last_in_the_order_of_the_index(built: Path) -> None:
     """And each page is in its index, or nobody would be led to it."""
     for section in ("participants", "organizers", "operators", "science"):

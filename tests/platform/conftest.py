@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.mark import ParameterSet
-from sqlalchemy import URL, Engine, make_url
+from sqlalchemy import URL, Engine, event, make_url
 
 from anyshot_platform import database
 from anyshot_platform.app import make_services
@@ -51,7 +52,7 @@ class KeptEngines:
         """What a site's database takes for one of its own."""
         url = make_url(address)
         if url.get_backend_name() == "sqlite":
-            return self._make(address, size)
+            return _unordered(self._make(address, size))
         if not _is_kept(url):
             return self._once(address, size)
         if address not in self._kept:
@@ -68,6 +69,16 @@ class KeptEngines:
         """Close them all."""
         for address in list(self._kept):
             self.forget(address)
+
+
+def _unordered(engine: Engine) -> Engine:
+    """Rows that no one ordered come the other way round: PostgreSQL gives them in any order, and only sometimes."""
+
+    @event.listens_for(engine, "connect")
+    def reverse(connection: Any, _: object) -> None:
+        connection.execute("PRAGMA reverse_unordered_selects=ON")
+
+    return engine
 
 
 def _is_kept(url: URL) -> bool:

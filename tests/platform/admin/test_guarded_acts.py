@@ -24,7 +24,9 @@ FEEDBACK = f"{BASE}/phases/feedback"
 
 def log(site: Site, action: str) -> list[AuditEntry]:
     with site.services.database.reading() as session:
-        return list(session.scalars(select(AuditEntry).where(AuditEntry.action == action)))
+        return list(
+            session.scalars(select(AuditEntry).where(AuditEntry.action == action).order_by(AuditEntry.id))
+        )
 
 
 def is_public(site: Site, slug: str = "small-pool") -> bool:

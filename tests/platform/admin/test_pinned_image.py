@@ -59,7 +59,8 @@ def test_a_pinned_phase_is_run_by_workers_with_exactly_that_image_and_everybody_
     pia.submit()
     assert wrong.claim() is not None
     with site.services.database.reading() as session:
-        logged = [(row.action, row.after) for row in session.query(AuditEntry) if "image" in row.action]
+        entries = session.query(AuditEntry).order_by(AuditEntry.id)
+        logged = [(entry.action, entry.after) for entry in entries if "image" in entry.action]
     assert logged == [
         ("phase.pin_image", {"image_digest": OLD}),
         ("phase.unpin_image", {"image_digest": None}),

@@ -397,6 +397,7 @@ def member_of(site: Site, user_id: str) -> str:
         return session.query(Membership).filter_by(user_id=user_id).one().id
 
 
+@pytest.mark.slow("two thousand requests: who gets in where is asked at each landing", each_time=True)
 def test_every_route_for_every_role(site: Site, people: dict[str, Person | None]) -> None:
     """Walk all routes with the ids of somebody else's objects: no role gets in where its policy does not let it."""
     petra = people["participant"]

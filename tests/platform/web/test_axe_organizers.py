@@ -90,7 +90,6 @@ def add_report(session: Session, live: LiveSite, state: RunState) -> Report:
     return report
 
 
-@pytest.mark.slow("axe-core over every page for organizers, in a browser")
 def desk_paths(session: Session, live: LiveSite, reports: list[str]) -> list[str]:
     """The pages of the scene's organizers, those of all pools, and those of administrators."""
     base = f"/competitions/{live.scene.competition.slug}/manage"
@@ -104,6 +103,7 @@ def desk_paths(session: Session, live: LiveSite, reports: list[str]) -> list[str
     ]
 
 
+@pytest.mark.slow("axe-core over every page for organizers, in a browser")
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_axe_for_organizers(
     live: LiveSite, browser: webdriver.Chrome, tmp_path: Path, width: int, scheme: str
