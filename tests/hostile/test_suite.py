@@ -22,6 +22,7 @@ TRIOS = [CASES[start : start + AT_ONCE] for start in range(0, len(CASES), AT_ONC
 
 
 @pytest.mark.rotating
+@pytest.mark.slow("a box for each attack and for whoever comes after it, and some wait for a limit to strike")
 @pytest.mark.parametrize("trio", TRIOS, ids=["+".join(folder.name for folder in trio) for trio in TRIOS])
 def test_hostile_submissions(
     trio: list[Path],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tarfile
 import zipfile
 from pathlib import Path
@@ -16,8 +17,10 @@ from anyshot_platform.database import Database
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with an embedded site in `site`, nothing set in the environment."""
+def folder(tmp_path: Path, migrated_sqlite: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an embedded site in `site`, whose tables are there already; nothing set in the environment."""
+    (tmp_path / "site").mkdir()
+    shutil.copy(migrated_sqlite, tmp_path / "site" / "anyshot.sqlite3")
     for name in ("ANYSHOT_HOME", "ANYSHOT_SECRET_KEY", "ANYSHOT_DATABASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
