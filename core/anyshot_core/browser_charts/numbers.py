@@ -51,6 +51,26 @@ def group_line(groups: Sequence[Group], x: str, y: str) -> dict[str, Any]:
     return chart_data(at, [{**_series(pooled, y), "line": True}], x=x, y=y)
 
 
+def side_by_side(curves: Mapping[str, Sequence[Group]], x: str, y: str) -> dict[str, Any]:
+    """A line for each name over the places that any of them has; a name without a place has a gap there."""
+    at = sorted({float(group.key) for groups in curves.values() for group in groups})
+    series = []
+    for name, groups in curves.items():
+        known = {float(group.key): group for group in groups}
+        found = [known.get(place) for place in at]
+        series.append({**_series(found, name), "line": True})
+    return chart_data(at, series, x=x, y=y)
+
+
+def cell_map(
+    values: np.ndarray, rows: Sequence[str], across: Sequence[str], *, x: str, y: str, cell: str
+) -> dict[str, Any]:
+    """Shares `[len(rows), len(across)]` as cells, the stronger the higher; NaN is an empty cell."""
+    shares = [[None if np.isnan(value) else round(float(value), 4) for value in row] for row in values]
+    data = chart_data(range(len(across)), [], x=x, y=y, x_kind="names", y_kind="share", names=across)
+    return {**data, "cells": {"label": cell, "rows": list(rows), "values": shares}}
+
+
 def task_dots(values: Mapping[str, np.ndarray], x: str, y: str) -> dict[str, Any]:
     """A dot a task, side by side in the place of its dataset; of many tasks of a dataset evenly many by rank."""
     dots = sorted(
@@ -94,11 +114,14 @@ def _evenly(ranked: np.ndarray) -> np.ndarray:
     return ranked[np.linspace(0, len(ranked) - 1, MOST_DOTS).round().astype(int)]
 
 
-def _series(groups: Sequence[Group], label: str) -> dict[str, Any]:
-    """The means and the ends of their intervals; None where an interval is undefined."""
+def _series(groups: Sequence[Group | None], label: str) -> dict[str, Any]:
+    """The means and the ends of their intervals; None where an interval is undefined, or there is no group."""
+    means = [None if group is None else group.mean for group in groups]
+    halves = [None if group is None else group.half_width for group in groups]
+    ends = list(zip(means, halves, strict=True))
     return {
         "label": label,
-        "values": [group.mean for group in groups],
-        "low": [None if group.half_width is None else group.mean - group.half_width for group in groups],
-        "high": [None if group.half_width is None else group.mean + group.half_width for group in groups],
+        "values": means,
+        "low": [None if mean is None or half is None else mean - half for mean, half in ends],
+        "high": [None if mean is None or half is None else mean + half for mean, half in ends],
     }

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
-from anyshot_core.charts import Chart
-from anyshot_core.charts.evaluations import draw_evaluation
+from anyshot_core.browser_charts.numbers import side_by_side
 from anyshot_core.evaluations import PointScore, point_words
-from anyshot_core.report.pages import figure, templates
+from anyshot_core.evaluations.curves import Curves, find_curves
+from anyshot_core.report.content import METRIC_TITLES
+from anyshot_core.report.pages import templates
+
+SCORE = METRIC_TITLES["normalized_accuracy"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,12 @@ class EvaluationPart:
     title: str
     names: tuple[str, ...]
     rows: tuple[tuple[str, tuple[PointScore | None, ...]], ...]
-    chart: Chart | None
+    curves: Curves | None
+
+    def chart(self, score: str = SCORE) -> dict[str, Any]:
+        """The curves as the numbers of a chart, with `score` as the words at its side."""
+        assert self.curves is not None, "an evaluation without curves has no chart"
+        return side_by_side(self.curves.groups, self.curves.axis, score)
 
 
 def evaluations_section(series: Mapping[str, Sequence[PointScore]], *, level: int = 2) -> Markup:
@@ -29,7 +38,7 @@ def evaluations_section(series: Mapping[str, Sequence[PointScore]], *, level: in
     parts = evaluation_parts(series)
     page = templates()
     page.filters["point"] = point_words
-    return Markup(page.get_template("evaluations.html").render(evaluations=parts, figure=figure, level=level))
+    return Markup(page.get_template("evaluations.html").render(evaluations=parts, score=SCORE, level=level))
 
 
 def evaluation_parts(series: Mapping[str, Sequence[PointScore]]) -> list[EvaluationPart]:
@@ -55,5 +64,5 @@ def _part(evaluation: str, series: Mapping[str, Sequence[PointScore]]) -> Evalua
         rows=tuple(
             (label, tuple(found.get(point) for found in cells.values())) for point, label in labels.items()
         ),
-        chart=draw_evaluation(own),
+        curves=find_curves(own),
     )

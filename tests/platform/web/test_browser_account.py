@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -106,7 +107,12 @@ def test_the_board_sorts_by_a_dataset_and_finds_ones_own_row(
     until(browser, lambda b: b.execute_script(OWN_ROW_IN_SIGHT))
 
 
-def test_confusion_has_a_picture_and_words(live: LiveSite, browser: webdriver.Chrome) -> None:
+def legend_of(browser: webdriver.Chrome) -> str:
+    """What a chart tells of the place under the pointer, in one line."""
+    return " ".join(browser.find_element(By.CSS_SELECTOR, ".u-legend").text.split())
+
+
+def test_the_pointer_reads_a_cell_of_the_confusion(live: LiveSite, browser: webdriver.Chrome) -> None:
     with live.services.database.writing() as session:
         session.get_one(Phase, live.scene.phase.id).show_confusion = True
     live.sign_in(browser, live.scene.ada)
@@ -115,8 +121,20 @@ def test_confusion_has_a_picture_and_words(live: LiveSite, browser: webdriver.Ch
     arrive(browser, confusion := f"/submissions/{live.scene.submissions['finished'].id}/confusion")
     browser.find_element(By.LINK_TEXT, "Hidden 2").click()
     arrive(browser, confusion, "dataset=2")
-    words = browser.find_element(By.CSS_SELECTOR, "svg.anyshot-chart desc").get_attribute("textContent")
-    assert words is not None and "the share that was taken for the column's" in words
+    until(browser, lambda b: b.find_elements(By.CSS_SELECTOR, ".u-over"))
+    over = browser.find_element(By.CSS_SELECTOR, ".u-over")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", over)
+    assert not browser.find_element(By.CSS_SELECTOR, ".chart__table").get_property("open")
+    told = []
+    for down in (0.1, 0.9):  # in the same column
+        at = int((down - 0.5) * over.size["height"])
+        webdriver.ActionChains(browser).move_to_element_with_offset(over, 0, at).perform()
+        until(browser, lambda b: "–" not in (words := legend_of(b)) and words not in told)
+        told.append(legend_of(browser))
+    rows = [
+        re.fullmatch(r"Rate\s*\d+ % True class\s*(Class \d+) Taken for\s*(Class \d+)", one) for one in told
+    ]
+    assert rows[0] and rows[1] and rows[0][1] != rows[1][1] and rows[0][2] == rows[1][2], told
     assert "Most frequent mistakes" in text_of(browser)
 
 

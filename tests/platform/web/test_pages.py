@@ -342,8 +342,13 @@ def test_confusion_is_shown_where_the_phase_allows_it(visitor: Visitor, scene: S
         session.get_one(Phase, scene.phase.id).show_confusion = True
     assert f"{path}/confusion" in visitor.see(path)
     page = visitor.see(f"{path}/confusion?dataset=3")
-    assert "Confusion on Hidden 3" in page and "Most frequent mistakes" in page and "<desc" in page
-    assert "24 of 25 classes" in page
+    assert "Confusion on Hidden 3" in page and "Most frequent mistakes" in page and "24 of 25 classes" in page
+    (text,) = re.findall(r'data-chart="([^"]+)"', page)
+    cells = json.loads(html.unescape(text))["cells"]
+    shares = [value for row in cells["values"] for value in row if value is not None]
+    assert len(cells["rows"]) == 24 and len(shares) > 300 and max(shares) <= 1
+    table = page.partition('<details class="chart__table" open>')[2].partition("</details>")[0]
+    assert table.count("<tr>") == 25 and re.search(rf">{round(100 * cells['values'][0][0])}\s%<", table)
     visitor.sign_in(scene.bob)
     visitor.see(f"{path}/confusion", 404)
 

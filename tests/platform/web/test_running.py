@@ -8,6 +8,7 @@ import html
 import io
 import json
 import re
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -23,6 +24,8 @@ from sqlalchemy import select
 from anyshot_core.browser_charts import FOLDER
 from anyshot_core.browser_charts.numbers import MOST_DOTS
 from anyshot_core.command import main
+from anyshot_core.evaluations import PointScore, evaluation_from_dict
+from anyshot_core.protocols import Roles, read_protocol
 from anyshot_core.wire.worker_api import LogPolicy, Series, Stage
 from anyshot_platform.app import create_app
 from anyshot_platform.events.measures import keep_measures
@@ -32,7 +35,9 @@ from anyshot_platform.leaderboards.models import BoardChange
 from anyshot_platform.operations.retention import expire_logs
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.runs.models import Run
-from anyshot_platform.site.submissions.chart_data import of_groups, of_tasks
+from anyshot_platform.site.leaderboards import board_page
+from anyshot_platform.site.shell.chart_data import of_groups, of_tasks
+from anyshot_platform.site.submissions import pages
 from anyshot_scoring.summary import Group
 from tests.platform.site import Site
 from tests.platform.web.conftest import LiveSite, Visitor
@@ -236,6 +241,41 @@ def test_charts_are_drawn_tell_values_and_grow_with_the_run(
     webdriver.ActionChains(browser).move_to_element(over).perform()
     wait(browser, f"/GiB/.test({figure}.querySelector('.u-legend').innerText)")
     assert [one for one in browser.get_log("browser") if one["level"] == "SEVERE"] == []
+
+
+def test_the_curve_of_a_further_evaluation_is_drawn_where_it_is_known(
+    live: LiveSite, browser: webdriver.Chrome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (mixed([(0.7, 0.05), (0.6, None)]), mixed([(0.5, 0.05), (None, None)]))
+    monkeypatch.setattr(pages, "of_submission", lambda *_: first)
+    monkeypatch.setattr(
+        board_page, "of_board", lambda *asked: dict(zip(asked[3], (first, second), strict=False))
+    )
+    live.sign_in(browser, live.scene.ada)
+    figure = "document.querySelector('#evaluation-mixtures figure')"
+    board = f"{live.address}/competitions/{live.scene.competition.slug}/leaderboard"
+    for address, lines in ((live.path("finished"), 1), (board, 2)):
+        browser.get(address)
+        browser.execute_script(f"{figure}.scrollIntoView()")
+        wait(browser, f"{figure}.querySelector('canvas') !== null")
+        spec = json.loads(
+            browser.execute_script(f"return {figure}.querySelector('[data-chart]').dataset.chart")
+        )
+        assert spec["at"] == [0, 0.5] and len(spec["series"]) == lines
+        assert spec["series"][0]["values"] == [0.7, 0.6] and spec["series"][0]["high"][1] is None
+        assert spec["series"][-1]["values"] == ([0.7, 0.6] if lines == 1 else [0.5, None])
+        assert "0.600" in browser.execute_script(f"return {figure}.querySelector('.chart__table').textContent")
+    assert [one for one in browser.get_log("browser") if one["level"] == "SEVERE"] == []
+
+
+def mixed(values: list[tuple[float | None, float | None]]) -> list[PointScore]:
+    """A submission's scores where base and novel classes are mixed: half of the classes, and none, are novel."""
+    evaluation = evaluation_from_dict({"name": "mixtures", "steps": [0, 0.5]})
+    roles = Roles(read_protocol("class_side side=novel images=all"))
+    return [
+        replace(PointScore.of(evaluation, point, None, ""), mean=mean, half_width=half, tasks=40)
+        for point, (mean, half) in zip(evaluation.points(roles, ()), values, strict=True)
+    ]
 
 
 def test_without_javascript_the_tables_are_open(visitor: Visitor, scene: Scene) -> None:

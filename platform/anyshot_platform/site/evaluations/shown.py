@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 
-from markupsafe import Markup
 from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
@@ -15,10 +14,12 @@ from anyshot_core.evaluations import EachDomain, FurtherEvaluation, PointScore, 
 from anyshot_core.report.evaluations import EvaluationPart, evaluation_parts
 from anyshot_platform.evaluations.points import list_evaluations
 from anyshot_platform.evaluations.reading import read_scores
+from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.sight.names import name_datasets
 from anyshot_platform.sight.phases import PhaseSight
 from anyshot_platform.sight.submissions import Sight
+from anyshot_platform.site.shell.chart_data import SCORE, ChartView
 
 SIDE_BY_SIDE = 8  # learners in one table and chart
 
@@ -45,13 +46,13 @@ class PointOut(BaseModel):
 
 @dataclass(frozen=True)
 class EvaluationCard:
-    """One evaluation: its table, and a chart where there is a curve."""
+    """One evaluation: its table, and a chart with that table where there is a curve."""
 
     name: str
     title: str
     names: tuple[str, ...]
     rows: tuple[tuple[str, tuple[str, ...]], ...]
-    svg: Markup | None
+    chart: ChartView | None
 
 
 def of_submission(session: Session, sight: Sight, version: PhaseVersion | None) -> list[PointScore]:
@@ -96,8 +97,14 @@ def _cards(series: tuple[tuple[str, tuple[PointScore, ...]], ...]) -> tuple[Eval
 
 def _card(part: EvaluationPart) -> EvaluationCard:
     rows = tuple((label, tuple(point_words(cell) for cell in cells)) for label, cells in part.rows)
-    svg = None if part.chart is None else Markup(part.chart.svg)  # our own: every text in it was escaped
-    return EvaluationCard(part.name, part.title, part.names, rows, svg)
+    return EvaluationCard(part.name, part.title, part.names, rows, _chart(part, rows))
+
+
+def _chart(part: EvaluationPart, rows: tuple[tuple[str, tuple[str, ...]], ...]) -> ChartView | None:
+    if part.curves is None:
+        return None
+    cells = tuple((label, *(cell or "–" for cell in found)) for label, found in rows)
+    return ChartView(part.title, part.chart(SCORE), (say("Tested on"), *part.names), cells)
 
 
 def _masked(

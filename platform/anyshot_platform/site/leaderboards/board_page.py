@@ -31,8 +31,8 @@ from anyshot_platform.site.evaluations.shown import cards, of_board, single_poin
 from anyshot_platform.site.leaderboards.board_shape import BoardView, PhaseChoice
 from anyshot_platform.site.leaderboards.board_view import Scale, make_columns, make_rows, make_scale
 from anyshot_platform.site.leaderboards.history_chart import MOST_TEAMS, draw_lines
+from anyshot_platform.site.shell.chart_data import ChartView
 from anyshot_platform.site.shell.page_header import Tab
-from anyshot_platform.site.submissions.chart_data import ChartView
 from anyshot_scoring.reliability.verdicts import MARGIN
 
 PAGE_SIZE = 50

@@ -10,8 +10,8 @@ from anyshot_platform.leaderboards.extra_columns import ExtraColumn
 from anyshot_platform.leaderboards.trust import Neighbour
 from anyshot_platform.site.evaluations.shown import EvaluationCard
 from anyshot_platform.site.leaderboards.board_view import BoardColumn, RowView
+from anyshot_platform.site.shell.chart_data import ChartView
 from anyshot_platform.site.shell.page_header import Tab
-from anyshot_platform.site.submissions.chart_data import ChartView
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from anyshot_core.browser_charts.numbers import chart_data
 from anyshot_platform.kernel.filters import in_utc, score, when
 from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.reading import TopValue
-from anyshot_platform.site.submissions.chart_data import ChartView, thinned
+from anyshot_platform.site.shell.chart_data import ChartView, thinned
 
 MOST_TEAMS = 4
 Line = tuple[str, Sequence[TopValue]]

@@ -13,7 +13,7 @@ from anyshot_platform.judging.pairs import make_statement, side_by_side
 from anyshot_platform.kernel.filters import number, percent
 from anyshot_platform.kernel.language import Amount, say
 from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.site.submissions.chart_data import ChartView
+from anyshot_platform.site.shell.chart_data import ChartView
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.reliability.matrix import ScoreMatrix
 from anyshot_scoring.table import TaskTable

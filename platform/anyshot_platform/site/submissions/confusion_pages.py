@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Annotated
 
 import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
-from markupsafe import Markup
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_core.charts import draw_cells
+from anyshot_core.browser_charts.numbers import cell_map
 from anyshot_platform.errors import NotFound
 from anyshot_platform.judging.tables import find_predictions, read_confusion
-from anyshot_platform.kernel.language import here as language_here
-from anyshot_platform.kernel.language import said_in, say
+from anyshot_platform.kernel.filters import percent
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.sight.names import DatasetNames, name_datasets, natural
+from anyshot_platform.site.shell.chart_data import ChartView
 from anyshot_platform.site.submissions.rows import submission_title
 from anyshot_platform.site.submissions.show import find_version
 from anyshot_platform.web.access import submission_reader
@@ -29,10 +28,6 @@ from anyshot_scoring.confusion import Confusion
 router = APIRouter(include_in_schema=False)
 MOST_DRAWN = 24  # classes in the picture
 MOST_LISTED = 20  # mistakes in the table
-DESCRIPTION = say(
-    "Each cell: of the images of the class of the row, in tasks that the class of the column was in too, the share "
-    "that was taken for the column's. The most frequent mistakes are in the table below."
-)
 
 
 @dataclass(frozen=True)
@@ -62,8 +57,7 @@ class ConfusionView:
     """One dataset's confusion."""
 
     label: str
-    svg: Markup
-    note: str
+    chart: ChartView
     mistakes: tuple[Mistake, ...]
     right: float
 
@@ -119,21 +113,9 @@ def make_view(confusion: Confusion, label: str) -> ConfusionView:
     rates = confusion.rates()
     mistakes = confusion.mistakes()
     drawn = _drawn(confusion, mistakes)
-    note = (
-        ""
-        if len(drawn) == len(confusion.classes)
-        else (
-            say(
-                "The picture holds the %(drawn)s of %(classes)s classes that are mixed up most.",
-                drawn=len(drawn),
-                classes=len(confusion.classes),
-            )
-        )
-    )
     return ConfusionView(
         label=label,
-        svg=_draw(_Held(confusion), label, drawn, language_here()),
-        note=note,
+        chart=_chart(confusion, label, drawn),
         mistakes=tuple(
             Mistake(
                 true=class_label(confusion, i),
@@ -165,24 +147,37 @@ def _drawn(confusion: Confusion, mistakes: list[tuple[int, int]]) -> tuple[int, 
     return tuple(sorted(chosen))
 
 
-class _Held:
-    """A confusion as a key of a cache: the object itself is kept by `read_confusion`."""
-
-    def __init__(self, confusion: Confusion) -> None:
-        self.confusion = confusion
-
-    def __hash__(self) -> int:
-        return id(self.confusion)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Held) and other.confusion is self.confusion
-
-
-@lru_cache(maxsize=128)
-def _draw(held: _Held, label: str, drawn: tuple[int, ...], language: str) -> Markup:
-    confusion = held.confusion
-    labels = [said_in(class_label(confusion, place), language) for place in drawn]
+def _chart(confusion: Confusion, label: str, drawn: tuple[int, ...]) -> ChartView:
+    """The shares of the classes that are drawn, as cells and as a table."""
+    labels = [class_label(confusion, place) for place in drawn]
     rates = confusion.rates()[np.ix_(drawn, drawn)]
-    title = said_in(say("Confusion on %(label)s", label=label), language)
-    words = said_in(DESCRIPTION, language)
-    return Markup(draw_cells(rates, labels, labels, title, words, low=0.0, high=1.0).svg)
+    true, taken = say("True class"), say("Taken for")
+    data = cell_map(rates, labels, labels, x=taken, y=true, cell=say("Rate"))
+    rows = tuple(
+        (name, *("" if np.isnan(rate) else percent(rate) for rate in found))
+        for name, found in zip(labels, rates, strict=True)
+    )
+    return ChartView(
+        say("Confusion on %(label)s", label=label), data, (true, *labels), rows, _note(confusion, drawn)
+    )
+
+
+def _note(confusion: Confusion, drawn: tuple[int, ...]) -> str:
+    left_out = len(drawn) < len(confusion.classes)
+    return together(
+        (
+            say(
+                "Rows are true classes, columns what they were taken for. A cell is a share of those images that "
+                "could have been: those in tasks with both classes; empty where the two never met."
+            ),
+            (
+                say(
+                    "The chart has the %(drawn)s of %(classes)s classes that are mixed up most.",
+                    drawn=len(drawn),
+                    classes=len(confusion.classes),
+                )
+                if left_out
+                else ""
+            ),
+        )
+    )

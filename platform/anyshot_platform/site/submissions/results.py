@@ -18,7 +18,7 @@ from anyshot_platform.scores.models import RunScore, SubmissionScore
 from anyshot_platform.scores.tables import find_results, read_table
 from anyshot_platform.sight.names import hide_names, hide_summary, name_datasets, natural
 from anyshot_platform.sight.submissions import Sight
-from anyshot_platform.site.submissions.chart_data import ChartView, of_groups, of_tasks, over_numbers
+from anyshot_platform.site.shell.chart_data import ChartView, of_groups, of_tasks, over_numbers
 from anyshot_platform.site.submissions.timing import TimingStep, overhead_words, time_steps
 from anyshot_platform.site.submissions.training import LOGGER, find_logger, training_curves
 from anyshot_scoring.rules import Rule

@@ -16,7 +16,7 @@ from anyshot_platform.kernel.filters import count, duration, score, size
 from anyshot_platform.kernel.language import Amount, say, together
 from anyshot_platform.runs.models import Run
 from anyshot_platform.sight.access import SubmissionAccess
-from anyshot_platform.site.submissions.chart_data import ChartView, thinned
+from anyshot_platform.site.shell.chart_data import ChartView, thinned
 from anyshot_platform.site.submissions.progress import is_live, run_title
 
 Value = Callable[[RunMeasure], float | None]

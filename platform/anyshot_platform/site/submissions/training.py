@@ -18,7 +18,7 @@ from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.runs.models import Run
-from anyshot_platform.site.submissions.chart_data import ChartView, over_numbers
+from anyshot_platform.site.shell.chart_data import ChartView, over_numbers
 from anyshot_scoring.summary import Group, group_means
 
 LOGGER = "logger.zip"

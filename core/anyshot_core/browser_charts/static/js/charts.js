@@ -2,6 +2,7 @@
 // The library is fetched when a chart comes into view; a report's file holds it. Each chart has its table beside it,
 // which is closed here.
 
+import { cellPlot } from "./cells.js";
 import { _, language } from "./words.js";
 
 const settings = document.getElementById("charts-script")?.dataset;
@@ -190,10 +191,18 @@ function valuesOf(spec) {
   return [spec.at, ...spec.series.map((series) => series.values)];
 }
 
-function options(spec, box) {
+/** Options and data of a chart for uPlot. */
+function plotOf(spec, box) {
+  const width = Math.max(box.clientWidth - 2 * Number.parseFloat(getComputedStyle(box).paddingLeft), 200);
+  if (!spec.cells) return [options(spec, width), valuesOf(spec)];
+  const [text, strong, surface] = [colour("--text-2"), colour("--text"), colour("--surface")];
+  const look = { text, strong, surface, colour: colour("--series-1"), font: font() };
+  return cellPlot(spec, width, look, xAxis(spec, text, text, width));
+}
+
+function options(spec, width) {
   const colours = [1, 2, 3, 4, 5, 6].map((place) => colour(`--series-${place}`));
   const [text, grid] = [colour("--text-2"), colour("--border")];
-  const width = Math.max(box.clientWidth - 2 * Number.parseFloat(getComputedStyle(box).paddingLeft), 200);
   const xFormat = spec.x.kind === "names" ? (at) => spec.x.names[Math.round(at)] ?? "" : formats[spec.x.kind];
   const few = spec.at.length <= 60;
   return {
@@ -265,7 +274,7 @@ async function draw(box) {
   if (!waiting.delete(box)) return;
   const spec = JSON.parse(box.dataset.chart);
   drawn.get(box)?.plot.destroy();
-  drawn.set(box, { spec, plot: new uPlot(options(spec, box), valuesOf(spec), box) });
+  drawn.set(box, { spec, plot: new uPlot(...plotOf(spec, box), box) });
 }
 
 function redraw() {
