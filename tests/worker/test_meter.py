@@ -121,6 +121,17 @@ def test_no_stretch_crosses_into_meta_testing() -> None:
     assert (after.stage, after.cpu_cores) == (Stage.META_TESTING, 4.0)
 
 
+def test_what_a_box_used_while_it_was_kept_ready_is_not_the_attempts() -> None:
+    clock, box = Clock(), Box()
+    box.cpu = 3.0
+    meter = Meter(clock)
+    meter.watch(box, GpuUse)
+    box.cpu, clock.now = 3.5, clock.now + 1
+    meter.rest()
+    (found,) = measured(meter, Series.RESOURCES)
+    assert found.cpu_cores == 0.5
+
+
 def test_boxes_one_after_another_are_one_account() -> None:
     clock, one, two = Clock(), Box(), Box()
     meter = Meter(clock)

@@ -67,10 +67,14 @@ class Meter:
         self._next = 0
 
     def watch(self, box: Used, gpu: Callable[[], GpuUse]) -> None:
-        """A box begins to work for the attempt; the one before it has ended."""
+        """A box begins to work for the attempt; the one before it has ended.
+
+        What it used before is not the attempt's: a box that was kept ready has loaded its libraries already.
+        """
         with self._guard:
             if self._box is not None:
                 self._cpu_before += self._box.usage().cpu_seconds
+            self._cpu_before -= box.usage().cpu_seconds
             self._box, self._gpu = box, gpu
 
     def rest(self) -> None:

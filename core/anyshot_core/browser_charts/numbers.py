@@ -48,7 +48,7 @@ def group_line(groups: Sequence[Group], x: str, y: str) -> dict[str, Any]:
     """A line over ways or shots; groups of fewer than five tasks are joined with their neighbours."""
     pooled = pool_groups(groups)
     at = [float(group.key) for group in pooled]
-    return chart_data(at, [{**_series(pooled, y), "line": True}], x=x, y=y)
+    return chart_data(at, [{**_series(pooled, y), "line": True}], x=x, y=y, x_kind="whole")
 
 
 def side_by_side(curves: Mapping[str, Sequence[Group]], x: str, y: str) -> dict[str, Any]:
@@ -59,7 +59,8 @@ def side_by_side(curves: Mapping[str, Sequence[Group]], x: str, y: str) -> dict[
         known = {float(group.key): group for group in groups}
         found = [known.get(place) for place in at]
         series.append({**_series(found, name), "line": True})
-    return chart_data(at, series, x=x, y=y)
+    whole = all(place.is_integer() for place in at)
+    return chart_data(at, series, x=x, y=y, x_kind="whole" if whole else "number")
 
 
 def cell_map(

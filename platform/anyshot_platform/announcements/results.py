@@ -122,7 +122,7 @@ def _change(session: Session, storage: Storage, submission: Submission) -> str:
     difference = submission.score - best.score
     (said,) = read_statements(session, storage, version, [(submission.id, best.id)])
     if said is not None:
-        other = say("your best other submission, #%(number)s", number=best.number)
+        other = say("your best other submission (#%(number)s)", number=best.number)
         return begun(said.words_beside(say("this submission"), other, difference))
     words = (
         say("%(difference)s above your best other submission, #%(number)s")

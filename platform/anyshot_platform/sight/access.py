@@ -154,11 +154,16 @@ def require_role(access: CompetitionAccess, role: Role) -> None:
         raise _not_enough(access, role)
 
 
+_KEPT_FOR = {
+    Role.REVIEWER: say("Only organizers and reviewers of this competition can do this."),
+    Role.ORGANIZER: say("Only organizers of this competition can do this."),
+    Role.OWNER: say("Only the owner of this competition can do this."),
+}
+
+
 def _not_enough(access: CompetitionAccess, role: Role) -> Forbidden:
     if role != Role.PARTICIPANT:
-        return Forbidden(
-            say("Only those with the role “%(role)s” in this competition can do this.", role=role)
-        )
+        return Forbidden(_KEPT_FOR[role])
     if access.membership is None:
         return Forbidden(
             say("Only participants of this competition can see this page. Join the competition first."),

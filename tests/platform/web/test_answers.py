@@ -107,6 +107,10 @@ def test_who_takes_no_part_is_offered_to_join(visitor: Visitor, scene: Scene) ->
     page = visitor.see(f"{base}/team", 403)
     assert f'href="{base}/join"' in page and "Join the competition first" in page
     assert "role" not in re.sub(r"<[^>]*>", "", page)
+    desk = visitor.see(f"{base}/manage", 403)
+    assert (
+        "Only organizers and reviewers of this competition can do this." in desk and f'href="{base}"' in desk
+    )
 
 
 def test_people_are_shown_no_regular_expression(visitor: Visitor, scene: Scene) -> None:

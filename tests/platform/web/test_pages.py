@@ -319,6 +319,19 @@ def test_a_comparison_names_notes_and_tags_and_may_be_with_a_baseline(visitor: V
     assert "There is no such submission." in hidden and f"Baseline “{name}”" not in hidden
 
 
+def test_equal_submissions_have_no_interval_of_no_width(visitor: Visitor, scene: Scene) -> None:
+    with visitor.services.database.writing() as session:
+        ids = []
+        for number in (51, 52):
+            submission, run = add_submission(session, scene, RunState.FINISHED, number=number)
+            held = replace(scene, storage=visitor.services.storage)
+            finish(session, held, submission, run, make_table(0.5, 51))
+            ids.append(submission.id)
+    visitor.sign_in(scene.ada)
+    page = visitor.see(f"/compare?id={ids[0]}&id={ids[1]}")
+    assert "+0.000 (all datasets equal)" in page and "± 0.000" not in page
+
+
 def test_three_submissions_are_compared_pair_by_pair(visitor: Visitor, scene: Scene) -> None:
     visitor.sign_in(scene.ada)
     with visitor.services.database.writing() as session:

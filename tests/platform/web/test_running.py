@@ -42,6 +42,7 @@ from anyshot_scoring.summary import Group
 from tests.platform.site import Site
 from tests.platform.web.conftest import LiveSite, Visitor
 from tests.platform.web.scene import HIDDEN_MEMORY, Scene, add_measures
+from tests.platform.web.test_ugly_states import NOTE_FONTS
 from tests.services.processes import free_port
 from tests.services.sites import served
 
@@ -243,6 +244,28 @@ def test_charts_are_drawn_tell_values_and_grow_with_the_run(
     assert [one for one in browser.get_log("browser") if one["level"] == "SEVERE"] == []
 
 
+def test_ways_and_shots_have_whole_numbers_at_their_axis(live: LiveSite, browser: webdriver.Chrome) -> None:
+    noting = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": NOTE_FONTS})
+    try:
+        live.sign_in(browser, live.scene.ada)
+        browser.get(live.path("finished"))
+        ways = "[...document.querySelectorAll('figure')].find((one) => /Ways/.test(one.textContent))"
+        browser.execute_script(f"{ways}.scrollIntoView()")
+        wait(browser, f"{ways}.querySelector('canvas') !== null")
+        browser.execute_script(
+            f"const box = {ways}.querySelector('[data-chart]'), spec = JSON.parse(box.dataset.chart);"
+            "spec.at = [2, 3, 4];"
+            "for (const one of spec.series) for (const key of ['values', 'low', 'high']) one[key].length = 3;"
+            "box.dataset.chart = JSON.stringify(spec); globalThis.labels.length = 0;"
+            "document.documentElement.dataset.theme = 'dark';"
+        )
+        wait(browser, "globalThis.labels.some(([text]) => text === '3')")
+        written = browser.execute_script("return globalThis.labels.map(([text]) => text)")
+        assert not {"2.5", "3.5", "2.2", "2.4"} & set(written)
+    finally:
+        browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", noting)
+
+
 def test_the_curve_of_a_further_evaluation_is_drawn_where_it_is_known(
     live: LiveSite, browser: webdriver.Chrome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -264,7 +287,9 @@ def test_the_curve_of_a_further_evaluation_is_drawn_where_it_is_known(
         assert spec["at"] == [0, 0.5] and len(spec["series"]) == lines
         assert spec["series"][0]["values"] == [0.7, 0.6] and spec["series"][0]["high"][1] is None
         assert spec["series"][-1]["values"] == ([0.7, 0.6] if lines == 1 else [0.5, None])
-        assert "0.600" in browser.execute_script(f"return {figure}.querySelector('.chart__table').textContent")
+        assert "0.600" in browser.execute_script(
+            f"return {figure}.querySelector('.chart__table').textContent"
+        )
     assert [one for one in browser.get_log("browser") if one["level"] == "SEVERE"] == []
 
 

@@ -46,20 +46,20 @@ def _set_phase(visitor: Visitor, scene: Scene, **values: object) -> None:
 
 def test_the_page_says_rank_and_change_in_the_one_paired_statement(ada: Visitor, scene: Scene) -> None:
     text = _text(ada, scene, "finished")
-    assert "Rank 4 of 8." in text and "your best other submission, #1" in text
+    assert "Rank 4 of 8." in text and "your best other submission (#1)" in text
     first, second = scene.submissions["finished"], scene.submissions["older"]
     with ada.services.database.reading() as session:
         version = session.get_one(PhaseVersion, scene.version.id)
         (said,) = read_statements(session, ada.services.storage, version, [(first.id, second.id)])
     assert said is not None and said.told_apart
-    assert said.words("This submission", "your best other submission, #1") in text
-    assert "the best baseline, “Prototypical Networks”" in text
+    assert said.words("This submission", "your best other submission (#1)") in text
+    assert "the best baseline (“Prototypical Networks”)" in text
 
 
 def test_one_that_does_not_count_names_the_one_that_does(ada: Visitor, scene: Scene) -> None:
     text = _text(ada, scene, "older")
     assert "Not this one: #2 is your team's entry, rank 4 of 8." in text
-    assert "Your best other submission, #2 is better by" in text
+    assert "Your best other submission (#2) is better by" in text
 
 
 def test_json_has_the_same_answer(ada: Visitor, scene: Scene) -> None:
@@ -73,7 +73,7 @@ def test_json_has_the_same_answer(ada: Visitor, scene: Scene) -> None:
 def test_a_hidden_board_gives_neither_rank_nor_baseline(ada: Visitor, scene: Scene) -> None:
     _set_phase(ada, scene, board_audience=Audience.ORGANIZERS)
     text = _text(ada, scene, "finished")
-    assert "Rank" not in text and "baseline" not in text and "your best other submission, #1" in text
+    assert "Rank" not in text and "baseline" not in text and "your best other submission (#1)" in text
     assert [one["rank"] for one in _json(ada, scene, "finished")["answer"]["places"]] == [None]
 
 

@@ -134,10 +134,10 @@ def _others(session: Session, found: SubmissionAccess, version: PhaseVersion) ->
     own = (Submission.team_id == submission.team_id, Submission.id != submission.id)
     others = []
     if best := _best(session, version, COMPETES, *own):
-        others.append(_Other(best, say("your best other submission, #%(number)s", number=best.number), True))
+        others.append(_Other(best, say("your best other submission (#%(number)s)", number=best.number), True))
     if not sight.phase.board_hidden and (best := _best(session, version, (SubmissionKind.BASELINE,))):
         name = best.comment or best.filename
-        others.append(_Other(best, say("the best baseline, “%(name)s”", name=name), sight.everything))
+        others.append(_Other(best, say("the best baseline (“%(name)s”)", name=name), sight.everything))
     return others
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from anyshot_core.browser_charts.numbers import chart_data, scatter
 from anyshot_platform.judging.pairs import make_statement, side_by_side
 from anyshot_platform.kernel.filters import number, percent
-from anyshot_platform.kernel.language import Amount, say
+from anyshot_platform.kernel.language import Amount, say, together
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.site.shell.chart_data import ChartView
 from anyshot_scoring.intervals import t_interval
@@ -180,8 +180,9 @@ def _other_datasets(matrix: ScoreMatrix, rows: Sequence[DatasetLine]) -> tuple[s
     del matrix
     mean, half = t_interval(np.array([row.difference for row in rows]))
     if half is None:
-        return say("Over datasets"), "undefined"
-    return say("Over datasets"), f"{mean:+.3f} ± {half:.3f}".replace("-", "−")
+        return say("Over datasets"), say("undefined")
+    width = f"± {half:.3f}" if half else say("(all datasets equal)")
+    return say("Over datasets"), together((f"{mean:+.3f}".replace("-", "−"), width))
 
 
 def _draw_tasks(matrix: ScoreMatrix, difference: NDArray[np.float64], first: str, second: str) -> ChartView:
