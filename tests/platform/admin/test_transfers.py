@@ -399,16 +399,16 @@ FORGERIES: dict[Callable[[dict[str, Any], dict[str, bytes]], None], str] = {
     name_another_file: "names a file that is not in the archive",
     refer_to_this_site: "names no row of users in the archive",
     unknown_column: "lacks or has too much: is_site_admin",
-    wrong_word: "Input should be",
-    endless_text: "at most 64 characters",
+    wrong_word: "One of",
+    endless_text: "At most 64 characters are wanted.",
     nul: "NUL",
-    script_link: "pattern",
+    script_link: "“javascript:alert(1)” is not written as it should be.",
     open_run: "has not ended",
     look_alike: "the names of two teams look alike",
     no_list: "teams is no list of rows",
     other_file: "has no place in it",
     put_in_the_place_of_another: "is called by another digest than its own",
-    infinite: "finite number",
+    infinite: "A number is wanted, found “inf”.",
 }
 
 

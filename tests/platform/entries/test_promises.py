@@ -13,12 +13,14 @@ import pytest
 from babel.messages.pofile import read_po
 
 from anyshot_core.bundle.zipsafety import ZipLimits
+from anyshot_platform.accounts import confirming
 from anyshot_platform.bundles.ready import read_ready_made
 from anyshot_platform.bundles.schema import CompetitionSpec
 from anyshot_platform.competitions.states import Due, Registration
 from anyshot_platform.kernel.language import FOLDER
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.site.users import reset_pages
 from anyshot_worker.images.recipe import PINS
 from tests.platform.entries.promised import all_sentences, sentences
 from tests.platform.entries.test_finals import end_feedback, launch
@@ -79,6 +81,41 @@ def test_every_promise_of_a_page_has_tests_and_nothing_else() -> None:
     assert not gone, f"No page says this any more (promises_of_pages.toml): {sorted(gone)}"
     named = [test.partition("::") for tests in promised.values() for test in tests or ["(none)"]]
     assert [test for path, _, test in named if test not in names_in(path)] == []
+
+
+OF_MAILS = tomllib.loads((Path(__file__).parent / "promises_of_mails.toml").read_text(encoding="utf-8"))
+MAILERS = {"notify", "tell_team", "tell_members", "letter", "send_email", "send_link"}
+
+
+def sentences_of_mails() -> set[str]:
+    """What `say` says in functions that send a mail or message, and wherever announcements are worded."""
+    found: set[str] = set()
+    platform = ROOT / "platform/anyshot_platform"
+    for path in sorted(platform.rglob("*.py")):
+        words_them = path.parent == platform / "announcements"
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(function, ast.FunctionDef):
+                calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+                names = {getattr(call.func, "id", "") for call in calls}
+                if words_them or names & MAILERS:
+                    said = [call.args[0] for call in calls if getattr(call.func, "id", "") == "say"]
+                    found |= {str(one.value) for one in said if isinstance(one, ast.Constant)}
+    return found
+
+
+def test_every_sentence_of_a_mail_is_listed_and_every_promise_has_tests() -> None:
+    said = sentences_of_mails()
+    promised = {row["says"]: row["tests"] for row in OF_MAILS["promise"]}
+    new = said - promised.keys() - set(OF_MAILS["plain"])
+    assert not new, f"Sentences of mails that nothing holds (promises_of_mails.toml): {sorted(new)}"
+    gone = (promised.keys() | set(OF_MAILS["plain"])) - said
+    assert not gone, f"No mail says this any more (promises_of_mails.toml): {sorted(gone)}"
+    named = [test.partition("::") for tests in promised.values() for test in tests or ["(none)"]]
+    assert [test for path, _, test in named if test not in names_in(path)] == []
+
+
+def test_links_in_mails_last_as_long_as_the_mails_say() -> None:
+    assert (confirming.HOURS, reset_pages.HOURS) == (48, 1)  # "two days", "an hour"
 
 
 def test_a_new_sentence_is_seen_wherever_the_lines_are_broken() -> None:

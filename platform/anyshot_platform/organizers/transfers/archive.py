@@ -12,6 +12,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from anyshot_platform.described.wrong import in_words
+
 MANIFEST, BUNDLE, ROWS, BLOBS = "manifest.json", "bundle.zip", "rows.json", "blobs/"
 MOST_FILES = 200_000
 MOST_BYTES = 8 << 30
@@ -93,7 +95,7 @@ def _unpack(archive: zipfile.ZipFile, folder: Path) -> ArchiveManifest:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise AlteredArchive(f"{MANIFEST}: {where}: {first['msg']}") from error
+        raise AlteredArchive(f"{MANIFEST}: {where}: {in_words(first)}") from error
     if set(names) != {MANIFEST, *manifest.files} or not {BUNDLE, ROWS} <= manifest.files.keys():
         raise AlteredArchive("The files of the archive are not those that its list names.")
     if sum(file.size for file in manifest.files.values()) > MOST_BYTES:

@@ -24,6 +24,7 @@ from anyshot_platform.bundles.reading import BundleInvalid, CompetitionBundle
 from anyshot_platform.competitions.models import Competition, Placeholder
 from anyshot_platform.confined.service import run_confined
 from anyshot_platform.database import Base, count_anew, new_id, now
+from anyshot_platform.described.wrong import in_words
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import say
@@ -207,7 +208,8 @@ class _Arrival:
             count_anew(self.session)
         except ValidationError as error:
             first = error.errors()[0]
-            raise BadTransfer(f"{ROWS}: {first['msg']} ({str(first.get('input'))[:80]!r})") from error
+            where = ".".join(map(str, first["loc"]))
+            raise BadTransfer(f"{ROWS}: {where}: {in_words(first)}".replace(": : ", ": ")) from error
         except (KeyError, TypeError, ValueError) as error:
             raise BadTransfer(
                 say(
