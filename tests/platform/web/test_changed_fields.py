@@ -12,10 +12,10 @@ from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.leagues.models import League
 from anyshot_platform.organizers.phases.organizing import change_phase
-from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import describe_phase
 from tests.platform.web.conftest import LiveSite
-from tests.services.browsing import arrive, fill, press, text_of, until
+from tests.services.browsing import fill, press, text_of, until
 
 SENT = """
 const form = [...document.forms].find((form) => form.action.endsWith(arguments[0]) && form.elements.seen);
@@ -107,6 +107,21 @@ def test_fields_that_mean_something_together_are_sent_together(
     assert sent == {"awards": "400 250", "currency": "EUR", "award_split": "equally"}
 
 
+def test_a_protocol_that_is_proposed_is_saved_though_nobody_touched_it(
+    live: LiveSite, browser: webdriver.Chrome
+) -> None:
+    """A phase of an imported bundle has none: its page shows the standard one, and *Save* saved nothing of it."""
+    with live.services.database.writing() as session:
+        version = session.get_one(PhaseVersion, live.scene.version.id)
+        version.protocol = {}
+    live.sign_in(browser, live.scene.organizer)
+    here = manage(live, f"/phases/{live.scene.phase.slug}")
+    browser.get(live.address + here)
+    sent = dict(browser.execute_script(SENT, here))
+    assert sent["tasks.protocol.name"] == "any_way_any_shot"
+    assert all(name.startswith("tasks.protocol.") for name in sent)
+
+
 def test_a_form_that_was_refused_sends_again_what_was_changed_before(
     live: LiveSite, browser: webdriver.Chrome
 ) -> None:
@@ -121,7 +136,7 @@ def test_a_form_that_was_refused_sends_again_what_was_changed_before(
     assert browser.find_element(By.NAME, "title").get_attribute("value") == "All rules"
     fill(browser, body="Up to {{ quota.per_day }}.")
     press(browser, "Save the page")
-    arrive(browser, manage(live, "/pages"))
+    until(browser, lambda b: "The page is saved." in text_of(b))
     with live.services.database.reading() as session:
         page = session.get_one(Competition, live.scene.competition.id).pages[0]
         assert (page.title, page.body) == ("All rules", "Up to {{ quota.per_day }}.") != ("All rules", was)

@@ -25,6 +25,17 @@ def test_the_preview_follows_what_is_written(live: LiveSite, browser: webdriver.
         browser.save_screenshot(f"{folder}/preview.png")
 
 
+def test_the_preview_names_files_that_are_not_there(live: LiveSite, browser: webdriver.Chrome) -> None:
+    """The preview showed a broken picture, and so did the page."""
+    live.sign_in(browser, live.scene.organizer)
+    browser.get(f"{live.address}/competitions/{live.scene.competition.slug}/manage/pages/new")
+    browser.find_element(By.ID, "body").send_keys(
+        "![plot](files/plot.png) [b](files/b.pdf) ![x](https://a.example/x)"
+    )
+    until(browser, lambda b: "There is no file “b.pdf”" in text_of(b) and "no file “plot.png”" in text_of(b))
+    assert text_of(browser).count("There is no file") == 2
+
+
 def test_a_page_that_is_opened_to_be_changed_shows_what_it_shows(
     live: LiveSite, browser: webdriver.Chrome
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -141,9 +142,14 @@ def preview_text(access: AsOrganizer, session: SessionDep, form: FormDep, values
     if values == "no":
         problems = [say("Values in braces stay as they are written here.")] if has_values(text) else []
         return JSONResponse({"html": str(markdown(text, files)), "problems": problems})
-    return JSONResponse(
-        {"html": str(markdown(fill(text, known), files)), "problems": unknown_in(text, known)}
-    )
+    html = str(markdown(fill(text, known), files))
+    there = {file.name for file in list_files(session, access.competition)}
+    absent = sorted(set(re.findall(f'"{re.escape(files)}([^"]+)"', html)) - there)
+    problems = [
+        say("There is no file “%(name)s”: add it on the page “Pages and files”.", name=name)
+        for name in absent
+    ]
+    return JSONResponse({"html": html, "problems": [*unknown_in(text, known), *problems]})
 
 
 @router.post("/pages/{page_id}/{act}")

@@ -65,13 +65,17 @@ class ProtocolCard:
 
 @dataclass(frozen=True)
 class RoleForm:
-    """The form of one of a phase's protocols: `chosen` is the name of one, empty for none where `optional`."""
+    """The form of one of a phase's protocols: `chosen` is the name of one, empty for none where `optional`.
+
+    `proposed`: the phase has none yet, and it is shown to be saved.
+    """
 
     path: str
     title: str
     meaning: str
     optional: bool
     chosen: str
+    proposed: bool
     cards: list[ProtocolCard]
 
 
@@ -84,6 +88,7 @@ def role_forms(spec: PhaseSpec) -> list[RoleForm]:
             setting.meaning,
             optional := setting.path != PREFIX,
             setting.value(spec).get("name", "" if optional else STANDARD),
+            not optional and not setting.value(spec),
             cards(setting.value(spec), setting.path),
         )
         for setting in SETTINGS

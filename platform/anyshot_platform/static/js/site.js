@@ -177,10 +177,7 @@ document.addEventListener("keydown", (event) => {
 function isChanged(control) {
   if ("checked" in control && ["checkbox", "radio"].includes(control.type))
     return control.checked !== control.defaultChecked;
-  if (control.options) {
-    const options = [...control.options];
-    return control.value !== (options.find((one) => one.defaultSelected) ?? options[0])?.value;
-  }
+  if (control.options) return [...control.options].some((one) => one.selected !== one.defaultSelected);
   return control.value !== control.defaultValue;
 }
 
@@ -194,7 +191,10 @@ document.addEventListener("formdata", ({ target: form, formData }) => {
     const part = control.closest("[data-together]")?.dataset.together ?? control.name;
     parts.set(part, [...(parts.get(part) ?? []), control]);
   }
-  const asShown = (control) => !isChanged(control) && (may === "*" || may.split(" ").includes(control.name));
+  const asShown = (control) =>
+    !isChanged(control) &&
+    !control.closest("[data-unsaved]") && // a proposal: it counts once it is saved
+    (may === "*" || may.split(" ").includes(control.name));
   const left = [...parts.values()].filter((controls) => controls.every(asShown)).flat();
   for (const { name } of left) formData.delete(name);
   formData.append("unchanged", [...new Set(left.map((control) => control.name))].join(" "));
