@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from api import MetaLearner, Predictor
 from torch import nn
-from torch.nn.functional import cross_entropy
 
+from anyshot_starting_kit.adaptation_2022 import adapt_as_2022
 from anyshot_starting_kit.training import (
     AdaptationSettings,
     BatchSettings,
@@ -18,7 +18,7 @@ from anyshot_starting_kit.training import (
     embed,
     train_on_batches,
 )
-from anyshot_starting_kit.training.clock import Clock, device
+from anyshot_starting_kit.training.clock import device
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,19 +99,3 @@ def forget_earlier_batches(network):
     for part in network.modules():
         if isinstance(part, nn.BatchNorm2d):
             part.momentum = 1.0
-
-
-def adapt_as_2022(module, inputs, labels, settings):
-    """As `adapt` of the kit, but an example may be in a batch twice, and a batch is full however few there are."""
-    clock = Clock.of_task()
-    optimizer = torch.optim.Adam(module.parameters(), lr=settings.test_rate)
-    with torch.enable_grad():
-        for _ in range(settings.test_steps):
-            rows = torch.randint(len(inputs), (settings.test_batch,), device=inputs.device)
-            loss = cross_entropy(module(inputs[rows]), labels[rows])
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            if clock.over:
-                break
-    return module

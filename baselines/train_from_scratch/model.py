@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import torch
 from api import MetaLearner, Predictor
 from torch import nn
-from torch.nn.functional import cross_entropy
 
+from anyshot_starting_kit.adaptation_2022 import adapt_as_2022
 from anyshot_starting_kit.training import AdaptationSettings, ModelLearner, NetworkSettings, adapt, embed
-from anyshot_starting_kit.training.clock import Clock, device
+from anyshot_starting_kit.training.clock import device
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,19 +65,3 @@ class TrainedPredictor(Predictor):
         if SETTINGS.batch_statistics:  # the whole query is one batch
             return self.network.train()(query_set.to(device())).cpu().numpy()
         return embed(self.network, query_set).cpu().numpy()
-
-
-def adapt_as_2022(module, inputs, labels, settings):
-    """As `adapt` of the kit, but an example may be in a batch twice, and a batch is full however few there are."""
-    clock = Clock.of_task()
-    optimizer = torch.optim.Adam(module.parameters(), lr=settings.test_rate)
-    with torch.enable_grad():
-        for _ in range(settings.test_steps):
-            rows = torch.randint(len(inputs), (settings.test_batch,), device=inputs.device)
-            loss = cross_entropy(module(inputs[rows]), labels[rows])
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            if clock.over:
-                break
-    return module
