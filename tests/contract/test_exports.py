@@ -19,7 +19,7 @@ from anyshot_platform.database import now
 from anyshot_platform.pools.models import Pool
 from tests.analysis.test_exports import TRAINED
 from tests.contract.stage import Stage
-from tests.contract.test_evaluations import change
+from tests.contract.test_evaluations import MANY_OF_BASE, change
 from tests.contract.test_experiments import SEED
 from tests.contract.test_jobs import submit
 from tests.contract.test_kinds import ask
@@ -117,7 +117,8 @@ def test_an_export_that_fails_changes_no_score(stage: Stage) -> None:
     stage.worker().work()
     assert stage.shown(alice, entry)["status"] == "finished"
     assert exported(stage, stage.site.owner(), entry) == set()
-    assert "layers.npz is not made" in stage.page(f"/submissions/{entry}/log.txt", stage.site.owner())
+    log = stage.page(f"/submissions/{entry}/log.txt", stage.site.owner())
+    assert "layers.npz is not made" in log and ".." not in log
 
 
 @pytest.mark.parametrize(
@@ -125,6 +126,7 @@ def test_an_export_that_fails_changes_no_score(stage: Stage) -> None:
     [
         ({"snapshots": 3}, "compared on base, validation and novel classes"),
         ({"snapshots": 1}, "two or more"),
+        ({"snapshots": 3, "train_protocol": MANY_OF_BASE}, "Snapshots, base: "),
         ({"features": True, "shards": 2}, "one worker carries out whole"),
     ],
 )

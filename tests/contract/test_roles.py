@@ -242,3 +242,10 @@ def test_three_protocols_reach_the_code_whichever_way_they_are_set(
     assert "TRAINED [3, 4] [2] 4 datasets" in page, page
     assert "VALIDATED [2] [1, 2, 3] 4 datasets" in page
     assert "CLASSES 16 IMAGES OF BOTH 0" in page  # half of the classes of each dataset
+
+
+def test_the_page_of_a_phase_says_which_classes_each_role_shows(stage: Stage) -> None:
+    stage.site.set_version(meta_train_pool_version_id=stage.pools["test"], **THREE)
+    page = text_of(stage.page("/competitions/small/phases/feedback"))
+    for role, side in (("Protocol", "novel"), ("Training tasks", "base"), ("Validation tasks", "validation")):
+        assert f"{role} classes split into base and novel ones, {side} classes, " in page

@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 
 
+CONDITIONS_ANEW = "python -m anyshot_analysis.studies.reproduce.conditions docs/reproductions"
 STORED = sorted(reproductions(DOCS))
 DOCUMENTED = {
     "first": "truly best over other datasets",
@@ -128,11 +129,16 @@ def test_each_page_says_found_beside_published_with_a_verdict(name: str) -> None
         assert one.published.words in body and f"<td>{one.verdict.value}</td>" in body
 
 
+def test_the_documentation_says_how_a_stored_experiment_gets_its_conditions() -> None:
+    """Joining writes none, so a folder that is only copied would lack them."""
+    text = (DOCS / "reproductions" / "index.md").read_text()
+    assert text.index("anyshot experiment join") < text.index(f"\n{CONDITIONS_ANEW}\n")
+
+
 @pytest.mark.parametrize("name", STORED)
 def test_each_row_names_settings_of_its_paper_and_the_stored_result_says_which_are_met(name: str) -> None:
     summary = read_report(DOCS / "reproductions" / name)[0]
-    how = "python -m anyshot_analysis.studies.reproduce.conditions docs/reproductions"
-    assert summary["result"]["conditions"] == stored_conditions(name, summary), how
+    assert summary["result"]["conditions"] == stored_conditions(name, summary), CONDITIONS_ANEW
     own = [
         row for row in read_published(DOCS / "reproductions" / "published.toml") if row.reproduction == name
     ]

@@ -19,7 +19,7 @@ from anyshot_core.evaluations.registry import (
     read_evaluation,
     read_evaluations,
 )
-from anyshot_core.evaluations.scores import PointScore, point_words, score_text
+from anyshot_core.evaluations.scores import PointScore, PointSeries, point_words, score_text, split_points
 
 __all__ = [
     "EVALUATIONS",
@@ -31,6 +31,7 @@ __all__ = [
     "Mixtures",
     "NovelClasses",
     "PointScore",
+    "PointSeries",
     "Shots",
     "UnseenPairs",
     "UnseenWriters",
@@ -42,4 +43,5 @@ __all__ = [
     "read_evaluation",
     "read_evaluations",
     "score_text",
+    "split_points",
 ]

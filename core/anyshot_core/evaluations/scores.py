@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -31,6 +32,11 @@ class PointScore:
     half_width: float | None
     tasks: int
     message: str = ""
+
+    @property
+    def words(self) -> str:
+        """What it is called where it stands alone: its evaluation, and which point of it where that says more."""
+        return self.title if self.label == self.title else f"{self.title}: {self.label}"
 
     @classmethod
     def of(
@@ -62,6 +68,24 @@ class PointScore:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data."""
         return asdict(self)
+
+
+PointSeries = Mapping[str, Sequence[PointScore]]  # by the name of a learner
+
+
+def split_points(series: PointSeries) -> tuple[PointSeries, PointSeries]:
+    """The scores of evaluations that have one point, and those of the others; learners without any are left out."""
+    points = {(score.evaluation, score.point) for scores in series.values() for score in scores}
+    counts = Counter(evaluation for evaluation, _ in points)
+
+    def only(alone: bool) -> PointSeries:
+        own = {
+            name: [score for score in scores if (counts[score.evaluation] == 1) is alone]
+            for name, scores in series.items()
+        }
+        return {name: scores for name, scores in own.items() if scores}
+
+    return only(True), only(False)
 
 
 def score_text(scores: Sequence[PointScore]) -> str:

@@ -103,7 +103,7 @@ def make_exports(run: Exporting) -> tuple[list[Path], list[str]]:
         try:
             made.append(write_arrays(run.folder / name, make(run)))
         except NotMade as error:
-            notes.append(f"{name} is not made: {error}.")
+            notes.append(f"{name} is not made: {str(error).removesuffix('.')}.")
     return made, notes
 
 

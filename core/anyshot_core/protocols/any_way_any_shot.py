@@ -94,7 +94,7 @@ class FixedWaysShots(AnyWayAnyShot):
 
 @dataclass(frozen=True)
 class HeldOutDomains(AnyWayAnyShot):
-    """Whole domains held out: meta-test tasks come from `domains` only, meta-train tasks from all others."""
+    """Whole domains held out: meta-test tasks come from the domains named, meta-train tasks from all others."""
 
     name: ClassVar[str] = "held_out_domains"
     choices: ClassVar[Mapping[str, Sequence[str]]] = {"part": ("meta_train", "meta_test")}

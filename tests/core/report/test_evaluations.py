@@ -43,6 +43,25 @@ def test_points_are_rows_and_learners_columns() -> None:
     assert str(evaluations_section({})) == ""
 
 
+def test_evaluations_of_one_point_share_a_table_that_names_each_point_once() -> None:
+    """One shot alone is called so; what has several points keeps a table and a curve of its own."""
+    shots = scores("shots", [0.75])
+    series = {
+        "one": [*scores("base", [0.5]), *shots, *scores("mixtures", [0.5, 0.25])],
+        "two": scores("base", [None]),
+    }
+    page = " ".join(str(evaluations_section(series)).split())
+    assert re.findall(r"<h2>(.*?)</h2>", page) == ["Further evaluations", "Base and novel classes mixed"]
+    table = page[: page.index("</table>")]
+    assert re.findall(r'<th scope="row">(.*?)</th>', table) == ["Base classes", "Number of shots: 1 shot"]
+    assert re.findall(r'"number">([^<]*)</td>', table) == [
+        "0.500 ± 0.050",
+        "OUT_OF_TIME: too slow",
+        "0.750 ± 0.050",
+        "",
+    ]
+
+
 def test_text_has_a_line_for_each_point() -> None:
     text = score_text([*scores("base", [0.5]), *scores("mixtures", [0.5, None])])
     assert text.splitlines() == [

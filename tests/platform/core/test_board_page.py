@@ -6,9 +6,11 @@ import html
 import re
 from datetime import timedelta
 
+from anyshot_core.evaluations import PointScore
 from anyshot_platform.database import now
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.states import PhaseKind
+from anyshot_platform.site.evaluations.shown import curve_cards, single_points
 from tests.platform.site import SLUG, PaperWorker, Person, Site, summary
 
 BOARD = f"/competitions/{SLUG}/leaderboard"
@@ -72,3 +74,21 @@ def test_before_any_phase_begins_the_board_is_that_of_the_next_one(site: Site) -
     assert "This phase has not begun" in shown and "appears here within seconds" not in shown
     (opens,) = re.findall(r"It opens on <time[^>]* datetime=\"([^\"]+)\"", shown)
     assert opens[:16] == (now() + timedelta(days=1)).isoformat()[:16]
+
+
+def test_one_point_of_an_evaluation_is_a_column_by_its_own_name_and_several_are_a_card() -> None:
+    """A column “Number of shots” would not say how many; what has no label of its own is not said twice."""
+
+    def score(evaluation: str, title: str, label: str, mean: float) -> PointScore:
+        return PointScore(evaluation, title, "", label, label, None, mean, None, 4)
+
+    novel = score("novel", "Novel classes", "Novel classes", 0.4)
+    one = score("shots", "Number of shots", "1 shot", 0.5)
+    few = [score("far", "Number of shots (far)", f"{number} shots", 0.6) for number in (2, 3)]
+    series = {"ada": [novel, one, *few], "bob": few}
+    assert single_points(series) == {
+        "Novel classes": {"ada": "0.400"},
+        "Number of shots: 1 shot": {"ada": "0.500"},
+    }
+    (card,) = curve_cards(series)
+    assert (card.title, card.names) == ("Number of shots (far)", ("ada", "bob"))

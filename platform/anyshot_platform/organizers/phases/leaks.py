@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from anyshot_core.data import pool as packs
 from anyshot_core.data.fingerprints import Overlap, find_overlap
 from anyshot_core.data.pack import Pack as OpenPack
 from anyshot_core.data.problems import DataError
+from anyshot_core.exports import Asked, check_asked
 from anyshot_core.protocols import PROTOCOLS, ProtocolError
 from anyshot_platform.errors import Invalid
 from anyshot_platform.evaluations.points import list_evaluations, pool_of
@@ -53,6 +54,37 @@ def leaks(session: Session, version: PhaseVersion) -> Iterator[tuple[str, str]]:
         yield from _public_copies(session, tested)
     for words in problems_of_evaluations(session, version):
         yield "tasks.evaluations", words
+    for words in _problems_of_snapshots(session, version, trained, tested):
+        yield "tasks.snapshots", words
+
+
+@contextmanager
+def _opening(session: Session) -> Iterator[Callable[[Sequence[Pack]], packs.Pool]]:
+    """Makes pools of packs, whose files are opened once each, however many pools they are in."""
+    with ExitStack() as files:
+        known: dict[str, OpenPack] = {}
+
+        def opened_pool(rows: Sequence[Pack]) -> packs.Pool:
+            for row in rows:
+                if row.digest not in known:
+                    known[row.digest] = files.enter_context(opened(session.info[STORAGE_KEY], row.digest))
+            return packs.Pool([known[row.digest] for row in rows])
+
+        yield opened_pool
+
+
+def _problems_of_snapshots(
+    session: Session, version: PhaseVersion, trained: Sequence[Pack], tested: Sequence[Pack]
+) -> Iterator[str]:
+    """Why snapshots of training cannot be compared on base, validation and novel classes of these very images."""
+    if not version.snapshots or not trained or not tested:
+        return  # without data: said elsewhere
+    with _opening(session) as opened_pool:
+        try:
+            if (roles := roles_of(version)) is not None:
+                check_asked(Asked(version.snapshots), roles, opened_pool(trained), opened_pool(tested))
+        except DataError as problem:
+            yield words_without_place(problem)
 
 
 def problems_of_evaluations(session: Session, version: PhaseVersion) -> Iterator[str]:
@@ -62,15 +94,7 @@ def problems_of_evaluations(session: Session, version: PhaseVersion) -> Iterator
     slug, evaluations = _slug(session, version.meta_train_pool_version_id), list_evaluations(version)
     if not evaluations or not trained:
         return  # without data: said elsewhere
-    with ExitStack() as files:
-        known: dict[str, OpenPack] = {}  # each file is opened once, however many evaluations there are
-
-        def opened_pool(rows: Sequence[Pack]) -> packs.Pool:
-            for row in rows:
-                if row.digest not in known:
-                    known[row.digest] = files.enter_context(opened(session.info[STORAGE_KEY], row.digest))
-            return packs.Pool([known[row.digest] for row in rows])
-
+    with _opening(session) as opened_pool:
         for evaluation in evaluations:
             try:
                 pool, roles = pool_of(session, version, evaluation), roles_of(version)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
@@ -10,7 +10,14 @@ from itertools import groupby
 from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
-from anyshot_core.evaluations import EachDomain, FurtherEvaluation, PointScore, point_words
+from anyshot_core.evaluations import (
+    EachDomain,
+    FurtherEvaluation,
+    PointScore,
+    PointSeries,
+    point_words,
+    split_points,
+)
 from anyshot_core.report.evaluations import EvaluationPart, evaluation_parts
 from anyshot_platform.evaluations.points import list_evaluations
 from anyshot_platform.evaluations.reading import read_scores
@@ -73,21 +80,24 @@ def of_board(
     return _masked(session, sight, version, found)
 
 
-def cards(series: Mapping[str, Sequence[PointScore]]) -> tuple[EvaluationCard, ...]:
+def cards(series: PointSeries) -> tuple[EvaluationCard, ...]:
     """The evaluations of the first named learners side by side."""
     first = list(series.items())[:SIDE_BY_SIDE]
     return _cards(tuple((name, tuple(scores)) for name, scores in first))
 
 
-def single_points(series: Mapping[str, Sequence[PointScore]]) -> dict[str, dict[str, str]]:
+def single_points(series: PointSeries) -> dict[str, dict[str, str]]:
     """By title, the evaluations that have one point, as text by learner: they fit into columns of a board."""
     found: dict[str, dict[str, str]] = {}
-    for name, scores in series.items():
-        counts = [score.evaluation for score in scores]
+    for name, scores in split_points(series)[0].items():
         for score in scores:
-            if counts.count(score.evaluation) == 1:
-                found.setdefault(score.title, {})[name] = point_words(score)
+            found.setdefault(score.words, {})[name] = point_words(score)
     return found
+
+
+def curve_cards(series: PointSeries) -> tuple[EvaluationCard, ...]:
+    """The cards of the evaluations that have several points, for below a board."""
+    return cards(split_points(series)[1])
 
 
 @lru_cache(maxsize=64)

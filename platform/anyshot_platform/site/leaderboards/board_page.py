@@ -27,7 +27,7 @@ from anyshot_platform.phases.states import PhaseKind, PhaseStatus
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.names import name_datasets
 from anyshot_platform.sight.phases import PhaseSight
-from anyshot_platform.site.evaluations.shown import cards, of_board, single_points
+from anyshot_platform.site.evaluations.shown import curve_cards, of_board, single_points
 from anyshot_platform.site.leaderboards.board_shape import BoardView, PhaseChoice
 from anyshot_platform.site.leaderboards.board_view import Scale, make_columns, make_rows, make_scale
 from anyshot_platform.site.leaderboards.history_chart import MOST_TEAMS, draw_lines
@@ -117,7 +117,7 @@ def read_board_view(
         ),
         datasets=columns,
         extra=(*read_extra_columns(session, version, league, places), *_evaluated_columns(places, evaluated)),
-        evaluations=tuple(card for card in cards(evaluated) if len(card.rows) > 1),
+        evaluations=curve_cards(evaluated),
         evaluations_href=_evaluations_href(base, phase, league) if evaluated else "",
         low=scale.low,
         high=scale.high,

@@ -15,12 +15,35 @@ _NAMES = {
     "held_out_domains": say("held-out domains"),
     "within_domain": say("within-domain"),
     "legacy": say("any-way any-shot, as drawn in 2022"),
-    "class_side": say("base or novel classes"),
+    "class_side": say("classes split into base and novel ones"),
     "base_novel": say("base and novel classes together"),
     "fixed_supports": say("fixed support sets"),
     "attribute_pairs": say("pairs of attributes"),
     "writers": say("one task per writer"),
 }
+# Which part of its datasets a protocol shows, where it divides them.
+_SHOWN = {
+    "side": {
+        "base": say("base classes"),
+        "valid": say("validation classes"),
+        "novel": say("novel classes"),
+    },
+    "part": {
+        "meta_train": say("the training part"),
+        "meta_valid": say("the validation part"),
+        "meta_test": say("the test part"),
+    },
+    "among": {
+        "first": say("the first half of the attributes"),
+        "second": say("the second half of the attributes"),
+    },
+}
+
+
+def _shown(protocol: Mapping[str, Any]) -> Iterator[Said]:
+    for setting, words in _SHOWN.items():
+        if found := words.get(str(protocol.get(setting))):
+            yield found
 
 
 def _counts(protocol: Mapping[str, Any]) -> Iterator[Said]:
@@ -37,9 +60,11 @@ def _counts(protocol: Mapping[str, Any]) -> Iterator[Said]:
 
 
 def protocol_words(protocol: Mapping[str, Any]) -> str:
-    """Its name, ways, shots and query images, from what its dictionary says."""
+    """Its name, what it shows, ways, shots and query images, from what its dictionary says."""
     name = str(protocol.get("name", ""))
-    return together([_NAMES.get(name, name.replace("_", " ")), *_counts(protocol)], by=", ")
+    return together(
+        [_NAMES.get(name, name.replace("_", " ")), *_shown(protocol), *_counts(protocol)], by=", "
+    )
 
 
 def _range(value: Any) -> tuple[int | None, int | None]:
