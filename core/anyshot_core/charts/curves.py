@@ -87,9 +87,9 @@ def _side_by_side(series: Sequence[Sequence[Group]]) -> list[float]:
 
 
 def _ticks(series: Sequence[Sequence[Group]], whole: bool) -> Locator:
-    """At the places that moved curves have values at, where there is room for their numbers."""
+    """Where moved curves, and those over shares, have values, if there is room for the numbers: no share is above 1."""
     keys, gap, span = _keys(series)
-    if _has_bars(series) and span <= _MOST_TICKS * gap:
+    if (_has_bars(series) or not whole) and span <= _MOST_TICKS * gap:
         return FixedLocator(keys)
     return MaxNLocator(integer=whole)
 

@@ -196,6 +196,17 @@ def test_intervals_of_many_curves_can_be_told_apart(entries: int):
     assert entries < 3 or ticks == ["1", "2", "5", "20"]
 
 
+@pytest.mark.parametrize("entries", [1, 2, 3])
+def test_a_curve_over_shares_has_its_numbers_where_it_has_values(entries: int):
+    shares = [Group(share, 0.5, 0.1, 9) for share in ("0", "0.5", "1")]
+    chart = draw_curves(
+        {f"e{i}": shares for i in range(entries)}, "Mixed", "share of novel classes", whole=False
+    )
+    root = ET.fromstring(chart.svg)
+    numbers = [e.text for e in root.iter() if e.tag.endswith("text") and (e.text or "")[:1].isdigit()]
+    assert numbers[:3] == ["0.0", "0.5", "1.0"] and "1.05" not in numbers
+
+
 def test_an_undefined_interval_has_no_band():
     """A band that pinches to a point would say that a single task is the surest."""
 
