@@ -131,7 +131,7 @@ def sentence(words: str) -> str:
 
 def codes(text: str) -> Markup:
     """Plain text in which `words in backticks` become code."""
-    parts = escape(text).split("`")
+    parts = escape(said_here(text)).split("`")
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in enumerate(parts)
     )
