@@ -89,18 +89,22 @@ def split_points(series: PointSeries) -> tuple[PointSeries, PointSeries]:
 
 
 def score_text(scores: Sequence[PointScore]) -> str:
-    """A line for each point, under the title of its evaluation."""
+    """A line for each point, under the title of its evaluation where that has several."""
+    counts = Counter(score.evaluation for score in scores)
     lines, title = list[str](), ""
     for score in scores:
-        if score.title != title:
-            title = score.title
-            lines.append(title)
         half = f" ± {score.half_width:.3f}" if score.half_width else ""
         found = (
             score.message or "no score"
             if score.mean is None
             else f"{score.mean:z.3f}{half}, {score.tasks} tasks"
         )
+        if counts[score.evaluation] == 1:
+            lines.append(f"{score.words}: {found}")
+            continue
+        if score.title != title:
+            title = score.title
+            lines.append(title)
         lines.append(f"  {score.label}: {found}")
     return "\n".join(lines)
 

@@ -62,11 +62,10 @@ def test_evaluations_of_one_point_share_a_table_that_names_each_point_once() -> 
     ]
 
 
-def test_text_has_a_line_for_each_point() -> None:
+def test_text_has_a_line_for_each_point_and_says_no_title_twice() -> None:
     text = score_text([*scores("base", [0.5]), *scores("mixtures", [0.5, None])])
     assert text.splitlines() == [
-        "Base classes",
-        "  Base classes: 0.500 ± 0.050, 40 tasks",
+        "Base classes: 0.500 ± 0.050, 40 tasks",
         "Base and novel classes mixed",
         "  λ = 0: 0.500 ± 0.050, 40 tasks",
         "  λ = 0.25: OUT_OF_TIME: too slow",
