@@ -1,14 +1,15 @@
 """`python -m benchmarks.calibration`: Brier score and reliability diagram of the boards' probabilities.
 
 Beside the crossed model of the board stand the model that was fitted to each population alone, and the share of
-bootstrap draws in which a submission is ahead: no probability.
+bootstrap draws in which a submission is ahead: no probability. Of two submissions on these datasets, the paired t test
+stands beside it, by the tasks of the runs that count where these are the same ones: what boards stated before.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,15 @@ from anyshot_core.charts import Chart, ReliabilityBin, draw_reliability
 from anyshot_scoring.reliability import (
     POPULATIONS,
     Population,
+    ScoreMatrix,
     fit_crossed,
     model_populations,
     resample,
 )
-from anyshot_scoring.rules import find_rule
+from anyshot_scoring.reliability.board_pairs import know_board
+from anyshot_scoring.reliability.shared_tasks import where_all_count
+from anyshot_scoring.reliability.verdicts import weigh_differences
+from anyshot_scoring.rules import Rule, find_rule
 from anyshot_scoring.undefined import Undefined
 from benchmarks.calibration.boards import FAMILIES, SimulatedBoard, simulate
 from benchmarks.calibration.separate import model_alone
@@ -34,6 +39,7 @@ from benchmarks.calibration.separate import model_alone
 RESULTS = Path(__file__).parent.parent / "results"
 FIGURES = Path(__file__).parents[2] / "docs" / "reproductions" / "calibration" / "figures.json"
 SIZES = ((5, 6), (20, 10), (30, 10))  # submissions, datasets
+SIZES_OF_TWO = ((2, 6), (2, 10))
 BINS = 10
 FEWEST_BOARDS = 10  # in a bin; with fewer, its error is unknown
 SOURCES = ("model", "fitted alone", "bootstrap share")
@@ -43,6 +49,9 @@ QUESTIONS = {
     "here": "The leader is truly the best on these datasets",
     "again": "The leader leads another phase of this size",
 }
+PAIR = "The upper of two neighbours is truly better on these datasets"
+SOURCES_OF_PAIRS = ("model", "paired test")
+TOLD_OF_PAIRS = ("brier", "flat", "called", "wrongly")
 
 
 def judge(board: SimulatedBoard) -> dict[str, NDArray[np.float64]]:
@@ -74,6 +83,46 @@ def judge(board: SimulatedBoard) -> dict[str, NDArray[np.float64]]:
                 better = (m.better[i, i + 1] for m in (model, alone[population]))
                 stated["ahead"].append((*better, ahead, truth[i] > truth[i + 1]))
     return {question: np.array(rows, float) for question, rows in stated.items()}
+
+
+def judge_pairs(board: SimulatedBoard) -> NDArray[np.float64]:
+    """Of each two neighbours, `[S - 1, 5]`: stated by `SOURCES_OF_PAIRS`, verdicts of both, and what is true.
+
+    A verdict is 1 where one is called better and is, -1 where it is not better, 0 where none is called so.
+    """
+    rule = find_rule(board.rule)
+    known, gaps = know_board(board.matrix, rule), np.diff(-board.here)
+    rows = []
+    for i, gap in enumerate(gaps):
+        found = known.judge(board.matrix.keys[i], board.matrix.keys[i + 1])
+        assert not isinstance(found.better, Undefined)
+        stated, paired = _paired(board.matrix.submissions([i, i + 1]), rule)
+        own = 0.0 if found.verdict != "different" else np.sign(found.better - 0.5)
+        rows.append((found.better, stated, own * np.sign(gap), paired * np.sign(gap), gap > 0))
+    return np.array(rows, float)
+
+
+def _paired(two: ScoreMatrix, rule: Rule) -> tuple[float, float]:
+    """Probability by the paired t test that the first is better, and which one its verdict calls so (1, -1 or 0)."""
+    differences = np.subtract(*(where_all_count(two, rule) or two).scores.T)
+    found = weigh_differences(differences)
+    if found.difference_p is None:
+        return 0.5, 0.0
+    sign = float(np.sign(found.mean))
+    return 0.5 + sign * (1 - found.difference_p) / 2, sign if found.verdict == "different" else 0.0
+
+
+def measure_pairs(family: str, sizes: Sequence[tuple[int, int]], boards: int) -> dict[str, Any]:
+    """Brier scores, diagrams, and shares of pairs in which one is called better, and wrongly."""
+    found = [judge_pairs(simulate(family, *size, seed)) for size in sizes for seed in range(boards)]
+    rows = np.concatenate(found)
+    stated = [each[:, [0, 1, -1]] for each in found]
+    result = {"family": family, "sizes": [list(size) for size in sizes], "boards": len(found)}
+    for column, source in enumerate(SOURCES_OF_PAIRS):
+        called = rows[:, 2 + column]
+        shares = {"called": _rounded((called != 0).mean()), "wrongly": _rounded((called < 0).mean())}
+        result[source] = _told(stated, column) | shares
+    return result
 
 
 def diagram(found: Sequence[NDArray[np.float64]], column: int) -> list[ReliabilityBin]:
@@ -121,15 +170,17 @@ def measure(family: str, sizes: Sequence[tuple[int, int]], boards: int) -> dict[
 def _measure(found: Sequence[NDArray[np.float64]]) -> dict[str, Any]:
     rows = np.concatenate(found)
     result: dict[str, Any] = {"true": _rounded(rows[:, -1].mean())}
-    for column, source in enumerate(SOURCES):
-        bins = diagram(found, column)
-        result[source] = {
-            "stated": _rounded(rows[:, column].mean()),
-            "brier": _rounded(((rows[:, column] - rows[:, -1]) ** 2).mean()),
-            "flat": is_flat(bins),
-            "diagram": [{name: _rounded(value) for name, value in vars(b).items()} for b in bins],
-        }
-    return result
+    return result | {source: _told(found, column) for column, source in enumerate(SOURCES)}
+
+
+def _told(found: Sequence[NDArray[np.float64]], column: int) -> dict[str, Any]:
+    rows, bins = np.concatenate(found), diagram(found, column)
+    return {
+        "stated": _rounded(rows[:, column].mean()),
+        "brier": _rounded(((rows[:, column] - rows[:, -1]) ** 2).mean()),
+        "flat": is_flat(bins),
+        "diagram": [{name: _rounded(value) for name, value in vars(b).items()} for b in bins],
+    }
 
 
 def _rounded(value: float) -> float:
@@ -138,8 +189,13 @@ def _rounded(value: float) -> float:
 
 def draw(rows: Sequence[dict[str, Any]], question: str, source: str) -> Chart:
     """The diagrams of all families, in one chart."""
-    series = {row["family"]: [ReliabilityBin(**b) for b in row[question][source]["diagram"]] for row in rows}
-    return draw_reliability(series, f"{QUESTIONS[question]}: {source}")
+    told = {row["family"]: row[question][source]["diagram"] for row in rows}
+    return _draw(told, f"{QUESTIONS[question]}: {source}")
+
+
+def _draw(told: Mapping[str, Sequence[Mapping[str, Any]]], title: str) -> Chart:
+    series = {family: [ReliabilityBin(**b) for b in bins] for family, bins in told.items()}
+    return draw_reliability(series, title)
 
 
 def main() -> None:
@@ -149,14 +205,26 @@ def main() -> None:
     boards = options.parse_args().boards
     with ProcessPoolExecutor(len(FAMILIES)) as pool:
         rows = list(pool.map(measure, FAMILIES, [SIZES] * len(FAMILIES), [boards] * len(FAMILIES)))
+        pairs = [
+            list(pool.map(measure_pairs, FAMILIES, [sizes] * len(FAMILIES), [boards] * len(FAMILIES)))
+            for sizes in (SIZES, SIZES_OF_TWO)
+        ]
     for row in rows:
         for question in QUESTIONS:
             told = {source: tuple(row[question][source].values())[:3] for source in SOURCES}
             print(row["family"], question, "true", row[question]["true"], told)
+    for row in (*pairs[0], *pairs[1]):
+        told = {source: [row[source][name] for name in TOLD_OF_PAIRS] for source in SOURCES_OF_PAIRS}
+        print(row["family"], row["sizes"], told)
     code = code_from("benchmarks.calibration.__main__")  # a test fails where one of them has changed since
     record = {"population": POPULATIONS[Population.DATASETS], "code": code, "rows": rows}
+    record |= {"pairs": pairs[0], "boards_of_two": pairs[1]}
     (RESULTS / "calibration.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     charts = [draw(rows, question, source).data for question in QUESTIONS for source in SOURCES]
+    charts += [
+        _draw({row["family"]: row[source]["diagram"] for row in pairs[0]}, f"{PAIR}: {source}").data
+        for source in SOURCES_OF_PAIRS
+    ]
     FIGURES.parent.mkdir(exist_ok=True)
     FIGURES.write_text(json.dumps({"charts": charts, "tables": []}, indent=1) + "\n", encoding="utf-8")
 

@@ -18,6 +18,7 @@ from anyshot_platform.artifacts.choice import make_storage
 from anyshot_platform.budgets.holding import hold_totals
 from anyshot_platform.database import Database
 from anyshot_platform.kernel.signing import Signer
+from anyshot_platform.leaderboards.ready import BoardsReady
 from anyshot_platform.operations.watch import watch_loops
 from anyshot_platform.queue.dispatch import Dispatcher
 from anyshot_platform.queue.doorbell import Doorbell
@@ -117,6 +118,7 @@ async def _live(app: FastAPI) -> AsyncIterator[None]:
     began = time.monotonic()
     loops = (
         Dispatcher(services.database, "doorbell", lambda: send_due_rings(services.database, doorbell)),
+        Loop(services.database, "models", BoardsReady(services.database, services.storage), every=2.0),
         Loop(services.database, "watch", lambda: _watch_loops(services, began), every=15.0),
     )
     for loop in loops:

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from anyshot_analysis.equivalence import Equivalence, compare_paired
 from anyshot_analysis.jobs import run
 from anyshot_core.results import Identity, write_results
-from anyshot_platform.judging.pairs import make_statement
 from anyshot_scoring.table import TaskTable
 from tests.scoring.drawn import draw_table
 
@@ -106,17 +104,3 @@ def test_the_plan_of_assumptions_has_no_interval_and_says_why(tmp_path: Path) ->
     found = run("plan", {}, {}, tmp_path)
     assert all(e["interval"] == {"undefined": "assumed, not estimated"} for e in found["estimates"])
     assert "assumed, not estimated" in (tmp_path / "page.html").read_text()
-
-
-def test_a_report_and_a_board_give_one_verdict_on_the_same_differences() -> None:
-    """Reports of the analysis package, and pairs on the platform's boards."""
-    rng, seen = np.random.default_rng(0), set[str]()
-    for _ in range(400):
-        size = int(rng.integers(2, 60))
-        gaps = rng.normal(rng.choice([0.0, 0.004, 0.02]), rng.choice([0.002, 0.02, 0.1]), size)
-        found, stated = compare_paired(gaps, np.zeros(size)), make_statement(gaps)
-        assert isinstance(found, Equivalence)
-        assert found.verdict.value == stated.verdict
-        assert (found.mean, found.half_width) == pytest.approx((stated.difference, stated.half_width))
-        seen.add(stated.verdict)
-    assert seen == {"different", "equivalent", "undecided"}

@@ -23,7 +23,7 @@ from anyshot_analysis.studies.reproduce.sources import (
 from anyshot_core.report.documentation import draw_page, drawn_below, reproductions, verdicts
 from anyshot_core.report.published import EXPERIMENT, read_published
 from anyshot_core.report.stored import read_report
-from benchmarks.calibration.__main__ import QUESTIONS, SOURCES
+from benchmarks.calibration.__main__ import QUESTIONS, SOURCES, SOURCES_OF_PAIRS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -121,6 +121,19 @@ def test_what_the_documentation_says_of_the_calibration_is_what_was_measured(
     assert not any(row[q]["bootstrap share"]["flat"] for row in rows for q in QUESTIONS if q != "here")
 
 
+def test_what_the_documentation_says_of_pairs_is_what_was_measured(calibration: dict[str, Any]) -> None:
+    text = (DOCS / "science" / "evaluation.md").read_text()
+    for key, words in (("pairs", "neighbours on boards of 5 to 30"), ("boards_of_two", "boards of two")):
+        means = [
+            np.mean([row[source][name] for row in calibration[key]])
+            for name in ("brier", "called", "wrongly")
+            for source in SOURCES_OF_PAIRS
+        ]
+        assert f"| {words} | {' | '.join(f'{mean:.4f}' for mean in means)} |" in text
+        assert means[0] < means[1] and means[4] < means[5], "no worse than the paired statement"
+        assert all(row["model"]["flat"] for row in calibration[key])
+
+
 @pytest.mark.parametrize("name", STORED)
 def test_each_page_says_found_beside_published_with_a_verdict(name: str) -> None:
     body = " ".join(draw_page(DOCS, name).body.split())
@@ -170,5 +183,7 @@ def test_no_generated_page_or_picture_is_in_the_repository() -> None:
 
 
 def test_charts_below_a_page_are_drawn_from_data() -> None:
-    assert drawn_below(DOCS, "reproductions", "calibration").count("<svg") == len(QUESTIONS) * len(SOURCES)
+    assert drawn_below(DOCS, "reproductions", "calibration").count("<svg") == (
+        len(QUESTIONS) * len(SOURCES) + len(SOURCES_OF_PAIRS)
+    )
     assert not drawn_below(DOCS, "participants", "index")

@@ -12,11 +12,11 @@ from anyshot_platform.entries.choosing import COMPETES
 from anyshot_platform.entries.service import list_entries
 from anyshot_platform.entries.states import EntryState
 from anyshot_platform.judging.happenings import SubmissionEnded
-from anyshot_platform.judging.pairs import read_statements
 from anyshot_platform.kernel.filters import count, interval, score
 from anyshot_platform.kernel.language import Said, begun, say, together
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.reading import find_place
+from anyshot_platform.leaderboards.trust import read_beside
 from anyshot_platform.notifications.service import tell_team
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.runs.models import Run
@@ -120,10 +120,10 @@ def _change(session: Session, storage: Storage, submission: Submission) -> str:
     if best is None or best.score is None:
         return ""
     difference = submission.score - best.score
-    (said,) = read_statements(session, storage, version, [(submission.id, best.id)])
+    (said,) = read_beside(session, storage, version, [(submission.id, best.id)])
     if said is not None:
         other = say("your best other submission (#%(number)s)", number=best.number)
-        return begun(said.words_beside(say("this submission"), other, difference))
+        return begun(said.words(say("this submission"), other))
     words = (
         say("%(difference)s above your best other submission, #%(number)s")
         if difference >= 0

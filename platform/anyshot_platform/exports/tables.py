@@ -94,7 +94,10 @@ BOARD_COLUMNS = (
     "by_dataset",
     "against_above",
     "above_minus_this",
-    "above_minus_this_half_width",
+    "above_minus_this_low",
+    "above_minus_this_high",
+    "above_is_better",
+    "above_is_better_elsewhere",
 )
 
 
@@ -200,7 +203,10 @@ def _board(session: Session, storage: Storage, rows: Sequence[Any]) -> Iterator[
             "by_dataset": json.dumps(row.by_dataset, ensure_ascii=False, sort_keys=True),
             "against_above": against and against.verdict,
             "above_minus_this": against and against.difference,
-            "above_minus_this_half_width": against and against.half_width,
+            "above_minus_this_low": against and against.low,
+            "above_minus_this_high": against and against.high,
+            "above_is_better": against and against.better,
+            "above_is_better_elsewhere": against and against.elsewhere,
         }
 
 

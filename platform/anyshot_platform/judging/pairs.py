@@ -1,73 +1,75 @@
-"""What is said of two submissions that met the same tasks: one statement, for boards, exports and comparisons.
+"""What is said of two submissions: one statement, for boards, exports, mails and comparisons.
 
-The statistic is first minus second over the tasks of the runs that count by the phase's rule, with its t-interval.
-Where one's run counts and another of the other's, on other tasks, the two have no tasks in common there: then it is the
-mean over all tasks and runs. A task that several runs of a submission met is one task. The statement says what another
-draw of tasks of the same datasets could show; other datasets or seeds could show something else.
+It is read off the one model of the board (`anyshot_scoring.reliability.board_pairs`): first minus second in what the
+phase's rule ranks by, its interval and probability over other tasks of these datasets, and the probability over other
+datasets. A model is fitted once for results that stay as they are, and kept in the process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 from anyshot_platform.judging.tables import counting_digests_of, read_all
+from anyshot_platform.kernel.filters import chance
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
-from anyshot_scoring.reliability.matrix import NotComparable, ScoreMatrix, align
+from anyshot_scoring.reliability.board_pairs import JudgedPair, KnownBoard, know_boards
 from anyshot_scoring.reliability.paired import Verdict
-from anyshot_scoring.reliability.shared_tasks import counted_once, where_all_count
-from anyshot_scoring.reliability.verdicts import MARGIN, weigh_differences
+from anyshot_scoring.reliability.verdicts import MARGIN
 from anyshot_scoring.rules import Rule
-from anyshot_scoring.table import TaskTable
+from anyshot_scoring.undefined import Undefined
+
+MOST_ON_A_BOARD = 100  # submissions in one model
+_MOST_KEPT = 32  # models in a process
+_kept: OrderedDict[object, Future[list[KnownBoard]]] = OrderedDict()
+_guard = threading.Lock()
 
 
 @dataclass(frozen=True)
 class Statement:
-    """First minus second; `half_width` is that of the 95 % interval, None where a single task has none."""
+    """First minus second, in the unit that the phase ranks by.
+
+    `low` and `high` are the 95 % interval of the true difference over other tasks of these datasets, and `better` is
+    the probability that the first is truly better there: None under six tasks. `elsewhere` is that probability over
+    other datasets: None under six datasets.
+    """
 
     difference: float
-    half_width: float | None
+    low: float | None
+    high: float | None
+    better: float | None
+    elsewhere: float | None
     verdict: Verdict
     tasks: int
+    in_ranks: bool = False
 
     @property
     def told_apart(self) -> bool:
         """Whether one of the two is better; else the order is not sure, or does not matter."""
         return self.verdict == "different"
 
-    def confirms(self, order: float) -> bool:
-        """Whether one is better, and it is the one that is ahead: the first where `order` is positive."""
-        return self.told_apart and self.difference * order > 0
+    @property
+    def confirmed(self) -> bool:
+        """Whether the first is the one that is better."""
+        return self.told_apart and self.ahead > 0
 
-    def words_beside(self, first: str, second: str, order: float) -> str:
-        """The statement beside a ranking, which may go by the worst run or dataset: what to think of it if it differs.
-
-        The first is ahead where `order` is positive.
-        """
-        words = self.words(first, second)
-        if self.difference * order >= 0 or self.verdict == "equivalent":
-            return words
-        return say(
-            "%(statement)s This is by the mean over all tasks and runs; the ranking is by another figure of them.",
-            statement=words,
-        )
+    @property
+    def ahead(self) -> float:
+        """Above 0 where the first is the one that is better, or ahead."""
+        return self.difference if self.better is None or not self.told_apart else self.better - 0.5
 
     def words(self, first: str, second: str) -> str:
         """The statement as a sentence about two names."""
-        better, size = first if self.difference > 0 else second, abs(self.difference)
-        if self.verdict == "different":
-            return say(
-                "%(better)s is better by %(size)s, which is more than chance in the draw of tasks explains.",
-                better=better,
-                size=f"{size:.3f}",
-            )
+        size = f"{abs(self.difference):.3f}"
+        better = first if self.ahead > 0 else second
+        amount = say("%(size)s average ranks", size=size) if self.in_ranks else size
         if self.verdict == "equivalent":
             return say(
                 "For practical purposes %(first)s and %(second)s are equal: any difference is below "
@@ -76,55 +78,106 @@ class Statement:
                 second=second,
                 margin=f"{MARGIN:.2f}",
             )
+        if self.better is None:
+            return say(
+                "It cannot be told which is better: %(better)s is ahead by %(size)s, but so few tasks say "
+                "nothing of others.",
+                better=better,
+                size=amount,
+            )
+        likelihood = chance(max(self.better, 1 - self.better))
+        if self.verdict == "different":
+            return say(
+                "%(better)s is better by %(size)s, which is more than chance in the draw of tasks explains "
+                "(probability %(chance)s).",
+                better=better,
+                size=amount,
+                chance=likelihood,
+            )
         return say(
             "It cannot be told which is better: %(better)s is ahead by %(size)s, but another draw of "
-            "tasks could turn the order round.",
+            "tasks could turn the order round (probability that %(likely)s is truly better: %(chance)s).",
             better=better,
-            size=f"{size:.3f}",
+            size=amount,
+            likely=first if self.better >= 0.5 else second,
+            chance=likelihood,
         )
 
 
-def side_by_side(tables: Mapping[str, Sequence[TaskTable]], version: PhaseVersion) -> ScoreMatrix:
-    """Submissions, by tables of one seeded run each, on the tasks that they met. Raises `NotComparable`."""
-    return _aligned(tables, version.runs_share_tasks, version.rule)
-
-
-def _aligned(tables: Mapping[str, Sequence[TaskTable]], share_tasks: bool, rule: Rule) -> ScoreMatrix:
-    matrix = align(tables)
-    if share_tasks and matrix.runs > 1:
-        return counted_once(matrix, rule)
-    return where_all_count(matrix, rule) or matrix
-
-
-def make_statement(difference: NDArray[np.float64], pairs: int = 1) -> Statement:
-    """What differences by task `[T]` say; with `pairs` pairs that shall hold together, after Bonferroni."""
-    found = weigh_differences(difference, level=0.05 / pairs)
-    return Statement(found.mean, found.half_width, found.verdict, len(difference))
-
-
 def read_statements(
-    session: Session, storage: Storage, version: PhaseVersion, pairs: Sequence[tuple[str, str]]
+    session: Session,
+    storage: Storage,
+    version: PhaseVersion,
+    board: Sequence[str],
+    pairs: Sequence[tuple[str, str]],
 ) -> list[Statement | None]:
-    """The statement on each pair of submissions, by their ids.
+    """The statement on each pair of submissions, by their ids, from the model of the `board` and of those asked about.
 
     None where there is nothing to say: the results of single tasks are gone, or the two met other tasks.
     """
-    submissions = list(dict.fromkeys(identity for pair in pairs for identity in pair))
+    submissions = list(dict.fromkeys([*board, *(identity for pair in pairs for identity in pair)]))
     digests = counting_digests_of(session, submissions, version)
-    how = version.runs_share_tasks, version.rule
-    return [_of_stored(storage, digests[first], digests[second], *how) for first, second in pairs]
+    known = [one for one in submissions if digests[one]]
+    models = know(
+        storage, tuple(digests[one] for one in known), share_tasks=version.runs_share_tasks, rule=version.rule
+    )
+    places = {one: str(place) for place, one in enumerate(known)}
+    return [_state(models, places.get(first), places.get(second)) for first, second in pairs]
 
 
-@lru_cache(maxsize=4096)
-def _of_stored(
-    storage: Storage, first: tuple[str, ...], second: tuple[str, ...], share_tasks: bool, rule: Rule
-) -> Statement | None:
-    """Digests never change their content, so a statement stays; one of files that are gone is not asked for again."""
-    tables = read_all(storage, first), read_all(storage, second)
-    if tables[0] is None or tables[1] is None:
-        return None
+def know(
+    storage: Storage, digests: tuple[tuple[str, ...], ...], *, share_tasks: bool, rule: Rule
+) -> list[KnownBoard]:
+    """The models of submissions by the digests of their runs' results; keys are the places in this list.
+
+    Digests never change their content, so a model stays. Threads that ask for the same one wait for the one fit.
+    """
+    key = (storage, digests, share_tasks, rule)
+    with _guard:
+        found = _kept.get(key)
+        own = None if found else Future[list[KnownBoard]]()
+        if own is not None:
+            _kept[key] = own
+        _kept.move_to_end(key)
+        while len(_kept) > _MOST_KEPT:
+            _kept.popitem(last=False)
+    if own is None:
+        assert found is not None
+        return found.result()
     try:
-        matrix = _aligned({"first": tables[0], "second": tables[1]}, share_tasks, rule)
-    except NotComparable:
-        return None
-    return make_statement(matrix.column("first") - matrix.column("second"))
+        own.set_result(_fit(storage, digests, share_tasks, rule))
+    finally:
+        if not own.done():
+            own.cancel()
+            with _guard:
+                _kept.pop(key, None)
+    return own.result()
+
+
+def _fit(
+    storage: Storage, digests: Sequence[tuple[str, ...]], share_tasks: bool, rule: Rule
+) -> list[KnownBoard]:
+    tables = {str(place): read_all(storage, own) for place, own in enumerate(digests)}
+    return know_boards({key: own for key, own in tables.items() if own}, rule, shared_tasks=share_tasks)
+
+
+def _state(models: Sequence[KnownBoard], first: str | None, second: str | None) -> Statement | None:
+    for model in models:
+        if first in model.keys and second in model.keys:
+            return make_statement(model.judge(first, second), model)
+    return None
+
+
+def make_statement(found: JudgedPair, model: KnownBoard) -> Statement:
+    """What the model found, as it is shown."""
+    interval = None if isinstance(found.interval, Undefined) else found.interval
+    return Statement(
+        difference=found.difference,
+        low=interval and interval.low,
+        high=interval and interval.high,
+        better=None if isinstance(found.better, Undefined) else found.better,
+        elsewhere=None if isinstance(found.elsewhere, Undefined) else found.elsewhere,
+        verdict=found.verdict,
+        tasks=model.tasks,
+        in_ranks=model.rule.relative,
+    )

@@ -8,6 +8,7 @@ from typing import Literal
 from babel.dates import format_datetime
 from markupsafe import Markup, escape
 
+from anyshot_core.charts.canvas import chance_words
 from anyshot_platform.kernel.language import (
     Amount,
     Said,
@@ -96,6 +97,14 @@ def interval(half_width: float | None, digits: int = 3) -> str:
     if half_width is None or half_width != half_width:
         return ""
     return f"± {half_width:.{digits}f}" if half_width else say("(all tasks equal)")
+
+
+def chance(probability: float) -> str:
+    """A probability of a model: `0.83`, or `over 0.99`, since what rounds to 1 is no certainty."""
+    how, _, bound = chance_words(probability).rpartition(" ")
+    if not how:
+        return bound
+    return say("over %(bound)s", bound=bound) if how == "over" else say("under %(bound)s", bound=bound)
 
 
 def percent(share: float | None, digits: int = 0) -> str | Markup:

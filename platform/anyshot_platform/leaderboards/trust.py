@@ -1,4 +1,8 @@
-"""How sure the order of a board is: each ranked row against the one above it, on the tasks that both met."""
+"""How sure the order of a board is: each ranked row against the one above it, by the one model of the board.
+
+A model has `MOST_ON_A_BOARD` rows at most. A longer board has several, one after the other; where a rule ranks by the
+other entries, a part of the board would rank them otherwise, so nothing is said of a longer one.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +10,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, and_, func, select, tuple_
 from sqlalchemy.orm import Session
 
-from anyshot_platform.judging.pairs import Statement, read_statements
+from anyshot_platform.judging.pairs import MOST_ON_A_BOARD, Statement, read_statements
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.memo import BoardState, recall
 from anyshot_platform.leaderboards.models import BoardRow
-from anyshot_platform.leaderboards.reading import BOARD_ORDER, BoardPlace, on_board, read_places
+from anyshot_platform.leaderboards.reading import BOARD_ORDER, BoardPlace, read_places
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import PhaseVersion
 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A row next to one's own, and in words what the tasks that both met say of the two."""
+    """A row next to one's own, and in words what is known of the two."""
 
     team: str
     above: bool
@@ -31,16 +35,64 @@ class Neighbour:
 def read_against_above(
     session: Session, storage: Storage, version: PhaseVersion, rows: Sequence[BoardRow]
 ) -> Mapping[str, Statement]:
-    """For successive ranked rows, by key: the row above minus this one.
+    """For successive ranked rows of a board, by key: the row above minus this one.
 
-    Rows without a statement are missing: the first one, those whose results of single tasks are gone, and all under
-    rules by which two rows alone do not tell their places. A Ladder says nothing: it would tell more than its steps.
+    Rows without a statement are missing: the first one, and those whose results of single tasks are gone. A Ladder says
+    nothing: it would tell more than its steps.
     """
-    if version.rule.relative or len(rows) < 2 or version.phase.board_shows.tells_steps_alone:
+    if len(rows) < 2 or version.phase.board_shows.tells_steps_alone:
         return {}
-    pairs = [(upper.submission_id, lower.submission_id) for upper, lower in pairwise(rows)]
-    said = read_statements(session, storage, version, pairs)
-    return {row.row_key: found for row, found in zip(rows[1:], said, strict=True) if found}
+    here = _ranked(version, rows[0].league_id)
+    first = (rows[0].sort_value, rows[0].submitted_at, rows[0].id)
+    before = select(func.count()).where(here, tuple_(*BOARD_ORDER) < first)
+    offset, step = session.scalar(before) or 0, MOST_ON_A_BOARD - 1
+    said: dict[str, Statement] = {}
+    for start in range(offset // step * step, offset + len(rows) - 1, step):
+        board = _read_ids(session, here, start)
+        if version.rule.relative and (start or len(board) == MOST_ON_A_BOARD):
+            break
+        own = rows[max(start - offset, 0) : start - offset + MOST_ON_A_BOARD]
+        pairs = [(upper.submission_id, lower.submission_id) for upper, lower in pairwise(own)]
+        found = read_statements(session, storage, version, board, pairs)
+        said |= {row.row_key: one for row, one in zip(own[1:], found, strict=True) if one}
+    return said
+
+
+def _ranked(version: PhaseVersion, league_id: str) -> ColumnElement[bool]:
+    return and_(BoardRow.phase_version_id == version.id, BoardRow.league_id == league_id, BoardRow.ranked)
+
+
+def _read_ids(session: Session, here: ColumnElement[bool], start: int = 0) -> list[str]:
+    """The submissions of one model: rows from `start` on, in order."""
+    query = select(BoardRow.submission_id).where(here).order_by(*BOARD_ORDER)
+    return list(session.scalars(query.offset(start).limit(MOST_ON_A_BOARD)))
+
+
+def read_beside(
+    session: Session, storage: Storage, version: PhaseVersion, pairs: Sequence[tuple[str, str]]
+) -> list[Statement | None]:
+    """The statement on each pair of submissions, by their ids, whether they are on a board or not.
+
+    They are put beside the first rows of a league's board: of the first league in which one of them stands, else of
+    the first of all.
+    """
+    asked = {identity for pair in pairs for identity in pair}
+    standing = select(BoardRow.league_id).where(
+        BoardRow.phase_version_id == version.id, BoardRow.submission_id.in_(asked)
+    )
+    leagues = select(League).where(
+        League.competition_id == version.phase.competition_id, League.deleted_at.is_(None)
+    )
+    order = (League.id.not_in(standing), League.position, League.id)
+    league = session.scalars(leagues.order_by(*order).limit(1)).first()
+    board = _read_ids(session, _ranked(version, league.id)) if league else []
+    return read_statements(session, storage, version, board, pairs)
+
+
+def fit_board(session: Session, storage: Storage, version: PhaseVersion, league: League) -> None:
+    """Have the model of a board's first rows ready, before anybody asks."""
+    board = _read_ids(session, _ranked(version, league.id))
+    read_statements(session, storage, version, board, [])
 
 
 def recall_against_above(
@@ -59,7 +111,7 @@ def read_neighbours(
     first = max(rank - 1, 1)
     ids = session.scalars(
         select(BoardRow.id)
-        .where(on_board(version, league), BoardRow.ranked)
+        .where(_ranked(version, league.id))
         .order_by(*BOARD_ORDER)
         .offset(first - 1)
         .limit(rank + 2 - first)
@@ -78,4 +130,4 @@ def read_neighbours(
 def _neighbour(team: str, statement: Statement, *, above: bool) -> Neighbour:
     names = (team, say("your team")) if above else (say("your team"), team)
     which = say("The row above: %(statement)s") if above else say("The row below: %(statement)s")
-    return Neighbour(team, above, say(which, statement=statement.words_beside(*names, order=1)))
+    return Neighbour(team, above, say(which, statement=statement.words(*names)))

@@ -57,16 +57,35 @@ def model_populations(
 ) -> dict[Population, BoardModel | Undefined]:
     """The model of a board with these `points` `[S]` under each population that has `units`.
 
+    Undefined where `draw_populations` has no draws.
+    """
+    return {
+        population: drawn
+        if isinstance(drawn, Undefined)
+        else sum_up(drawn.true, drawn.again, points, units[population])
+        for population, drawn in draw_populations(fit, rule, units, seed).items()
+    }
+
+
+@dataclass(frozen=True)
+class DrawnPoints:
+    """What the rule ranks by, `[n, S]` each, in n draws: `true` by the true levels, and `again` in another phase."""
+
+    true: Matrix
+    again: Matrix
+
+
+def draw_populations(
+    fit: CrossedFit, rule: Rule, units: Mapping[Population, int], seed: int = 0
+) -> dict[Population, DrawnPoints | Undefined]:
+    """The draws of each population that has `units`, the same ones whatever other populations are asked for.
+
     Undefined below six units, from which the spread of a population cannot be known, and for a single submission.
     """
-    few = {population: _why_not(count, len(points)) for population, count in units.items()}
+    few = {population: _why_not(count, fit.submissions) for population, count in units.items()}
     asked = [population for population, reason in few.items() if not reason]
-    found: dict[Population, BoardModel | Undefined] = {p: Undefined(few[p]) for p in units if few[p]}
-    if asked:
-        drawn = _draw_points(fit, rule, asked, np.random.default_rng(seed))
-        for population in asked:
-            found[population] = sum_up(*drawn[population], points, units[population])
-    return {population: found[population] for population in units}
+    drawn = _draw_points(fit, rule, asked, seed) if asked else {}
+    return {p: Undefined(reason) if reason else drawn[p] for p, reason in few.items()}
 
 
 def _why_not(units: int, submissions: int) -> str:
@@ -76,17 +95,19 @@ def _why_not(units: int, submissions: int) -> str:
 
 
 def _draw_points(
-    fit: CrossedFit, rule: Rule, asked: list[Population], rng: np.random.Generator
-) -> dict[Population, tuple[Matrix, Matrix]]:
-    """Of each population, true points and points in another phase of this size, `[n, S]` each."""
+    fit: CrossedFit, rule: Rule, asked: list[Population], seed: int
+) -> dict[Population, DrawnPoints]:
     made: dict[Population, list[tuple[Matrix, Matrix]]] = {population: [] for population in asked}
     cells = fit.by_cell() if rule.by_dataset else fit.by_run()
-    for own, common in _draws(fit, cells, DRAWS_BY_DATASET if rule.by_dataset else DRAWS, rng):
-        phases = Phases(fit.axes, cells.weights, own, common, rule, rng)
-        for population in asked:
+    order = list(Population)
+    apart = {population: np.random.default_rng([seed, 1 + order.index(population)]) for population in asked}
+    count = DRAWS_BY_DATASET if rule.by_dataset else DRAWS
+    for own, common in _draws(fit, cells, count, np.random.default_rng(seed)):
+        for population, rng in apart.items():
+            phases = Phases(fit.axes, cells.weights, own, common, rule, rng)
             made[population].append((phases.true(population), phases.again(population)))
     return {
-        population: (np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts]))
+        population: DrawnPoints(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
         for population, parts in made.items()
     }
 

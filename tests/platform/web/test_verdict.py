@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from anyshot_platform.entries.service import stand
-from anyshot_platform.judging.pairs import read_statements
+from anyshot_platform.leaderboards.trust import read_beside
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import Audience
 from anyshot_platform.submissions.models import Submission
@@ -44,13 +44,13 @@ def _set_phase(visitor: Visitor, scene: Scene, **values: object) -> None:
             setattr(phase, name, value)
 
 
-def test_the_page_says_rank_and_change_in_the_one_paired_statement(ada: Visitor, scene: Scene) -> None:
+def test_the_page_says_rank_and_change_in_the_one_statement(ada: Visitor, scene: Scene) -> None:
     text = _text(ada, scene, "finished")
     assert "Rank 4 of 8." in text and "your best other submission (#1)" in text
     first, second = scene.submissions["finished"], scene.submissions["older"]
     with ada.services.database.reading() as session:
         version = session.get_one(PhaseVersion, scene.version.id)
-        (said,) = read_statements(session, ada.services.storage, version, [(first.id, second.id)])
+        (said,) = read_beside(session, ada.services.storage, version, [(first.id, second.id)])
     assert said is not None and said.told_apart
     assert said.words("This submission", "your best other submission (#1)") in text
     assert "the best baseline (“Prototypical Networks”)" in text

@@ -108,7 +108,12 @@ def place(value: float, half_width: float | None, rank: int | None = 1) -> Board
 
 
 def said(place: BoardPlace, verdict: Any, difference: float = 0.01) -> dict[str, Statement]:
-    return {place.row.row_key: Statement(difference, 0.02, verdict, 10)}
+    better = 0.99 if difference > 0 else 0.01
+    return {
+        place.row.row_key: Statement(
+            difference, difference - 0.02, difference + 0.02, better, None, verdict, 10
+        )
+    }
 
 
 def test_brackets_join_what_cannot_be_told_apart() -> None:
@@ -126,7 +131,7 @@ def test_a_baseline_between_two_rows_does_not_break_their_bracket() -> None:
 
 
 def test_a_row_that_is_better_than_the_one_above_is_in_its_bracket() -> None:
-    """By the mean of all runs, where the worst one counts: no bracket would say that the order is sure."""
+    """What the rule ranks by may lie the other way: no bracket would say that the order is sure."""
     a, b = place(0.6, 0.01), place(0.59, 0.01)
     assert find_brackets([a, b], said(b, "different", 0.05)) == ["", ""]
     assert find_brackets([a, b], said(b, "different", -0.05)) == ["start", "end"]

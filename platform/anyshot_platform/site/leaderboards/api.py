@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated
 
@@ -26,22 +25,13 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, live_version
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.names import DatasetNames, name_datasets
+from anyshot_platform.site.submissions.schemas import StatementOut
 from anyshot_platform.web.access import visible_competition
 from anyshot_platform.web.services import ServicesDep, SessionDep
-from anyshot_scoring.reliability.paired import Verdict
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/phases/{phase_slug}", tags=["leaderboards"])
 Access = Annotated[CompetitionAccess, Depends(visible_competition)]
 PhaseParam = Annotated[str, Path(max_length=64)]
-
-
-class AgainstAboveOut(BaseModel):
-    """The ranked row above minus this one, paired on the tasks that both met."""
-
-    difference: float
-    half_width: float | None = Field(description="of the 95 % interval; null where a single task has none")
-    verdict: Verdict
-    tasks: int
 
 
 class RowOut(BaseModel):
@@ -59,9 +49,9 @@ class RowOut(BaseModel):
     by_dataset: dict[str, float]
     columns: dict[str, str] = Field(description="further ones that the league declares")
     submitted_at: datetime
-    against_above: AgainstAboveOut | None = Field(
-        description="null for the first row of the answer, where the results of single tasks are gone, where the two "
-        "met other tasks, and under rules by which two rows alone do not tell their places"
+    against_above: StatementOut | None = Field(
+        description="the ranked row above minus this one; null for the first row of the answer, where the results of "
+        "single tasks are gone, and where the two met other tasks"
     )
 
 
@@ -166,5 +156,5 @@ def _show_row(
         by_dataset={names.label(name): value for name, value in row.by_dataset.items()},
         columns={column.title: column.cells[row.row_key] for column in extra if row.row_key in column.cells},
         submitted_at=row.submitted_at,
-        against_above=AgainstAboveOut(**asdict(against)) if against else None,
+        against_above=StatementOut.model_validate(against) if against else None,
     )

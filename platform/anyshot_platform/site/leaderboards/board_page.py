@@ -136,8 +136,8 @@ def read_board_view(
         updated_at=state.at if not hidden else None,
         score_title=say("Score"),
         bracket_words=say(
-            "paired on the tasks that both met: another draw of tasks could turn the order round, or "
-            "the difference is below %(margin)s",
+            "by the one model of the board: another draw of tasks could turn the order round, or the difference "
+            "is below %(margin)s",
             margin=f"{MARGIN:.2f}",
         ),
         rule_words=say("Ranking rule: %(rule)s", rule=rule_words(version.rule, version.seeded_runs)),

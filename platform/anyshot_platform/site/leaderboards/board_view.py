@@ -146,15 +146,14 @@ def _cell(value: float | None, span: tuple[float, float]) -> BoardCell:
 def find_brackets(places: Sequence[BoardPlace], against_above: Mapping[str, Statement]) -> list[str]:
     """For each row `start`, `middle` or `end` of a bracket, or nothing.
 
-    A bracket joins each ranked row with the ranked one above it unless that is better for sure: it may be worse on
-    average over its runs where the board goes by the worst of them. Rows out of the
+    A bracket joins each ranked row with the ranked one above it unless that is better for sure. Rows out of the
     ranking that lie between are inside it. Rows of which nothing is said are in none.
     """
     ranked = [index for index, place in enumerate(places) if place.rank is not None]
     joined = [False] * len(places)  # row i belongs to the row above it
     for above, below in pairwise(ranked):
         said = against_above.get(places[below].row.row_key)
-        if said is not None and not said.confirms(order=1):
+        if said is not None and not said.confirmed:
             for index in range(above + 1, below + 1):
                 joined[index] = True
     after = [*joined, False][1:]  # empty for an empty board

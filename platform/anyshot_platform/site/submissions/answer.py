@@ -11,10 +11,11 @@ from sqlalchemy.orm import Session
 from anyshot_platform.entries.choosing import COMPETES
 from anyshot_platform.entries.service import TeamEntry, list_entries
 from anyshot_platform.entries.states import EntryState
-from anyshot_platform.judging.pairs import Statement, read_statements
+from anyshot_platform.judging.pairs import Statement
 from anyshot_platform.kernel.language import Amount, begun, say, together
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.reading import read_board, read_rank
+from anyshot_platform.leaderboards.trust import read_beside
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.sight.access import SubmissionAccess
@@ -50,7 +51,7 @@ class ScoreChange:
         """Good and bad only where the two can be told apart."""
         if self.statement is None or not self.statement.told_apart:
             return "info"
-        return "good" if self.statement.difference > 0 else "bad"
+        return "good" if self.statement.ahead > 0 else "bad"
 
 
 @dataclass(frozen=True)
@@ -172,14 +173,14 @@ def _changes(
     if version.rule.relative:
         return ()
     pairs = [(submission.id, other.submission.id) for other in others]
-    said = read_statements(session, storage, version, pairs)
+    said = read_beside(session, storage, version, pairs)
     return tuple(_change(submission, other, one) for other, one in zip(others, said, strict=True))
 
 
 def _change(submission: Submission, other: _Other, statement: Statement | None) -> ScoreChange:
     difference = (submission.score or 0.0) - (other.submission.score or 0.0)
     words = (
-        statement.words_beside(say("this submission"), other.name, difference)
+        statement.words(say("this submission"), other.name)
         if statement
         else say(
             "How sure this is cannot be told: the two did not meet the same tasks, or results are no "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, permutations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -14,9 +14,11 @@ from starlette.responses import Response
 
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Conflict, NotFound, PlatformError
+from anyshot_platform.judging.pairs import Statement
 from anyshot_platform.judging.tables import counting_tables
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.leaderboards.trust import read_beside
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.sight.access import SubmissionAccess, find_access, find_submission_access
 from anyshot_platform.sight.names import hide_names, name_datasets
@@ -197,15 +199,37 @@ def _compare(
     tables = [_tables(session, storage, *pair) for pair in zip(found, versions, strict=True)]
     titles = [_title(one) for one in found]
     single = all(one.sight.phase.tasks for one in found)
+    said = _read_all_pairs(session, storage, found, versions[0])
     try:
-        matrix = compare_all(titles, tables, versions[0]) if len(found) > 2 else None
         pairs = [
-            compare_pair(titles[a], titles[b], (tables[a], tables[b]), versions[a], single_tasks=single)
+            compare_pair(
+                titles[a], titles[b], (tables[a], tables[b]), versions[a], said[a, b], single_tasks=single
+            )
             for a, b in pairwise(range(len(found)))
         ]
     except NotComparable as error:
         raise CannotCompare(say("These submissions cannot be compared: %(error)s", error=error)) from error
-    return matrix, pairs
+    scores = [one.sight.score for one in found]
+    return compare_all(titles, scores, said) if len(found) > 2 else None, pairs
+
+
+def _read_all_pairs(
+    session: Session, storage: Storage, found: Sequence[SubmissionAccess], version: PhaseVersion
+) -> dict[tuple[int, int], Statement]:
+    """The statements on all ordered pairs, by places."""
+    places = list(permutations(range(len(found)), 2))
+    asked = [(found[a].submission.id, found[b].submission.id) for a, b in places]
+    said = dict(zip(places, read_beside(session, storage, version, asked), strict=True))
+    for (a, b), one in said.items():
+        if one is None:
+            raise CannotCompare(
+                say(
+                    "These submissions cannot be compared: %(first)s and %(second)s did not meet the same tasks.",
+                    first=_title(found[a]),
+                    second=_title(found[b]),
+                )
+            )
+    return {pair: one for pair, one in said.items() if one is not None}
 
 
 def _version(session: Session, one: SubmissionAccess) -> PhaseVersion:

@@ -1,21 +1,24 @@
-"""Two submissions on the same tasks: the difference, its interval, and in words what it means."""
+"""Two submissions on the same tasks: what the one model of the board says of them, and where they differ."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anyshot_core.browser_charts.numbers import chart_data, scatter
-from anyshot_platform.judging.pairs import make_statement, side_by_side
-from anyshot_platform.kernel.filters import number, percent
+from anyshot_platform.judging.pairs import Statement
+from anyshot_platform.kernel.filters import chance, count, number, percent, score
 from anyshot_platform.kernel.language import Amount, say, together
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.site.shell.chart_data import ChartView
 from anyshot_scoring.intervals import t_interval
-from anyshot_scoring.reliability.matrix import ScoreMatrix
+from anyshot_scoring.joins import MEAN
+from anyshot_scoring.reliability.board_model import FEWEST_UNITS
+from anyshot_scoring.reliability.matrix import ScoreMatrix, align
+from anyshot_scoring.reliability.shared_tasks import counted_once, where_all_count
 from anyshot_scoring.table import TaskTable
 
 
@@ -28,8 +31,7 @@ class DatasetLine:
     first: float
     second: float
     difference: float
-    half_width: float | None
-    words: str
+    half_width: float | None  # over other tasks of this dataset
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class PairView:
     tone: str
     words: str
     difference: float
-    half_width: float | None
+    interval: str
     stats: list[tuple[str, str | Amount, str]]
     chart: ChartView
     tasks: ChartView | None  # a dot a task, where the phase shows single tasks
@@ -55,14 +57,15 @@ def compare_pair(
     second: str,
     tables: tuple[Sequence[TaskTable], Sequence[TaskTable]],
     version: PhaseVersion,
+    said: Statement,
     *,
     single_tasks: bool,
 ) -> PairView:
     """Compare by tables, one a seeded run. Raises `NotComparable` where the tasks are not the same."""
-    matrix = side_by_side({"first": tables[0], "second": tables[1]}, version)
-    difference = matrix.column("first") - matrix.column("second")
-    said = make_statement(difference)
-    rows = _by_dataset(matrix, difference)
+    matrix = align({"first": tables[0], "second": tables[1]})
+    shown = _counted(matrix, version)
+    difference = shown.column("first") - shown.column("second")
+    rows = _by_dataset(shown, difference)
     tones = {"different": "good", "equivalent": "info", "undecided": "warn"}
     wins = float((difference > 0).mean())
     return PairView(
@@ -72,7 +75,7 @@ def compare_pair(
         tone=tones[said.verdict],
         words=said.words(first, second),
         difference=said.difference,
-        half_width=said.half_width,
+        interval=range_words(said),
         stats=[
             (
                 say("Tasks in common"),
@@ -80,25 +83,63 @@ def compare_pair(
                 say("the same support and query images for both"),
             ),
             (say("%(first)s is ahead", first=first), percent(wins), say("of the tasks")),
-            (*_other_datasets(matrix, rows), say("expected on new datasets")),
+            _on_other_datasets(first, said, len(shown.datasets)),
         ],
         chart=_draw(rows, first, second),
-        tasks=_draw_tasks(matrix, difference, first, second) if single_tasks else None,
+        tasks=_draw_tasks(shown, difference, first, second) if single_tasks else None,
         rows=rows,
-        population=say(
-            "The interval of the difference is about other tasks of these datasets. Whether the order "
-            "would hold on other datasets is a harder question, answered by the figure above from the "
-            "datasets' means alone."
-        ),
+        population=together((_POPULATION, _whose_runs(matrix, shown, version)), by=" "),
     )
+
+
+_POPULATION = say(
+    "Verdict, difference and their interval are those of the board: by its ranking rule, and by one model of all its "
+    "submissions. They are about other tasks of these datasets. The interval of a dataset's own difference is about "
+    "its tasks alone: of twenty of them one misses by chance."
+)
+
+
+def _counted(matrix: ScoreMatrix, version: PhaseVersion) -> ScoreMatrix:
+    """The tasks of the runs that count, each once; all runs where other runs count for the two, on other tasks."""
+    if version.runs_share_tasks and matrix.runs > 1:
+        return counted_once(matrix, version.rule)
+    return where_all_count(matrix, version.rule) or matrix
+
+
+def _whose_runs(matrix: ScoreMatrix, shown: ScoreMatrix, version: PhaseVersion) -> str:
+    """That tasks and datasets are shown by all runs, where the ranking goes by others."""
+    if matrix.runs == 1 or shown is not matrix or version.rule.join is MEAN:
+        return ""
+    return say(
+        "Tasks and datasets are shown by all runs here: the two have different runs that count, which met other tasks."
+    )
+
+
+def _on_other_datasets(first: str, said: Statement, datasets: int) -> tuple[str, str, str]:
+    title = say("On other datasets")
+    if said.elsewhere is None:
+        few = count(datasets, "dataset")
+        return (
+            title,
+            say("not known"),
+            say("%(few)s tell nothing of others: it takes %(least)s", few=few, least=FEWEST_UNITS),
+        )
+    return title, chance(said.elsewhere), say("probability that %(first)s is better there", first=first)
+
+
+def range_words(said: Statement) -> str:
+    """The interval of the true difference; nothing where it is undefined, or has no width."""
+    if said.low is None or said.high is None or said.low == said.high:
+        return ""
+    return say("(95 %%: %(low)s to %(high)s)", low=score(said.low), high=score(said.high))
 
 
 @dataclass(frozen=True)
 class ComparisonCell:
-    """The submission of the row minus that of the column, at a family-wise confidence."""
+    """The submission of the row minus that of the column."""
 
     difference: float
-    half_width: float | None
+    interval: str
     words: str
     tone: str
 
@@ -108,81 +149,52 @@ class MatrixView:
     """All pairs of three or more submissions; `cells[i][j]` is None on the diagonal."""
 
     titles: list[str]
-    scores: list[float]
+    scores: list[float | None]
     cells: list[list[ComparisonCell | None]]
     words: str
 
 
 def compare_all(
-    titles: Sequence[str], tables: Sequence[Sequence[TaskTable]], version: PhaseVersion
+    titles: Sequence[str], scores: Sequence[float | None], said: Mapping[tuple[int, int], Statement]
 ) -> MatrixView:
-    """Every submission against every other one. Raises `NotComparable` where the tasks are not the same.
-
-    The intervals hold together: each is taken at 1 - 5 % / (number of pairs), after Bonferroni, so that among many
-    pairs not one is called different by the number of looks alone.
-    """
-    matrix = side_by_side({str(place): table for place, table in enumerate(tables)}, version)
-    columns = [matrix.column(str(place)) for place in range(len(tables))]
-    pairs = len(columns) * (len(columns) - 1) // 2
-    cells = [
-        [None if i == j else _cell(first - second, pairs) for j, second in enumerate(columns)]
-        for i, first in enumerate(columns)
-    ]
+    """Every submission against every other one, by the statements on all ordered pairs of places."""
+    places = range(len(titles))
     return MatrixView(
         titles=list(titles),
-        scores=[float(column.mean()) for column in columns],
-        cells=cells,
+        scores=list(scores),
+        cells=[[None if i == j else _cell(said[i, j]) for j in places] for i in places],
         words=say(
-            "Rows minus columns, paired over %(len)s tasks. The %(pairs)s intervals hold together at 95 "
-            "%% (each at %(value)s %%): with many pairs some differ by chance alone. So a pair may be "
-            "undecided here that differs where only its two are compared.",
-            len=Amount(len(columns[0])),
-            pairs=pairs,
-            value=Amount(100 * (1 - 0.05 / pairs), 1),
+            "Rows minus columns, with 95 % intervals. All are read off one model of the board, which draws lucky "
+            "differences towards the middle: so a pair is judged here as it is where only its two are compared."
         ),
     )
 
 
-def _cell(difference: NDArray[np.float64], pairs: int) -> ComparisonCell:
-    said = make_statement(difference, pairs)
-    ahead = said.difference > 0
+def _cell(said: Statement) -> ComparisonCell:
     words = {
-        "different": ("better", "good") if ahead else ("worse", "bad"),
+        "different": ("better", "good") if said.ahead > 0 else ("worse", "bad"),
         "equivalent": ("equal", "info"),
         "undecided": (say("cannot be told"), "warn"),
     }
-    return ComparisonCell(said.difference, said.half_width, *words[said.verdict])
+    return ComparisonCell(said.difference, range_words(said), *words[said.verdict])
 
 
 def _by_dataset(matrix: ScoreMatrix, difference: NDArray[np.float64]) -> list[DatasetLine]:
     lines = []
     for place, name in enumerate(matrix.datasets):
         here = matrix.dataset == place
-        said = make_statement(difference[here])
-        words = {"equivalent": "equal", "undecided": say("cannot be told")}.get(
-            said.verdict, say("first is better") if said.difference > 0 else say("second is better")
-        )
+        mean, half_width = t_interval(difference[here])
         lines.append(
             DatasetLine(
                 dataset=name,
                 tasks=int(here.sum()),
                 first=float(matrix.column("first")[here].mean()),
                 second=float(matrix.column("second")[here].mean()),
-                difference=said.difference,
-                half_width=said.half_width,
-                words=words,
+                difference=mean,
+                half_width=half_width,
             )
         )
     return sorted(lines, key=lambda line: (len(line.dataset), line.dataset))
-
-
-def _other_datasets(matrix: ScoreMatrix, rows: Sequence[DatasetLine]) -> tuple[str, str]:
-    del matrix
-    mean, half = t_interval(np.array([row.difference for row in rows]))
-    if half is None:
-        return say("Over datasets"), say("undefined")
-    width = f"± {half:.3f}" if half else say("(all datasets equal)")
-    return say("Over datasets"), together((f"{mean:+.3f}".replace("-", "−"), width))
 
 
 def _draw_tasks(matrix: ScoreMatrix, difference: NDArray[np.float64], first: str, second: str) -> ChartView:

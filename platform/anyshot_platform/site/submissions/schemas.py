@@ -13,6 +13,7 @@ from anyshot_platform.runs.states import RunState
 from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Upload
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
+from anyshot_scoring.reliability.paired import Verdict as PairVerdict
 
 
 class Nothing(BaseModel):
@@ -198,14 +199,24 @@ class PlaceOut(BaseModel):
 
 
 class StatementOut(BaseModel):
-    """What the tasks that both met say: this submission minus the other one."""
+    """What the one model of the board says of two submissions: the first minus the second."""
 
     model_config = ConfigDict(from_attributes=True)
 
-    difference: float
-    half_width: float | None
-    verdict: str
-    tasks: int
+    difference: float = Field(description="in what the phase ranks by")
+    low: float | None = Field(
+        description="of the 95 % interval over other tasks of these datasets, as `high`"
+    )
+    high: float | None
+    better: float | None = Field(
+        description="probability that the first is truly better on other tasks of these datasets; null, as the "
+        "interval, under six tasks"
+    )
+    elsewhere: float | None = Field(
+        description="the same probability over other datasets; null under six datasets"
+    )
+    verdict: PairVerdict
+    tasks: int = Field(description="each counted once, however many runs met it")
 
 
 class ScoreChangeOut(BaseModel):
