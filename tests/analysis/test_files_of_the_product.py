@@ -89,7 +89,7 @@ def test_dry_runs_straight_from_their_folders(
     assert all(name in page for name in shown)
     if command[0] == "difficulty":
         pair = [path for path in files if path.name.startswith(("bright", "guess"))]
-        assert "over 6 tasks" in page_of(("compare",), pair, tmp_path / "pair")
+        assert "by 6 tasks" in page_of(("compare",), pair, tmp_path / "pair")
 
 
 @pytest.mark.slow("a dry run in a process of its own")

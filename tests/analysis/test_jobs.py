@@ -251,7 +251,7 @@ def test_a_verdict_and_a_ranking_say_what_the_tables_hold(
 ) -> None:
     found = run("compare", inputs, {}, tmp_path / "compare")
     assert found["result"]["verdict"] == "different"
-    assert found["result"]["mean"] == pytest.approx(0.05, abs=0.01)
+    assert found["result"]["difference"] == pytest.approx(0.05, abs=0.01)
     assert (
         "ours leads a board of 2 submissions"
         in run("flips", inputs, SMALL["flips"], tmp_path / "flips")["finding"]

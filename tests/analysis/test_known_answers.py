@@ -163,7 +163,7 @@ def test_a_comparison_counts_all_runs_and_speaks_of_other_datasets(tmp_path: Pat
     files = sorted(tmp_path.glob("*.parquet"))
     found = run("compare", {"results": files}, {}, tmp_path / "out")
     assert found["result"]["tasks"] == 80
-    assert "over 80 tasks" in found["finding"] and "other datasets" in found["finding"]
+    assert "by 80 tasks" in found["finding"] and "other datasets" in found["finding"]
 
 
 def test_a_comparison_of_submissions_with_other_tasks_is_refused_in_words(tmp_path: Path) -> None:

@@ -97,12 +97,13 @@ def test_runs_on_the_same_tasks_are_no_more_tasks(tmp_path: Path) -> None:
     for name, seed in (("same", 93), ("others", None)):
         (tmp_path / name).mkdir()
         files = {"results": result_files(tmp_path / name, seed)}
-        found[name] = run("compare", files, {}, tmp_path / name / "out")["result"]
+        found[name] = run("compare", files, {"rule": "mean_run"}, tmp_path / name / "out")["result"]
     assert found["same"]["tasks"] == 24 and found["others"]["tasks"] == 48
-    assert found["same"]["mean"] == pytest.approx(found["others"]["mean"])
+    assert found["same"]["difference"] == pytest.approx(found["others"]["difference"])
     notes = json.loads((tmp_path / "same" / "out" / "result.json").read_text())["notes"]
-    assert notes[-1].startswith("The runs were tested on the same tasks") and len(notes) == 3
-    assert found["same"]["half_width"] > 1.4 * found["others"]["half_width"]
+    assert notes[-1].startswith("The runs were tested on the same tasks") and len(notes) == 4
+    widths = {key: one["interval"]["high"] - one["interval"]["low"] for key, one in found.items()}
+    assert widths["same"] > 1.2 * widths["others"]
 
 
 def test_what_is_wrong_with_a_parameter_is_said_in_words(tmp_path: Path) -> None:

@@ -7,68 +7,56 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anyshot_analysis.equivalence import EquivalenceVerdict, compare_paired
 from anyshot_analysis.jobs.inputs import SAME_TASKS, BadAnalysis, Inputs, Progress
-from anyshot_analysis.pages import Cell, PageTable, ReportPage, points
+from anyshot_analysis.pages import Cell, PageTable, ReportPage
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_distributions
-from anyshot_core.report.estimates import Estimate, around
+from anyshot_core.charts.canvas import chance_words
+from anyshot_core.report.estimates import Estimate
 from anyshot_core.report.stored import interval_cell
 from anyshot_core.words import count_of
 from anyshot_scoring.intervals import t_interval
-from anyshot_scoring.reliability import Interval, NotComparable, align, compare
+from anyshot_scoring.reliability import POPULATIONS, NotComparable, Population, align
+from anyshot_scoring.reliability.board_pairs import JudgedPair, KnownBoard, know_board
+from anyshot_scoring.reliability.paired import Verdict
 from anyshot_scoring.reliability.verdicts import MARGIN
+from anyshot_scoring.rules import Rule, find_rule
 from anyshot_scoring.table import TaskTable
 
-WORDS = {
-    EquivalenceVerdict.DIFFERENT: "The two differ",
-    EquivalenceVerdict.EQUIVALENT: "The two are equivalent",
-    EquivalenceVerdict.UNDECIDED: "These tasks do not decide whether the two differ",
+WORDS: dict[Verdict, str] = {
+    "different": "The two differ",
+    "equivalent": "The two are equivalent",
+    "undecided": "These tasks do not decide whether the two differ",
 }
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """`margin` in accuracy: what is too small to matter."""
+    """`margin` in accuracy: what is too small to matter. `rule` is that of the phase, which the verdict goes by."""
 
     margin: float = MARGIN
+    rule: str = "worst_run"
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
-    """Paired differences of two submissions over all their runs."""
-    tables = two_of(inputs)
+    """Two submissions, judged as a board of two is."""
+    tables, rule = two_of(inputs), find_rule(parameters.rule)
     try:
         matrix = align(tables)
     except NotComparable as error:
         raise BadAnalysis(f"the two were not tested on the same tasks: {error}") from error
     first, second = tables
-    wider = compare(matrix, first, second, replicates=1000).by_dataset
+    board = know_board(matrix, rule, shared_tasks=inputs.shares_tasks)
+    found = board.judge(first, second, parameters.margin)
     one, two, dataset = (inputs.by_task(rows) for rows in (*matrix.scores.T, matrix.dataset))
     gaps = one - two
-    found = compare_paired(one, two, parameters.margin)
-    if isinstance(found, Undefined):
-        raise BadAnalysis(found.reason)
     by_dataset = [(name, gaps[dataset == place]) for place, name in enumerate(matrix.datasets)]
-    finding = (
-        f"{WORDS[found.verdict]}: {first} minus {second} is {points(found.mean)} ± {points(found.half_width)} points "
-        f"(95 %) over {found.tasks} tasks like these (margin {count_of(100 * found.margin, 'point')}). "
-        f"{over_datasets(wider)}"
-    )
     return ReportPage(
         name="compare",
         title=f"{first} against {second}",
-        finding=finding,
-        population="other tasks drawn as these were; unit of resampling: the task, paired. Beside it: other datasets.",
-        estimates=[
-            around(
-                f"{first} minus {second}, other tasks",
-                100 * found.mean,
-                100 * found.half_width,
-                "points",
-                "other tasks of these datasets, paired",
-            ),
-            over_other_datasets(f"{first} minus {second}, other datasets", found.mean, wider),
-        ],
+        finding=finding_of(first, second, found, board, parameters.margin),
+        population="other tasks of these datasets, and beside it other datasets: by the model of a board of the two.",
+        estimates=estimates_of(first, second, found, board),
         charts=[
             draw_distributions(
                 {f"{first} minus {second}": 100 * gaps}, "Paired differences", "Difference a task (points)"
@@ -82,13 +70,56 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             )
         ],
         notes=[
-            f"Normalized accuracy; all runs count: {', '.join(f'{n} {len(runs)}' for n, runs in tables.items())}.",
+            f"Verdict, difference and interval go by the ranking rule. {rule.words(matrix.runs)}",
+            f"Chart and datasets have all runs: {', '.join(f'{n} {len(own)}' for n, own in tables.items())}.",
             "Intervals by dataset stand each for itself: of twenty of them one misses by chance.",
             *([SAME_TASKS] if inputs.shares_tasks and matrix.runs > 1 else []),
         ],
-        result={**found.to_dict(), "by_dataset": wider if isinstance(wider, Undefined) else asdict(wider)},
+        result={
+            **asdict(found),
+            "rule": rule.name,
+            "unit": rule.unit,
+            "tasks": board.tasks,
+            "margin": parameters.margin,
+        },
         table={"task": inputs.by_task(matrix.task), "difference": gaps},
     )
+
+
+def finding_of(first: str, second: str, found: JudgedPair, board: KnownBoard, margin: float) -> str:
+    """The verdict, what it rests on, and what is known of other datasets, in sentences."""
+    shown, unit = in_unit(board.rule)
+    known = found.interval
+    interval = (
+        known.reason
+        if isinstance(known, Undefined)
+        else f"95 % over other tasks: {shown * known.low:.2f} to {shown * known.high:.2f}"
+    )
+    beside = "" if board.rule.relative else f", margin {count_of(100 * margin, 'point')}"
+    return (
+        f"{WORDS[found.verdict]}: {first} minus {second} is {shown * found.difference:.2f} {unit} ({interval}) by "
+        f"{count_of(board.tasks, 'task')}{beside}. {over_datasets(first, found.elsewhere)}"
+    )
+
+
+def in_unit(rule: Rule) -> tuple[float, str]:
+    """By what differences are multiplied where they are shown, and the unit that they have then."""
+    return (1.0, rule.unit) if rule.relative else (100.0, "points")
+
+
+def estimates_of(first: str, second: str, found: JudgedPair, board: KnownBoard) -> list[Estimate]:
+    """The difference, and how probable the first is truly better, over other tasks and over other datasets."""
+    shown, unit = in_unit(board.rule)
+    known = found.interval
+    interval = known if isinstance(known, Undefined) else (shown * known.low, shown * known.high)
+    tasks, datasets = POPULATIONS[Population.TASKS], POPULATIONS[Population.DATASETS]
+    why = Undefined("a probability of the board's model, calibrated on simulated boards")
+    better = f"{first} is truly better"
+    return [
+        Estimate(f"{first} minus {second}", shown * found.difference, interval, unit, tasks),
+        Estimate(f"{better}, {tasks}", found.better, why, "probability", tasks),
+        Estimate(f"{better}, {datasets}", found.elsewhere, why, "probability", datasets),
+    ]
 
 
 def row(dataset: str, gaps: NDArray[np.float64]) -> list[Cell]:
@@ -115,18 +146,8 @@ def two_of(inputs: Inputs) -> dict[str, list[TaskTable]]:
     return inputs.results
 
 
-def over_other_datasets(name: str, mean: float, wider: Interval | Undefined) -> Estimate:
-    """The same difference with its interval over datasets."""
-    interval = wider if isinstance(wider, Undefined) else (100 * wider.low, 100 * wider.high)
-    return Estimate(name, 100 * mean, interval, "points", "other datasets")
-
-
-def over_datasets(wider: Interval | Undefined) -> str:
-    """What the same difference says of other datasets."""
-    if isinstance(wider, Undefined):
-        return f"About other datasets nothing can be said: {wider.reason}."
-    settled = "contains" if wider.holds(0.0) else "does not contain"
-    return (
-        f"Over other datasets the 95 % interval is {points(wider.low)} to {points(wider.high)} "
-        f"({wider.units} datasets): it {settled} 0."
-    )
+def over_datasets(first: str, elsewhere: float | Undefined) -> str:
+    """What is known of other datasets."""
+    if isinstance(elsewhere, Undefined):
+        return f"About other datasets nothing can be said: {elsewhere.reason}."
+    return f"On other datasets {first} is truly better with probability {chance_words(elsewhere)}."

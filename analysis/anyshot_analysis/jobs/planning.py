@@ -13,9 +13,15 @@ from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_curves
 from anyshot_core.report.estimates import Estimate
 from anyshot_core.words import count_of
-from anyshot_scoring.reliability import Components, SampleSizePlan, align, estimate_components, plan_top
+from anyshot_scoring.reliability import (
+    Components,
+    SampleSizePlan,
+    align,
+    estimate_components,
+    fit_crossed,
+    plan_top,
+)
 from anyshot_scoring.reliability.components import component_intervals
-from anyshot_scoring.reliability.shared_tasks import mean_of_class_runs, mean_of_runs
 from anyshot_scoring.rules import find_rule
 from anyshot_scoring.summary import Group
 
@@ -65,13 +71,12 @@ def components_of(inputs: Inputs, parameters: Parameters) -> tuple[Components, s
     points = find_rule(parameters.rule).points(matrix.run_means(), matrix.run_dataset_means())
     first, second = (matrix.keys[i] for i in np.argsort(-points, kind="stable")[:2])
     classes = inputs.align_classes(matrix)
-    if inputs.shares_tasks:
-        matrix, classes = mean_of_runs(matrix), classes and mean_of_class_runs(classes)
-    found = estimate_components(matrix, first, second, classes)
+    fit = fit_crossed(matrix, classes, shared_tasks=inputs.shares_tasks)
+    found = estimate_components(fit, matrix, first, second, classes)
     if isinstance(found, Undefined):
         raise BadAnalysis(f"the results do not tell where differences vary: {found.reason}")
     shown = [parameters.names.get(key, key) for key in (first, second)]
-    words = f"the difference of {shown[0]} and {shown[1]}, first and second of the board"
+    words = f"the difference of {shown[0]} and {shown[1]}, first and second of the board, by the model of all of it"
     return replace(found, lead=parameters.lead), words
 
 

@@ -35,7 +35,6 @@ from anyshot_scoring.reliability.seeds import SeedRuleEffect, fit_seed_model, si
 from anyshot_scoring.reliability.shared_tasks import (
     classes_counted_once,
     counted_once,
-    mean_of_class_runs,
     mean_of_runs,
 )
 from anyshot_scoring.reliability.spreads import SpreadFound, find_spreads
@@ -200,11 +199,11 @@ def assess(
     points = values[order]
     fit = fit_crossed(board, own, shared_tasks=shared_tasks)
     seeds_tau = tau_between_runs(board)
-    by_task, by_class, mean, own_mean = board, own, board, own
+    by_task, by_class, mean = board, own, board
     if shared_tasks:
         by_task, mean = counted_once(board, chosen), mean_of_runs(board)
         if own is not None:
-            by_class, own_mean = classes_counted_once(own, board, chosen), mean_of_class_runs(own)
+            by_class = classes_counted_once(own, board, chosen)
     return Assessment(
         keys=board.keys,
         scores=chosen.score(runs, chosen.join_datasets(by_run))[order],
@@ -232,7 +231,7 @@ def assess(
             by_task=by_task,
         ),
         flips=_neighbour_flips(board, own, chosen.join, top, replicates, seed),
-        plan=_plan(mean, own_mean, top),
+        plan=_plan(fit, board, own, top),
         seeds_tau=seeds_tau,
         seeds_interval=tau_interval(seeds_tau, len(board.keys)),
         feedback=_compare_feedback(by_task, points, feedback, chosen, replicates, seed),
@@ -382,10 +381,12 @@ def _half_flips(
     return subset_flips(differences, smallest // 2, strata=strata, subsets=replicates, seed=seed)
 
 
-def _plan(board: ScoreMatrix, classes: ClassMatrix | None, top: int) -> SampleSizePlan | Undefined:
+def _plan(
+    fit: CrossedFit, board: ScoreMatrix, classes: ClassMatrix | None, top: int
+) -> SampleSizePlan | Undefined:
     pairs: list[Components] = []
     for i in range(min(top, len(board.keys) - 1)):
-        components = estimate_components(board, board.keys[i], board.keys[i + 1], classes)
+        components = estimate_components(fit, board, board.keys[i], board.keys[i + 1], classes)
         if isinstance(components, Undefined):
             return components
         if board.column(board.keys[i]).mean() < board.column(board.keys[i + 1]).mean():

@@ -1,4 +1,8 @@
-"""Where the difference of two submissions varies: between datasets, classes and tasks, each with its interval."""
+"""Where the difference of two submissions varies: between datasets, classes and tasks, each with its interval.
+
+Read off the one model of the board: what tasks, classes and datasets do to a difference is estimated from all of its
+submissions, each pair being drawn towards the others by as much as the few units demand.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from anyshot_scoring.reliability.crossed_model import CrossedFit, MeanSquare
 from anyshot_scoring.reliability.matrix import ClassMatrix, ScoreMatrix
 from anyshot_scoring.undefined import Undefined
 
@@ -20,15 +25,14 @@ UNITS = ("dataset", "klass", "task")
 class Moments:
     """The mean squares that components come from, each with its degrees of freedom.
 
-    `datasets` is the variance of the means of datasets, `classes` that of the means of classes within them, of which
-    `noise` is owed to tasks; `task` is that of tasks within datasets. `freedom` is of datasets, classes, tasks.
+    `datasets` is the variance of the means of datasets over the runs, `classes` that of classes within them, without
+    what is owed to their tasks; `task` is that of tasks within datasets. `freedom` is of datasets, classes, tasks.
     """
 
     datasets: float
     classes: float
-    noise: float
     task: float
-    freedom: tuple[int, int, int]
+    freedom: tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -67,35 +71,40 @@ class Components:
 
 
 def estimate_components(
-    matrix: ScoreMatrix, first: str, second: str, classes: ClassMatrix | None = None
+    fit: CrossedFit, matrix: ScoreMatrix, first: str, second: str, classes: ClassMatrix | None = None
 ) -> Components | Undefined:
-    """Estimate the components by the method of moments from the differences on the common tasks.
+    """The components of two submissions by the model of their board, whose scores are `matrix`, and its lead.
 
-    task: pooled variance within datasets. klass: variance of the class means within datasets, less the noise of the
-    tasks in them. dataset: variance of the dataset means, less what classes and tasks add. Negative estimates are 0.
+    They speak of the mean of the runs: a task that all runs met is one task, with their mean.
     """
-    difference = matrix.column(first) - matrix.column(second)
-    n = np.bincount(matrix.dataset, minlength=len(matrix.datasets)).astype(float)
-    if (n < 2).any():
+    squares = fit.squares
+    if not squares.own_tasks.known:
         return Undefined("a dataset has a single task")
-    means = np.bincount(matrix.dataset, difference) / n
-    task = float(np.sum((difference - means[matrix.dataset]) ** 2) / np.sum(n - 1))
-    between, noise, members, free = 0.0, 0.0, 1.0, 0
-    if classes is not None:
-        pair = classes.keys.index(first), classes.keys.index(second)
-        between, noise, members, free = _class_moments(classes, pair)
-    of_datasets = float(means.var(ddof=1)) if len(n) > 1 else 0.0
-    moments = Moments(of_datasets, between, noise, task, (len(n) - 1, free, int(np.sum(n - 1))))
-    klass, tasks = max(0.0, between - noise), _harmonic_mean(n)
+    contrast = fit.axes[matrix.keys.index(first)] - fit.axes[matrix.keys.index(second)]
+
+    def size(square: MeanSquare) -> float:
+        return float(contrast @ square.value @ contrast)
+
+    cell, runs = _harmonic_mean(fit.sizes[fit.sizes > 0]), squares.runs
+    shared = squares.shared_tasks.known
+    task = cell * (size(squares.shared_tasks) + size(squares.own_tasks) / (runs if shared else 1))
+    tasks = cell if shared else cell * runs
+    members = 1.0 if classes is None else _harmonic_mean(np.bincount(classes.dataset))
+    klass, of_datasets = size(squares.by_class) * members, size(squares.by_dataset) / runs
+    freedom = (
+        squares.by_dataset.freedom,
+        squares.by_class.freedom,
+        (squares.shared_tasks if shared else squares.own_tasks).freedom,
+    )
     return Components(
-        lead=abs(float(difference.mean())),
+        lead=abs(float((matrix.column(first) - matrix.column(second)).mean())),
         dataset=max(0.0, of_datasets - klass / members - task / tasks),
         klass=klass,
         task=task,
-        datasets=len(n),
+        datasets=len(matrix.datasets),
         classes=members,
         tasks=tasks,
-        moments=moments,
+        moments=Moments(of_datasets, klass, task, freedom),
     )
 
 
@@ -107,11 +116,10 @@ def draw_components(pair: Components, rng: np.random.Generator) -> dict[str, NDA
     """
     seen = pair.moments
     assert seen is not None  # who asks has looked
-    spread, classes, task = (
+    spread, klass, task = (
         value * free / rng.chisquare(free, DRAWS) if free > 0 else np.full(DRAWS, value)
         for value, free in zip((seen.datasets, seen.classes, seen.task), seen.freedom, strict=True)
     )
-    klass = np.maximum(0.0, classes - seen.noise)
     dataset = np.maximum(0.0, spread - klass / pair.classes - task / pair.tasks)
     return {"dataset": dataset, "klass": klass, "task": task}
 
@@ -139,31 +147,5 @@ def _interval(drawn: NDArray[np.float64]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _class_moments(classes: ClassMatrix, pair: tuple[int, int]) -> tuple[float, float, float, int]:
-    """Variance of class means within datasets, the part of it that is noise, mean number of classes, freedom.
-
-    What a class's own tasks add to the spread of class means is estimated from the seeded runs, where there are
-    several; with a single run it stays in, which is on the safe side.
-    """
-    by_run = (classes.sums[:, :, pair[0]] - classes.sums[:, :, pair[1]]) / np.maximum(classes.shares, 1e-300)
-    weights = classes.shares.sum(axis=0)
-    means = (classes.sums[:, :, pair[0]] - classes.sums[:, :, pair[1]]).sum(axis=0) / weights
-    counts = np.bincount(classes.dataset).astype(float)
-    if (counts < 2).any():
-        return 0.0, 0.0, _harmonic_mean(counts), 0
-    centers = np.bincount(classes.dataset, means) / counts
-    free = int(np.sum(counts - 1))
-    between = float(np.sum((means - centers[classes.dataset]) ** 2) / free)
-    return between, _noise_of_means(by_run, classes.shares), _harmonic_mean(counts), free
-
-
 def _harmonic_mean(counts: NDArray[Any]) -> float:
     return 1 / float(np.mean(1 / counts))
-
-
-def _noise_of_means(by_run: NDArray[Any], shares: NDArray[Any]) -> float:
-    """Mean over the classes of the variance of a class's mean over runs, 0 for a single run."""
-    full = (shares > 0).all(axis=0)
-    if len(by_run) < 2 or not full.any():
-        return 0.0
-    return float((by_run[:, full].var(axis=0, ddof=1) / len(by_run)).mean())

@@ -66,7 +66,8 @@ def _range_of_datasets(pairs: Sequence[Components], z: float, known_leads: bool)
         return Undefined("fewer than three datasets do not tell how datasets vary")
     rng, needs = np.random.default_rng(0), np.zeros(DRAWS)
     for pair in pairs:
-        variance = pair.variance(datasets=1) * (pair.datasets - 1) / rng.chisquare(pair.datasets - 1, DRAWS)
+        freedom = pair.datasets - 1 if pair.moments is None else pair.moments.freedom[0]
+        variance = pair.variance(datasets=1) * freedom / rng.chisquare(freedom, DRAWS)
         lead = _leads(pair, variance / pair.datasets, known_leads, rng)
         needs = np.maximum(needs, variance * (z / np.maximum(np.abs(lead), 1e-12)) ** 2)
     low, high = np.ceil(np.quantile(needs, [0.025, 0.975])).clip(1, 1e9)
