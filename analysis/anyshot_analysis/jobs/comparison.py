@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from anyshot_analysis.jobs.inputs import SAME_TASKS, BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Cell, PageTable, ReportPage
 from anyshot_analysis.undefined import Undefined
+from anyshot_core.chances import chance_words
 from anyshot_core.charts import draw_distributions
-from anyshot_core.charts.canvas import chance_words
 from anyshot_core.report.estimates import Estimate
 from anyshot_core.report.stored import interval_cell
 from anyshot_core.words import count_of

@@ -109,16 +109,6 @@ def interval_words(mean: float, half_width: float | None, intervals: bool = True
     return f"{words} ± {half_width:.{places}f}"
 
 
-def chance_words(probability: float, places: int = 2) -> str:
-    """A probability of a model: what rounds to 0 or 1 is no certainty."""
-    least = 10.0**-places
-    if probability < least / 2:
-        return f"under {least:.{places}f}"
-    if probability > 1 - least / 2:
-        return f"over {1 - least:.{places}f}"
-    return f"{probability:.{places}f}"
-
-
 def subject(words: str, intervals: bool) -> str:
     """How a description begins: what is shown, and whether with intervals."""
     return f"{words} with 95 % intervals." if intervals else f"{words}."

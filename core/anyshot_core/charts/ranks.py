@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from anyshot_core.charts.canvas import PALETTE, Chart, chance_words, clean, draw, empty
+from anyshot_core.chances import chance_words
+from anyshot_core.charts.canvas import PALETTE, Chart, clean, draw, empty
 from anyshot_core.charts.recorded import recorded
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
+from anyshot_core.chances import chance_words
 from anyshot_core.charts import (
     Chart,
     RankBar,
@@ -16,7 +17,6 @@ from anyshot_core.charts import (
     draw_heat_map,
     draw_rank_intervals,
 )
-from anyshot_core.charts.canvas import chance_words
 from anyshot_core.report.pages import figure, templates, wrap_page
 from anyshot_scoring.reliability.assessment import Assessment, PopulationReport
 from anyshot_scoring.reliability.over_datasets import OverDatasets

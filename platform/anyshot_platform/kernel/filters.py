@@ -8,7 +8,7 @@ from typing import Literal
 from babel.dates import format_datetime
 from markupsafe import Markup, escape
 
-from anyshot_core.charts.canvas import chance_words
+from anyshot_core.chances import chance_words
 from anyshot_platform.kernel.language import (
     Amount,
     Said,

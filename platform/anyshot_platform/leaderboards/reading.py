@@ -131,6 +131,14 @@ def count_ranks(session: Session, row_ids: Sequence[str]) -> dict[str, int]:
     return {row_id: before_it + 1 for row_id, before_it in found}
 
 
+def count_before(session: Session, row: BoardRow) -> int:
+    """How many ranked rows of its board come before a row, in the order in which they are shown."""
+    here = (BoardRow.phase_version_id == row.phase_version_id, BoardRow.league_id == row.league_id)
+    own = (row.sort_value, row.submitted_at, row.id)
+    before = select(func.count()).where(*here, BoardRow.ranked, tuple_(*BOARD_ORDER) < own)
+    return session.scalar(before) or 0
+
+
 def number_rows(rows: Sequence[BoardRow], offset: int = 0, first: int = 1) -> list[int]:
     """The ranks of successive ranked rows of a board, of which the first is at `offset` and has the rank `first`."""
     ranks: list[int] = []

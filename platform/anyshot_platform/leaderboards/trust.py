@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sqlalchemy import ColumnElement, and_, func, select, tuple_
+from sqlalchemy import ColumnElement, and_, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.judging.pairs import MOST_ON_A_BOARD, Statement, read_statements
@@ -18,7 +18,7 @@ from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.memo import BoardState, recall
 from anyshot_platform.leaderboards.models import BoardRow
-from anyshot_platform.leaderboards.reading import BOARD_ORDER, BoardPlace, read_places
+from anyshot_platform.leaderboards.reading import BOARD_ORDER, BoardPlace, count_before, read_places
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import PhaseVersion
 
@@ -43,9 +43,7 @@ def read_against_above(
     if len(rows) < 2 or version.phase.board_shows.tells_steps_alone:
         return {}
     here = _ranked(version, rows[0].league_id)
-    first = (rows[0].sort_value, rows[0].submitted_at, rows[0].id)
-    before = select(func.count()).where(here, tuple_(*BOARD_ORDER) < first)
-    offset, step = session.scalar(before) or 0, MOST_ON_A_BOARD - 1
+    offset, step = count_before(session, rows[0]), MOST_ON_A_BOARD - 1
     said: dict[str, Statement] = {}
     for start in range(offset // step * step, offset + len(rows) - 1, step):
         board = _read_ids(session, here, start)

@@ -141,14 +141,6 @@ def know_board(matrix: ScoreMatrix, rule: Rule, *, shared_tasks: bool = False, s
     )
 
 
-def judge_two(
-    matrix: ScoreMatrix, rule: Rule, *, shared_tasks: bool = False, margin: float = MARGIN
-) -> JudgedPair:
-    """The two submissions of a matrix, of which the first column is the first: a board of two."""
-    first, second = matrix.keys
-    return know_board(matrix, rule, shared_tasks=shared_tasks).judge(first, second, margin)
-
-
 def _share(gaps: NDArray[np.float32]) -> float:
     """The probability to be above 0; equal draws count half."""
     return float((gaps > 0).mean() + (gaps == 0).mean() / 2)

@@ -41,15 +41,6 @@ def classes_counted_once(classes: ClassMatrix, matrix: ScoreMatrix, rule: Rule) 
     return replace(classes, sums=sums[None], shares=classes.shares[:1])
 
 
-def mean_of_class_runs(classes: ClassMatrix) -> ClassMatrix:
-    """Each class with the mean of the runs."""
-    return replace(
-        classes,
-        sums=classes.sums.mean(axis=0, keepdims=True),
-        shares=classes.shares.mean(axis=0, keepdims=True),
-    )
-
-
 def _weights_of(matrix: ScoreMatrix, rule: Rule) -> NDArray[np.float64]:
     by_dataset = isinstance(rule, ByDatasetRanks)
     means = matrix.run_dataset_means() if by_dataset else matrix.run_means()[:, None]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from markupsafe import escape
 
-from anyshot_core.charts.canvas import chance_words
+from anyshot_core.chances import chance_words
 from anyshot_core.report import reliability_html, reliability_section
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.reliability import (

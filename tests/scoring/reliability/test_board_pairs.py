@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from anyshot_scoring.reliability import Population, ScoreMatrix, align, assess, fit_crossed
-from anyshot_scoring.reliability.board_pairs import judge_two, know_board, know_boards
+from anyshot_scoring.reliability.board_pairs import know_board, know_boards
 from anyshot_scoring.reliability.crossed_levels import draw_populations
 from anyshot_scoring.rules import find_rule
 from anyshot_scoring.table import TaskTable
@@ -113,7 +113,7 @@ def test_ranks_that_are_averaged_know_no_margin() -> None:
     a, b = table(0.501, noise=0.001), table(0.5, noise=0.001, seed=1)
     by_ranks = know_boards({"a": [a], "b": [b]}, find_rule("dataset_ranks_mean"))[0].judge("a", "b")
     assert by_ranks.verdict != "equivalent" and abs(by_ranks.difference) <= 1
-    assert judge_two(align({"a": [a], "b": [b]}), MEAN).verdict == "equivalent"
+    assert know_board(align({"a": [a], "b": [b]}), MEAN).judge("a", "b").verdict == "equivalent"
 
 
 def test_one_of_many_equal_submissions_is_seldom_called_better() -> None:
