@@ -90,7 +90,7 @@ def estimate_components(
     task = cell * (size(squares.shared_tasks) + size(squares.own_tasks) / (runs if shared else 1))
     tasks = cell if shared else cell * runs
     members = 1.0 if classes is None else _harmonic_mean(np.bincount(classes.dataset))
-    klass, of_datasets = size(squares.by_class) * members, size(squares.by_dataset) / runs
+    klass, of_datasets = size(squares.by_class) * members, size(squares.by_dataset)
     freedom = (
         squares.by_dataset.freedom,
         squares.by_class.freedom,

@@ -153,3 +153,4 @@ def test_runs_on_the_same_tasks_are_one_task(shared: bool) -> None:
     assert isinstance(single, Components) and isinstance(thrice, Components)
     assert thrice.tasks == pytest.approx(single.tasks * (1 if shared else 3))
     assert thrice.task == pytest.approx(single.task, rel=1e-6) and thrice.lead == pytest.approx(single.lead)
+    assert thrice.variance(datasets=1) == pytest.approx(single.variance(datasets=1), rel=1e-6)
