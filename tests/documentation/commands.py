@@ -59,6 +59,11 @@ ELSEWHERE = {
     ),
     "anyshot organize transfer": "tests/platform/admin/test_transfers.py::test_by_page_and_command_line",  # two sites
     "anyshot organize receive": "tests/platform/admin/test_transfers.py::test_by_page_and_command_line",
+    **dict.fromkeys(
+        ("cp OUT/", "python -m anyshot_analysis.studies.reproduce.conditions"),
+        "tests/documentation/test_reproductions.py"
+        "::test_a_joined_experiment_gets_its_conditions_by_the_documented_command",
+    ),
     # The job script of the guide, as one.
     **dict.fromkeys(
         ("set -euo", "source ", "export ANYSHOT_DATA", "export XDG_CACHE_HOME"),

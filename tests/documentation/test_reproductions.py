@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from anyshot_analysis.studies.reproduce.__main__ import NAMES
+from anyshot_analysis.studies.reproduce.conditions import main as write_conditions
 from anyshot_analysis.studies.reproduce.conditions import stored_conditions
 from anyshot_analysis.studies.reproduce.sources import (
     changed,
@@ -142,10 +144,17 @@ def test_each_page_says_found_beside_published_with_a_verdict(name: str) -> None
         assert one.published.words in body and f"<td>{one.verdict.value}</td>" in body
 
 
-def test_the_documentation_says_how_a_stored_experiment_gets_its_conditions() -> None:
-    """Joining writes none, so a folder that is only copied would lack them."""
+def test_a_joined_experiment_gets_its_conditions_by_the_documented_command(tmp_path: Path) -> None:
+    """Joining writes none."""
     text = (DOCS / "reproductions" / "index.md").read_text()
     assert text.index("anyshot experiment join") < text.index(f"\n{CONDITIONS_ANEW}\n")
+    copied = tmp_path / EXPERIMENT / "result.json"
+    copied.parent.mkdir()
+    stored = json.loads((DOCS / "reproductions" / EXPERIMENT / "result.json").read_text())
+    bare = {name: value for name, value in stored["result"].items() if name != "conditions"}
+    copied.write_text(json.dumps(stored | {"result": bare}))
+    done = CliRunner().invoke(write_conditions, [str(tmp_path)])
+    assert done.exit_code == 0 and json.loads(copied.read_text()) == stored
 
 
 @pytest.mark.parametrize("name", STORED)
