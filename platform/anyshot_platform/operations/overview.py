@@ -89,9 +89,14 @@ def read_workers(session: Session) -> list[WorkerRow]:
 
 
 def find_worker(session: Session, word: str) -> Worker:
-    """A worker by its id, or by its name among those of the last week; raises `NotFound`, `Conflict` for several."""
-    named = [row.worker for row in read_workers(session) if row.worker.name == word]
-    return the_one(session.get(Worker, word), named, say("There is no such worker."))
+    """A worker by its id, or by its name: the one alive, else one of the last week.
+
+    Raises `NotFound`, and `Conflict` where several have the name.
+    """
+    named = [row for row in read_workers(session) if row.worker.name == word]
+    alive = [row for row in named if row.alive] or named
+    found = [row.worker for row in alive]
+    return the_one(session.get(Worker, word), found, say("There is no such worker."))
 
 
 def count_failures(session: Session, *, hours: float = 24.0) -> list[tuple[str, str, int]]:

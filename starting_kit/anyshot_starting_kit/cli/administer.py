@@ -67,8 +67,9 @@ def users(client: Client, text: str) -> None:
 def workers(client: Client) -> None:
     """List the workers of the last week, and the tokens with which machines call."""
     for row in client.ask("GET", "/admin/workers"):
-        state = "stopped" if row["stopped_at"] else "paused" if row["paused_at"] else "works"
-        click.echo(f"worker {row['name']:24} {row['hardware_class']:12} {state:8} {row['id']}")
+        state = "stopped" if row["stopped_at"] else "paused" if row["paused_at"] else "ready"
+        seen = row["last_seen_at"][:16]
+        click.echo(f"worker {row['name']:24} {row['hardware_class']:12} {state:8} {row['id']}  seen {seen}")
     for row in client.ask("GET", "/admin/worker-tokens"):
         state = "revoked" if row["revoked_at"] else "valid"
         click.echo(f"token  {row['name']:24} {row['hardware_class'] or 'any':12} {state:8} {row['id']}")

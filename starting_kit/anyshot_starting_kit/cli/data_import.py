@@ -122,7 +122,7 @@ def hugging_face(
     super_column: str | None,
     **options: Any,
 ) -> None:
-    """Parquet files of a dataset of the Hugging Face Hub, one or a downloaded folder."""
+    """A dataset of the Hugging Face Hub: a Parquet file, a downloaded folder, or one that `save_to_disk` wrote."""
 
     def read() -> Source:
         return read_parquet(source, image=image_column, label=class_column, super_label=super_column)

@@ -293,6 +293,36 @@ def test_hugging_face_parquet_with_class_labels_and_a_card(digits: Path, tmp_pat
         assert known[decode_image(made.images / name).tobytes()] == made.classes[label]
 
 
+def test_a_folder_that_save_to_disk_wrote(digits: Path, tmp_path: Path) -> None:
+    """As `datasets` writes it: a folder for each split, in it Arrow streams of several batches, and JSON beside."""
+    names = sorted(path.name for path in digits.iterdir())
+    features = {"image": {"_type": "Image"}, "label": {"_type": "ClassLabel", "names": names}}
+    image = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    schema = pa.schema(
+        [("label", pa.int64()), ("image", image)],
+        metadata={"huggingface": json.dumps({"info": {"features": features}})},
+    )
+    cells = [
+        {"image": {"bytes": path.read_bytes(), "path": path.name}, "label": names.index(path.parent.name)}
+        for path in sorted(digits.rglob("*.png"))
+    ]
+    for split, part in (("train", cells[::2]), ("test", cells[1::2])):
+        (tmp_path / "disk" / split).mkdir(parents=True)
+        (tmp_path / "disk" / split / "state.json").write_text("{}")
+        with pa.ipc.new_stream(tmp_path / "disk" / split / "data-00000-of-00001.arrow", schema) as stream:
+            stream.write_table(pa.Table.from_pylist(part, schema), max_chunksize=7)
+    said = run("huggingface", tmp_path / "disk", "--name", "DIG", "--out", tmp_path)
+    assert "600 images, 10 classes" in said and "2 files were joined" in said
+    made = read_dataset(tmp_path / "DIG")
+    known = {decode_image(path, convert=True).tobytes(): path.parent.name for path in digits.rglob("*.png")}
+    for name, label in zip(made.files, made.labels, strict=True):
+        assert known[decode_image(made.images / name).tobytes()] == made.classes[label]
+    (tmp_path / "no.arrow").write_bytes(b"no")
+    assert "this is no Arrow stream" in run(
+        "huggingface", tmp_path / "no.arrow", "--name", "NO", "--out", tmp_path, ok=False
+    )
+
+
 @pytest.mark.slow("the first import of torchvision takes most of it")
 def test_torchvision_reads_what_its_own_class_reads(tmp_path: Path) -> None:
     """The digits in the files of MNIST, with its two splits, read by torchvision's class MNIST."""

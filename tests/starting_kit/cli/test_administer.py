@@ -44,7 +44,7 @@ def test_an_administrator_does_every_act_from_a_script(
     assert "blocked" in call("administer", "users", "pia").output
     assert json.loads(call("administer", "do", "user.unblock", "pia").output)["blocked_at"] is None
     worker.claim()  # a worker is known once it has called
-    assert "works" in call("administer", "workers").output
+    assert "ready" in call("administer", "workers").output
     assert json.loads(call("administer", "do", "worker.pause", "gpu-1").output)["paused_at"]
     assert "paused" in call("administer", "workers").output
     several = call("administer", "do", "user.let-organize", "pia", "nobody")

@@ -1,4 +1,5 @@
-"""Datasets of the Hugging Face Hub: their Parquet files, read without the package `datasets`.
+"""Datasets of the Hugging Face Hub: their Parquet files, or the Arrow files that `save_to_disk` writes, read without
+the package `datasets`.
 
 An image is stored as {bytes, path}; the names of classes stand in the file's schema, under the key `huggingface`.
 """
@@ -8,7 +9,8 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +20,7 @@ from PIL import Image, UnidentifiedImageError
 from anyshot_core.data.importing.images import CannotImport, Source, SourceImage
 
 if TYPE_CHECKING:
-    import pyarrow.parquet as parquet
+    import pyarrow as pa
 
 _BATCH = 256  # rows that are in memory at once
 
@@ -34,14 +36,14 @@ class _Columns:
 def read_parquet(
     path: Path, *, image: str | None = None, label: str | None = None, super_label: str | None = None
 ) -> Source:
-    """A Parquet file, or a folder downloaded from the Hub: all its Parquet files, and the licence of its card.
+    """A Parquet file, or a folder: all its Parquet files, else all its Arrow files, and the licence of its card.
 
     Raises:
-        CannotImport: no Parquet files, no such columns, or pyarrow is missing.
+        CannotImport: no such files, no such columns, or pyarrow is missing.
     """
     files = _files(path)
-    opened = _open(files[0])
-    columns = _columns(files[0], opened, image, label, super_label)
+    with _opened(files[0]) as opened:
+        columns = _columns(files[0], opened.schema, image, label, super_label)
     joined = (f"{len(files)} files were joined: tasks are drawn from all images of a class.",)
     return Source(
         _images(files, columns),
@@ -51,17 +53,28 @@ def read_parquet(
 
 
 def _files(path: Path) -> list[Path]:
-    files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    files = (sorted(path.rglob("*.parquet")) or sorted(path.rglob("*.arrow"))) if path.is_dir() else [path]
     if not files or not files[0].is_file():
         raise CannotImport(
-            f"{path}: found no Parquet files. Download the dataset with `huggingface-cli download --repo-type dataset"
-            " NAME --local-dir FOLDER`; one in another format has Parquet files in its branch refs/convert/parquet."
+            f"{path}: found neither Parquet nor Arrow files. Download the dataset with `huggingface-cli download"
+            " --repo-type dataset NAME --local-dir FOLDER`; one in another format has Parquet files in its branch"
+            " refs/convert/parquet."
         )
     return files
 
 
-def _open(file: Path) -> parquet.ParquetFile:
+@dataclass(frozen=True)
+class _Opened:
+    """A file that is open: its schema, and its rows in batches, of the columns that are asked for."""
+
+    schema: pa.Schema
+    batches: Callable[[list[str]], Iterator[pa.RecordBatch]]
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[_Opened]:
     try:
+        import pyarrow as pa
         import pyarrow.lib
         import pyarrow.parquet as parquet
     except ModuleNotFoundError as error:
@@ -69,15 +82,20 @@ def _open(file: Path) -> parquet.ParquetFile:
             "Parquet files need pyarrow: pip install 'anyshot-core[results]' brings it."
         ) from error
     try:
-        return parquet.ParquetFile(file)
+        if file.suffix != ".arrow":
+            found = parquet.ParquetFile(file)
+            yield _Opened(found.schema_arrow, lambda names: found.iter_batches(_BATCH, columns=names))
+            return
+        with pa.memory_map(str(file)) as source, pa.ipc.open_stream(source) as stream:
+            yield _Opened(stream.schema, lambda names: (batch.select(names) for batch in stream))
     except (pyarrow.lib.ArrowInvalid, OSError) as error:
-        raise CannotImport(f"{file}: this is no Parquet file ({error}).") from error
+        kind = "Arrow stream" if file.suffix == ".arrow" else "Parquet file"
+        raise CannotImport(f"{file}: this is no {kind} ({error}).") from error
 
 
 def _columns(
-    file: Path, opened: parquet.ParquetFile, image: str | None, label: str | None, above: str | None
+    file: Path, schema: pa.Schema, image: str | None, label: str | None, above: str | None
 ) -> _Columns:
-    schema = opened.schema_arrow
     features = _features(schema.metadata or {})
     pictures = [name for name in schema.names if _kind(features, name) == "Image"]
     numbered = [name for name in schema.names if _kind(features, name) == "ClassLabel"]
@@ -115,10 +133,10 @@ def _kind(features: dict[str, Any], name: str) -> str:
 def _images(files: Sequence[Path], columns: _Columns) -> Iterator[SourceImage]:
     wanted = [columns.image, columns.label, *([columns.above] if columns.above else [])]
     for file in files:
-        row = 0
-        for batch in _open(file).iter_batches(_BATCH, columns=wanted):
-            for cells in batch.to_pylist():
-                name, row = f"{file.name}, row {row}", row + 1
+        with _opened(file) as opened:
+            rows = (cells for batch in opened.batches(wanted) for cells in batch.to_pylist())
+            for row, cells in enumerate(rows):
+                name = f"{file.name}, row {row}"
                 above = _name(columns, columns.above, cells, name) if columns.above else ""
                 category = _name(columns, columns.label, cells, name)
                 yield SourceImage(_picture(cells[columns.image], name), category, name, above)
