@@ -68,7 +68,7 @@ def background(home: Path) -> None:
 @admin.command()
 @HomeOption
 def migrate(home: Path) -> None:
-    """Bring the database to the newest schema."""
+    """Migrate the database to the newest schema."""
     migrate_database(services_of(home, new=True).database)
     click.echo("The database is up to date.")
 
@@ -113,7 +113,7 @@ def create_user(
 def worker_token(
     home: Path, name: str, hardware_class: str | None, competition: str | None, days: int
 ) -> None:
-    """Make a token for a worker machine and print it, this once."""
+    """Create a token for a worker machine and print it once."""
     with services_of(home).database.writing() as session:
         only = find_competition(session, competition).id if competition else None
         click.echo(create_worker_token(session, name, reach=Reach(hardware_class, only, days)))

@@ -33,7 +33,7 @@ def again(
     comment: str | None,
     follow: bool,
 ) -> None:
-    """Submit the zip of SUBMISSION (its number or id; the last one made without it) again, without an upload.
+    """Submit the zip of SUBMISSION (its number or id; without it your latest) again, without an upload.
 
     A smoke test becomes an entry. Exit codes as those of `anyshot submit`.
     """

@@ -12,7 +12,7 @@ from anyshot_starting_kit.cli.account import connection_options, which_submissio
 @click.argument("submission", required=False)
 @connection_options
 def cancel(client: Client, submission: str | None) -> None:
-    """Cancel SUBMISSION (its number or id; the last one made without it)."""
+    """Cancel SUBMISSION (its number or id; without it your latest)."""
     state = client.cancel(which_submission(client, submission))
     counts = "counts" if state["counts_quota"] else "does not count"
     click.echo(

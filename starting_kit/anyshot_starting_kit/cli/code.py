@@ -21,7 +21,7 @@ from anyshot_starting_kit.cli.account import connection_options, which_submissio
 )
 @connection_options
 def code(client: Client, submission: str | None, file: str | None, changes: bool, since: int | None) -> None:
-    """List the files of SUBMISSION's zip (its number or id; without it the last one), or print FILE."""
+    """List the files of SUBMISSION's zip (its number or id; without it your latest), or print FILE."""
     submission_id = which_submission(client, submission)
     if changes or since:
         _print_changes(client.code_changes(submission_id, since))

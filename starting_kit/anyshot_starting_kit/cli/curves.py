@@ -20,11 +20,11 @@ COLUMNS = (
 
 @click.command()
 @click.argument("submission", required=False)
-@click.option("--follow", is_flag=True, help="Go on until the submission has ended.")
+@click.option("--follow", is_flag=True, help="Keep printing until the submission has ended.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print a CSV table of all figures.")
 @connection_options
 def curves(client: Client, submission: str | None, follow: bool, as_csv: bool) -> None:
-    """Print loss, accuracy, processor, memory of SUBMISSION over time (its number or id; without it the last one)."""
+    """Print loss, accuracy, processor, memory of SUBMISSION over time (its number or id; without it your latest)."""
     submission_id = which_submission(client, submission)
     table = csv.DictWriter(sys.stdout, COLUMNS, extrasaction="ignore", lineterminator="\n")
     if as_csv:

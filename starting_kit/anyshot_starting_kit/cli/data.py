@@ -128,7 +128,7 @@ def check(paths: tuple[Path, ...], images: bool, least_images: int, as_json: boo
 @click.argument("path", type=_existing)
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def info(path: Path, as_json: bool) -> None:
-    """Tell what a pack or a dataset folder holds."""
+    """Show what a pack or a dataset folder holds."""
     facts = _pack_facts(Pack.open(path)) if path.is_file() else _folder_facts(path)
     if as_json:
         click.echo(json.dumps(facts, indent=1))

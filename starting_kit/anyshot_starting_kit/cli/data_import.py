@@ -63,7 +63,7 @@ def _common(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.group("import")
 def import_() -> None:
-    """Bring a dataset of another format into Meta-Album's.
+    """Convert a dataset of another format into Meta-Album's.
 
     Each image is turned upright, cut to its central square and resampled to 128 x 128 RGB; grey and transparent
     images are converted. File names and the order of rows tell no class.

@@ -19,9 +19,9 @@ from anyshot_starting_kit.cli.account import connection_options
 @click.argument("thread", required=False)
 @click.option("--search", metavar="WORDS", default="", help="Only threads that hold these words.")
 @click.option("--page", type=click.IntRange(1), default=1, help="Which page of the list.")
-@click.option("--ask", metavar="TITLE", help="Begin a thread with this title.")
+@click.option("--ask", metavar="TITLE", help="Start a thread with this title.")
 @click.option("--reply", is_flag=True, help="Reply in THREAD.")
-@click.option("--edit", type=click.IntRange(1), metavar="POST", help="Write your post of this number anew.")
+@click.option("--edit", type=click.IntRange(1), metavar="POST", help="Rewrite your post of this number.")
 @click.option("--accept", type=click.IntRange(1), metavar="POST", help="Accept this post as the answer.")
 @click.option("--remove", type=click.IntRange(1), metavar="POST", help="Remove this post.")
 @click.option("--off", is_flag=True, help="With --accept or --remove: undo it.")
@@ -45,7 +45,7 @@ def discussion(
 ) -> None:
     """List the threads of COMPETITION, or read THREAD: its id, or the end of it.
 
-    You write under your user name, as on the page. Only who began a thread, or an organizer, accepts an answer.
+    You write under your user name, as on the page. Only the author of a thread, or an organizer, accepts an answer.
     Authors remove their own posts, organizers any; only organizers put one back (--remove POST --off).
     """
     acts = [act for act in (ask, reply or None, edit, accept, remove) if act is not None]

@@ -17,7 +17,7 @@ _METHOD = 'Path("my-method")'  # in the notebook: the folder that it works with
     "--notebook", is_flag=True, help="Also FOLDER.ipynb beside it: from the data to a dry run, cell by cell."
 )
 def init(folder: Path, notebook: bool) -> None:
-    """Make FOLDER with a submission that runs and scores above chance, explained line by line."""
+    """Create FOLDER with a submission that runs and scores above chance, explained line by line."""
     beside = folder.with_name(f"{folder.name}.ipynb")
     if folder.exists() and any(folder.iterdir()):
         raise click.UsageError(f"{folder} exists and is not empty.")

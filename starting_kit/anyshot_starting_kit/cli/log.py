@@ -15,11 +15,11 @@ from anyshot_starting_kit.cli.account import connection_options, which_submissio
 
 @click.command()
 @click.argument("submission", required=False)
-@click.option("--follow", is_flag=True, help="Go on until the submission has ended.")
+@click.option("--follow", is_flag=True, help="Keep printing until the submission has ended.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @connection_options
 def log(client: Client, submission: str | None, follow: bool, as_json: bool) -> None:
-    """Print the log of SUBMISSION (its number or id; the last one made without it)."""
+    """Print the log of SUBMISSION (its number or id; without it your latest)."""
     submission_id = which_submission(client, submission)
     reading = LogReading(client, submission_id)
     while True:

@@ -18,9 +18,9 @@ from anyshot_starting_kit.cli.exits import Exit
 @click.option("--username", help="User name [asked].")
 @click.option("--password", envvar="ANYSHOT_PASSWORD", help="Password [asked, not shown].")
 @click.option(
-    "--token", envvar="ANYSHOT_TOKEN", help="Use this API token (made on the account page) instead."
+    "--token", envvar="ANYSHOT_TOKEN", help="Use this API token (created on the account page) instead."
 )
-@click.option("--organize", is_flag=True, help="The token may also steer competitions: anyshot organize.")
+@click.option("--organize", is_flag=True, help="The token may also manage competitions: anyshot organize.")
 def login(server: str, username: str | None, password: str | None, token: str | None, organize: bool) -> None:
     """Get an API token from a platform and keep it for the other commands."""
     try:

@@ -10,7 +10,7 @@ from anyshot_starting_kit.cli.account import connection_options
 
 @click.command()
 @click.argument("competition", required=False)
-@click.option("--off", is_flag=True, help="Hear of it again.")
+@click.option("--off", is_flag=True, help="Unmute it.")
 @connection_options
 def mute(client: Client, competition: str | None, off: bool) -> None:
     """Get no more messages about COMPETITION; without it, show which are muted.

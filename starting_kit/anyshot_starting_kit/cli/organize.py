@@ -27,7 +27,7 @@ ENDED = ("finished", "failed", "cancelled", "timed_out")
 
 @click.group()
 def organize() -> None:
-    """Steer a competition that you organize."""
+    """Manage a competition that you organize."""
 
 
 @organize.command()

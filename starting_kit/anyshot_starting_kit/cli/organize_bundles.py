@@ -23,7 +23,7 @@ _SLUG = "Short name in addresses; it cannot be changed later."
 @click.option("--slug", default="", help=f"{_SLUG} One is made of the title without it.")
 @connection_options
 def begin(client: Client, title: str, slug: str) -> None:
-    """Begin an empty competition called TITLE: a draft of yours."""
+    """Create an empty competition called TITLE, as a draft of yours."""
     made = client.ask("POST", "/competitions", {"title": title, "slug": slug})
     click.echo(
         f"The draft {made['slug']} is there. Write its phases: anyshot organize settings {made['slug']}"
@@ -38,7 +38,7 @@ def begin(client: Client, title: str, slug: str) -> None:
 )
 @connection_options
 def import_bundle(client: Client, source: str, slug: str, start: datetime | None) -> None:
-    """Make a draft of SOURCE: a bundle of Anyshot, Codabench or CodaLab as zip or folder, or a ready-made name."""
+    """Create a draft from SOURCE: a bundle of Anyshot, Codabench or CodaLab as zip or folder, or a ready-made name."""
     moment = start.isoformat() if start else None
     try:
         made = _send(client, Path(source), slug, moment)

@@ -95,7 +95,7 @@ def files(
 @click.option("--start", default=None, help="First moment of its first phase, like 2027-06-15T00:00:00Z.")
 @connection_options
 def clone(client: Client, competition: str, new: str, title: str, start: str | None) -> None:
-    """Make the draft NEW out of COMPETITION: all but people, submissions and results, with new keys and seeds."""
+    """Create the draft NEW from COMPETITION: all but people, submissions and results, with new keys and seeds."""
     made = client.organize("POST", competition, "/clone", {"slug": new, "title": title, "start": start})
     click.echo(f"{made['slug']} is a draft.")
     for notice in made["notices"]:
@@ -117,7 +117,7 @@ def clone(client: Client, competition: str, new: str, title: str, start: str | N
 def rehearse(
     client: Client, competition: str, tasks: int, teams: int, only_show: bool, no_wait: bool, **said: Any
 ) -> None:
-    """Play COMPETITION with its baselines in a hidden copy, through all phases, and forecast what it will need.
+    """Rehearse COMPETITION with its baselines in a hidden copy, through all phases, and forecast what it will need.
 
     Prints what happened as it happens, then machine hours, waiting times and disk for --teams teams.
     """

@@ -22,7 +22,7 @@ from anyshot_starting_kit.cli.status import describe, exit_code
 @click.command()
 @click.argument("submission", required=False)
 @click.option(
-    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Folder for everything it made."
+    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Folder for all its files."
 )
 @click.option(
     "--zip",
@@ -35,7 +35,7 @@ from anyshot_starting_kit.cli.status import describe, exit_code
 def results(
     client: Client, submission: str | None, output: Path | None, archive: Path | None, as_json: bool
 ) -> None:
-    """Show the results of SUBMISSION (its number or id; the last one made without it); with -o download its files.
+    """Show the results of SUBMISSION (its number or id; without it your latest); with -o download its files.
 
     Exit codes as those of `anyshot status`.
     """

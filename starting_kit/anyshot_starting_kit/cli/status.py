@@ -24,7 +24,7 @@ _OURS = ("infrastructure", "organizer")
 @click.option("--json", "as_json", is_flag=True, help="Print the submission as JSON and nothing else.")
 @connection_options
 def status(client: Client, submission: str | None, follow: bool, as_json: bool) -> None:
-    """Show where SUBMISSION (its number or id; the last one made without it) stands.
+    """Show where SUBMISSION (its number or id; without it your latest) stands.
 
     Exits with 0 when it finished, 1 when it failed or was cancelled, 4 when the fault is not the submission's, 5
     when it has not ended.

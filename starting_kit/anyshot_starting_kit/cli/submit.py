@@ -24,7 +24,12 @@ from anyshot_starting_kit.cli.status import follow_to_end
 
 @click.command()
 @click.argument("submission", type=click.Path(exists=True, path_type=Path))
-@click.option("--to", "target", metavar="COMPETITION[/PHASE]", help="Where to [the only phase that is open].")
+@click.option(
+    "--to",
+    "target",
+    metavar="COMPETITION[/PHASE]",
+    help="Competition and phase [the only phase that is open].",
+)
 @click.option("--league", multiple=True, metavar="NAME", help="League to stand in; may be repeated.")
 @click.option("--comment", default="", help="A note to yourself, at most 500 characters.")
 @click.option(
@@ -33,7 +38,7 @@ from anyshot_starting_kit.cli.status import follow_to_end
     help="JSON file with its answers.",
 )
 @click.option("--smoke", is_flag=True, help="A few public tasks first: no quota, not on the board.")
-@click.option("--join", is_flag=True, help="Take part in the competition first, accepting its terms.")
+@click.option("--join", is_flag=True, help="Join the competition first, accepting its terms.")
 @click.option(
     "--follow", is_flag=True, help="Show log and progress until the end; exits with 0 only if it finished."
 )
@@ -53,7 +58,7 @@ def submit(
 ) -> None:
     """Check SUBMISSION, a folder or a zip, and upload it.
 
-    A broken upload goes on where it stopped; a zip that your team has submitted before is not sent again.
+    A broken upload resumes where it stopped; a zip that your team has submitted before is not sent again.
 
     Exits with 0 when it is queued (with --follow: finished), 1 when it is refused or failed, 3 when the platform cannot
     be reached.

@@ -88,7 +88,7 @@ def list_ready_made(viewer: Beginner) -> list[ReadyMadeOut]:
 
 @router.post("/ready-made/{name}", status_code=201)
 def begin_ready_made(services: ServicesDep, viewer: Beginner, name: str, body: ReadyIn) -> BegunOut:
-    """Make a draft of a competition that ships with Anyshot."""
+    """Create a draft of a competition that ships with Anyshot."""
     return _take(services, viewer, lambda _: find_ready_made(name), body.slug, body.start)
 
 
@@ -100,7 +100,7 @@ def begin_ready_made(services: ServicesDep, viewer: Beginner, name: str, body: R
 async def import_bundle_file(
     request: Request, services: ServicesDep, viewer: Beginner, slug: Slug = "", start: Start = None
 ) -> BegunOut:
-    """Make a draft of a bundle: of Anyshot, Codabench or CodaLab, zipped.
+    """Create a draft from a bundle: of Anyshot, Codabench or CodaLab, zipped.
 
     422 `invalid` where something is wrong with it; `problems` then has all of it, with file and line.
     """

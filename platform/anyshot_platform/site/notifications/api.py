@@ -78,7 +78,7 @@ def mute_competition(viewer: Reader, access: Visible, session: SessionDep) -> Ma
 
 @router.delete("/competitions/{slug}/mute")
 def unmute_competition(viewer: Reader, access: Visible, session: SessionDep) -> MailingOut:
-    """Hear of it again."""
+    """Unmute it."""
     mute(session, viewer.id, access.competition.id, muted=False)
     return _show(session, viewer)
 

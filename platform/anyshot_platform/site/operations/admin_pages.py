@@ -156,7 +156,7 @@ def make_token(request: Request, viewer: Admin, session: SessionDep, form: FormD
 def act_on_token(
     request: Request, viewer: Admin, session: SessionDep, token_id: str, act: str, form: FormDep
 ) -> Response:
-    """Make a token worthless."""
+    """Revoke a token."""
     token = find_worker_token(session, token_id)
     return perform_named(request, session, form, worker_acts.OF_TOKENS, act, token, viewer, "/admin/workers")
 

@@ -230,7 +230,7 @@ def make_token(request: Request, viewer: InBrowser, session: SessionDep, form: F
 def revoke_token(
     token_id: Annotated[str, Path(max_length=32)], viewer: InBrowser, session: SessionDep
 ) -> Response:
-    """Make a token worthless."""
+    """Revoke a token."""
     service.revoke_token(session, viewer.id, token_id)
     return redirect(
         "/account/tokens", flash=say("The token is revoked. Whatever used it is refused from now on.")

@@ -104,7 +104,7 @@ def list_tokens(viewer: AccountViewer, session: SessionDep) -> list[TokenOut]:
 def create_token(
     body: TokenIn, viewer: Annotated[Viewer, Depends(browser_session)], session: SessionDep
 ) -> TokenMade:
-    """Make a token; only a browser may, so that a token cannot give itself more scopes."""
+    """Create a token; only a browser may, so that a token cannot give itself more scopes."""
     expires = body.expires_at
     if expires is not None and expires.tzinfo is None:
         expires = expires.replace(tzinfo=UTC)
