@@ -199,7 +199,9 @@ class _Joined(Said):
 
     def in_language(self, language: str) -> str:
         """Each text in that language."""
-        return self.message.join(str(said_in(part, language)) for part in self.values.values())
+        return str(said_in(self.message, language)).join(
+            str(said_in(part, language)) for part in self.values.values()
+        )
 
 
 class _Begun(Said):
@@ -219,7 +221,10 @@ def begun(words: str) -> Said:
 
 
 def together(parts: Iterable[object], by: str = " ") -> Said:
-    """Sentences or words one after another, without those that are empty; each keeps its translation."""
+    """Sentences or words one after another, without those that are empty; each keeps its translation.
+
+    `by` stands between them; what a language writes otherwise is said: French has a space before a semicolon.
+    """
     kept = {str(place): part for place, part in enumerate(parts) if part}
     made = _Joined(by.join(map(str, kept.values())))
     made.message, made.many, made.number, made.values = by, "", 0, kept

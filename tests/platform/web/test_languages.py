@@ -17,6 +17,7 @@ from anyshot_core.wire.verdicts import Cause
 from anyshot_core.wire.worker_api import Usage
 from anyshot_core.words import told
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.entries.service import stand
 from anyshot_platform.kernel.filters import count, duration, score, size, when
 from anyshot_platform.kernel.language import (
     FOLDER,
@@ -27,16 +28,19 @@ from anyshot_platform.kernel.language import (
     read_by,
     said_in,
     say,
+    together,
     told_words,
 )
 from anyshot_platform.kernel.retold import retold
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.notifications.service import notify
+from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.ranking import rule_words
 from anyshot_platform.phases.states import PhaseStatus, VersionState
 from anyshot_platform.phases.status_words import STATUS_WORDS
 from anyshot_platform.runs.models import Run
 from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 from anyshot_platform.web.language import LANGUAGE_COOKIE
 from anyshot_scoring.rules import RULES
@@ -360,3 +364,16 @@ def _token(visitor: Visitor, page: str) -> str:
     found = re.search(r'name="csrf-token" content="([^"]+)"', visitor.see(page))
     assert found is not None
     return found[1]
+
+
+def test_french_has_a_space_before_its_colons_and_semicolons(visitor: Visitor, scene: Scene) -> None:
+    with visitor.services.database.writing() as session:
+        session.get_one(User, scene.ada.id).language = "fr"
+        version = session.get_one(PhaseVersion, scene.version.id)
+        stand(session, session.get_one(Phase, scene.phase.id), version, session.get_one(Team, scene.team.id))
+    visitor.sign_in(scene.ada)
+    page = html.unescape(visitor.see(f"/submissions/{scene.submissions['finished'].id}"))
+    words = re.sub(r"<(script|style|pre)\b.*?</\1>|<[^>]+>", "", page, flags=re.DOTALL)
+    assert "Free-style\u00a0:" in words and "Free-style:" not in words
+    joined = together(("a", "b"), by=say("; "))
+    assert (joined, said_in(joined, "fr")) == ("a; b", "a\u00a0; b")

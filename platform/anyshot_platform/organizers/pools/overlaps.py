@@ -167,7 +167,7 @@ class Repeated:
         )
         classes = say_count(self.relabelled, "%(num)s pair of two classes", "%(num)s pairs of two classes")
         what = _both(equal, also_near) if self.equal and self.near else equal if self.equal else near
-        what = together([what, classes if self.relabelled else ""], by="; ")
+        what = together([what, classes if self.relabelled else ""], by=say("; "))
         return say("%(what)s: %(images)s.", what=what, images=together(self.examples, by=", "))
 
 

@@ -119,7 +119,7 @@ def _scoring(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]
     rows.append((say("Ranking"), rule_words(version.rule, version.seeded_runs)))
     counts = say("%(which)s of each team in each league", which=BOARD_WORDS[phase.board_shows])
     chooses = say("a team may choose another") if phase.team_chooses else ""
-    rows.append((say("What counts"), together((counts, chooses), by="; ")))
+    rows.append((say("What counts"), together((counts, chooses), by=say("; "))))
     if phase.board_shows == BoardShows.LADDER:
         rows.append((say("Step of the Ladder"), f"{phase.ladder_step:g}"))
     if any(True for _ in weaknesses(version)):

@@ -84,4 +84,4 @@ def _quota_words(quota: QuotaView | None) -> str:
     ]
     if not left:
         return say("Costs one submission; there is no limit.")
-    return say("Costs one submission. %(left)s.", left=together(left, by="; "))
+    return say("Costs one submission. %(left)s.", left=together(left, by=say("; ")))

@@ -93,7 +93,7 @@ def read_results_view(
         score=total.value if total is not None else result.score,
         half_width=result.half_width,
         population=together(
-            (say("over %(tasks)s", tasks=count(summary.tasks, "task")), score_words), by="; "
+            (say("over %(tasks)s", tasks=count(summary.tasks, "task")), score_words), by=say("; ")
         ),
         explanation=_explain(version.rule, len(scores), interval=summary.half_width is not None),
         stats=_stats(summary, runs),
