@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 from axe_selenium_python import Axe
 from selenium import webdriver
+from sqlalchemy import select
 
+from anyshot_platform.discussion.models import Thread
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
 from tests.platform.web.conftest import LiveSite
 
 PUBLIC = ("/", "/login", "/sign-up", "/reset", "/competitions", "/nowhere", "/design", "/api/docs", "/docs")
@@ -19,6 +23,13 @@ SERIOUS = ("serious", "critical")
 
 def private_pages(live: LiveSite) -> list[str]:
     base = f"/competitions/{live.scene.competition.slug}"
+    with live.services.database.reading() as session:
+        threads = session.scalars(select(Thread.id).order_by(Thread.id)).all()
+        baseline = session.scalars(
+            select(Submission.id)
+            .where(Submission.kind == SubmissionKind.BASELINE, Submission.score.is_not(None))
+            .order_by(Submission.number)
+        ).first()
     ids = {name: one.id for name, one in live.scene.submissions.items()}
     return [
         "/",
@@ -32,6 +43,9 @@ def private_pages(live: LiveSite) -> list[str]:
                 "/leaderboard",
                 "/discussion",
                 "/discussion/new",
+                *(f"/discussion/{thread}" for thread in threads),
+                f"/teams/{live.scene.team.id}",
+                "/data",
                 "/team",
                 "/announcements",
                 "/leagues",
@@ -41,7 +55,9 @@ def private_pages(live: LiveSite) -> list[str]:
         *(f"/submissions/{ids[name]}" for name in ("queued", "running", "failed", "lost", "finished")),
         "/submissions",
         f"/compare?id={ids['finished']}&id={ids['older']}",
-        f"/submissions/{ids['finished']}/confusion",
+        f"/compare?id={ids['finished']}&id={baseline}",
+        *(f"/submissions/{ids['finished']}/{part}" for part in ("confusion", "code")),
+        f"/users/{live.scene.ada.username}",
         "/notifications",
         *("/account" + part for part in ("", "/teams", "/tokens", "/notifications", "/security", "/delete")),
     ]
