@@ -306,7 +306,7 @@ def test_the_command_moves_and_lists(site: Site, where: str) -> None:
             main, ["organize", "members", SLUG, *words, "--server", where, "--token", site.owner().token]
         )
 
-    assert "Say where to" in run("ben").output
+    assert "Say what: --invite ROLE, or where to" in run("ben").output
     assert "There is no member “bob”" in run("bob", "--alone").output
     done = run("ben", "--to", "ada", "--yes", "ben", "--reason", "asked for")
     assert (done.exit_code, done.stdout) == (0, "ben is in “ada” now.\n"), done.output

@@ -35,6 +35,7 @@ def test_of_ours_it_holds_scoring_core_and_what_runs_a_submission(docker_backend
     inside = {name.removesuffix(".py") for name in json.loads(run_inside(docker_backend, "cpu", code))}
     assert inside - {"__pycache__", "py.typed"} == {
         "__init__",
+        "adaptation_2022",
         "api",
         "budget",
         "episodes",
