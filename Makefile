@@ -5,8 +5,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 PROJECTS := scoring core starting_kit analysis worker platform
 READY := .venv/.ready
+CORES := $(shell getconf _NPROCESSORS_ONLN)
 # One process more than there are cores: with as many, a tenth of the time is spent waiting for servers and sandboxes.
-ON_ALL_CORES := $(BIN)/python -m pytest -n $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1))) --durations=25
+ON_ALL_CORES := $(BIN)/python -m pytest -n $(shell echo $$(($(CORES) + 1))) --durations=25
 export ANYSHOT_ROOT := $(CURDIR)
 unexport PYTHONDONTWRITEBYTECODE  # uv compiles nothing: every process would compile all of torch again
 
@@ -42,7 +43,7 @@ test: $(READY)  ## Run the test suite on all cores, of its long lists the slice 
 # What starts a site, builds packages or runs commands stays out, and is not even imported.
 QUICK := tests/scoring tests/core tests/starting_kit/runner tests/analysis tests/worker tests/architecture tests/baselines
 test-fast: $(READY)  ## Of `make test`, what needs no site, no sandbox, no browser, no training and no second or two
-	@ANYSHOT_ROTATE=$(SLICE) $(ON_ALL_CORES) -m "not docker and not browser and not training and not slow and not seconds" \
+	@ANYSHOT_ROTATE=$(SLICE) $(BIN)/python -m pytest -n $(CORES) --durations=25 -m "not docker and not browser and not training and not slow and not seconds" \
 		$(QUICK) $(ARGS)
 
 test-all: $(READY)  ## Run the test suite with the whole of the lists of which `make test` runs a slice

@@ -31,6 +31,7 @@ def board(folder: Path, runs: dict[str, list[float]], noise: float = 0.03) -> li
     return files
 
 
+@pytest.mark.seconds("judges several boards whole")
 def test_agreement_of_runs_and_the_cost_of_feedback_are_told_with_their_intervals(tmp_path: Path) -> None:
     """b led the feedback phase, and is .02 behind a; of two submissions no agreement of others is claimed."""
     files = board(tmp_path, {"a": [0.52, 0.52], "b": [0.50, 0.50]}, noise=0.01)
@@ -45,6 +46,7 @@ def test_agreement_of_runs_and_the_cost_of_feedback_are_told_with_their_interval
     assert "cost of trusting the feedback phase" not in {one["name"] for one in alone["estimates"]}
 
 
+@pytest.mark.seconds("judges several boards whole")
 def test_a_board_by_the_worst_run_is_never_turned_by_the_mean(tmp_path: Path) -> None:
     """steady is first by the worst run (.50 above .48), wild by the mean (.54 above .51)."""
     files = board(tmp_path, {"steady": [0.50, 0.52], "wild": [0.48, 0.60]})

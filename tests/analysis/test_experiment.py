@@ -155,6 +155,7 @@ def test_within_domain_training_sees_no_test_class(demo_packs: dict[str, Path], 
     assert len(hidden) == len(trained.classes) == 4 and hidden.isdisjoint(trained.classes)
 
 
+@pytest.mark.seconds("trains and tests small networks")
 def test_within_a_dataset_there_is_validation_where_the_split_has_a_part_for_it(tmp_path: Path) -> None:
     """70/15/15 of 14 classes are 10, 2 and 2; of 8 classes one would be left, which is no task."""
     for classes, wanted in ((14, 2), (8, 0)):

@@ -202,6 +202,7 @@ def test_a_refusal_of_each_kind_is_tried() -> None:
     assert [text.split()[0] for text in REFUSED] == list(EVALUATIONS)
 
 
+@pytest.mark.seconds("whole commands, of which the first imports torch")
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_cannot_be_tested_is_refused_before_anything_runs(
     text: str, pool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -200,6 +200,7 @@ def test_neighbouring_numbers_of_few_tasks_are_one_point_with_the_interval_of_it
     assert together(groups[:2])[0].tasks == 4 and together([]) == []
 
 
+@pytest.mark.seconds("draws three figures")
 def test_experiments_are_joined_in_the_papers_three_figures(tmp_path: Path) -> None:
     one = write(tmp_path / "one", fine_tuning=0.7 + own_noise(), random=own_noise())
     two = write(tmp_path / "two", fine_tuning=0.5 + own_noise(), random=own_noise())

@@ -66,6 +66,7 @@ def test_a_thing_has_one_value_of_each_group() -> None:
     assert redness(reds) > redness(greens)
 
 
+@pytest.mark.seconds("trains and tests small networks")
 def test_pairs_of_one_group_are_no_tasks_and_few_training_tasks_leave_pairs_unseen(drawn: Path) -> None:
     source = study.ColumnSource((pack_dataset(drawn / "ZAPPOS", drawn / "packs").path,), real=False)
     pool = Pool.open(source.packs)

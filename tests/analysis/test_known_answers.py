@@ -33,6 +33,7 @@ def packs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [write_pack(folder, f"SET_{i}", seed=i, classes=8, images=8) for i in range(4)]
 
 
+@pytest.mark.seconds("a whole report")
 def test_forty_tasks_over_four_datasets_are_ten_a_dataset(packs: list[Path], tmp_path: Path) -> None:
     found = run("audit", {"meta_test": packs}, {"tasks": 40, "protocol": FIXED}, tmp_path)
     assert "40 tasks over 4 datasets are 10 a dataset" in found["finding"]
@@ -82,6 +83,7 @@ def test_diversity_is_the_test_pools_alone(packs: list[Path], tmp_path: Path) ->
         assert both["result"]["floor"] == alone["floor"]
 
 
+@pytest.mark.seconds("a whole report")
 def test_a_copied_dataset_is_found_and_an_uncopied_one_is_not(packs: list[Path], tmp_path: Path) -> None:
     copy = write_pack(tmp_path / "again", "COPY", seed=0, classes=8, images=8)  # SET_0 under another name
     settings = {**SMALL, "protocol": FIXED}

@@ -185,6 +185,7 @@ def test_a_folder_with_estimates_is_read_by_the_command(tmp_path: Path) -> None:
     )  # exact: always sure
 
 
+@pytest.mark.seconds("a whole report")
 def test_the_penalty_that_leave_one_out_hangs_on_is_said_and_can_be_set(tmp_path: Path) -> None:
     data = make_demo_data(tmp_path / "demo", classes=5, images=12, datasets=("SHP_FIL",))
     packs = [pack_dataset(data / "SHP_FIL", tmp_path).path]
@@ -237,6 +238,7 @@ def test_the_variance_of_classes_seen_is_that_of_all_samples() -> None:
     )
 
 
+@pytest.mark.seconds("a whole report")
 def test_an_audit_says_the_spread_of_classes_and_the_bounds_for_many(
     packs: list[Path], tmp_path: Path
 ) -> None:

@@ -207,6 +207,7 @@ def test_a_study_that_has_the_papers_size_takes_it(monkeypatch: pytest.MonkeyPat
     assert refused.exit_code == 2 and "one size" in refused.output
 
 
+@pytest.mark.seconds("a study of a paper")
 def test_a_study_writes_which_settings_of_the_paper_it_meets(tmp_path: Path) -> None:
     assert CliRunner().invoke(study, ["hellinger", "--out", str(tmp_path)]).exit_code == 0
     stored = json.loads((tmp_path / "hellinger" / "result.json").read_text())

@@ -69,6 +69,7 @@ def test_hand_values_and_borders_of_bins() -> None:
     assert place_in_bins([0.0, 0.1, 0.1001, 0.5, 1.0], 10).tolist() == [0, 0, 1, 4, 9]
 
 
+@pytest.mark.seconds("many draws")
 @pytest.mark.parametrize("noise", [0.0, 0.1], ids=["independent answers", "tasks that differ"])
 def test_exact_probabilities_exceed_chance_in_about_five_per_cent(noise: float) -> None:
     """Where answers within a task depend on each other, too: errors are as far above 0 as `chance` says."""

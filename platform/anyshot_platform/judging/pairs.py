@@ -68,6 +68,7 @@ class Statement:
     def words(self, first: str, second: str) -> str:
         """The statement as a sentence about two names."""
         size = f"{abs(self.difference):.3f}"
+        level = float(size) == 0  # what rounds to nothing is no lead
         better = first if self.ahead > 0 else second
         amount = say("%(size)s average ranks", size=size) if self.in_ranks else size
         if self.verdict == "equivalent":
@@ -77,6 +78,13 @@ class Statement:
                 first=first,
                 second=second,
                 margin=f"{MARGIN:.2f}",
+            )
+        if self.better is None and level:
+            return say(
+                "It cannot be told which is better: %(first)s and %(second)s are level, and so few tasks say "
+                "nothing of others.",
+                first=first,
+                second=second,
             )
         if self.better is None:
             return say(
@@ -92,6 +100,15 @@ class Statement:
                 "(probability %(chance)s).",
                 better=better,
                 size=amount,
+                chance=likelihood,
+            )
+        if level:
+            return say(
+                "It cannot be told which is better: %(first)s and %(second)s are level, and another draw of "
+                "tasks would put one of them ahead (probability that %(likely)s is truly better: %(chance)s).",
+                first=first,
+                second=second,
+                likely=first if self.better >= 0.5 else second,
                 chance=likelihood,
             )
         return say(

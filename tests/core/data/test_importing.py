@@ -293,6 +293,7 @@ def test_hugging_face_parquet_with_class_labels_and_a_card(digits: Path, tmp_pat
         assert known[decode_image(made.images / name).tobytes()] == made.classes[label]
 
 
+@pytest.mark.seconds("imports a library of datasets")
 def test_a_folder_that_save_to_disk_wrote(digits: Path, tmp_path: Path) -> None:
     """As `datasets` writes it: a folder for each split, in it Arrow streams of several batches, and JSON beside."""
     names = sorted(path.name for path in digits.iterdir())

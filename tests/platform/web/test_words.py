@@ -198,3 +198,13 @@ def test_a_run_foretells_when_it_ends_and_whether_its_budget_is_enough() -> None
     words = forecast_words(_testing(10, 10, used=3000.0), 3600)
     assert words == "At this pace it ends in about 1 h 30 min: more than the 10 min left of the budget."
     assert forecast_words(Run(state=RunState.META_TRAINING, stage_times=StageTimes()), 3600) == ""
+
+
+@pytest.mark.parametrize("better", [0.52, None])
+def test_nobody_is_ahead_by_nothing(better: float | None) -> None:
+    """Two equal means differ in their last digits, and the name that comes first is no leader for it."""
+    words = Statement(1e-16, -0.1, 0.1, better, None, "undecided", 40).words("ada", "bob")
+    assert "ada and bob are level" in words and "0.000" not in words
+    assert "ada is ahead by 0.001" in Statement(0.001, -0.1, 0.1, better, None, "undecided", 40).words(
+        "ada", "bob"
+    )

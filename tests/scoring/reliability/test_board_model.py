@@ -40,12 +40,16 @@ def known(model: BoardModel | Undefined) -> BoardModel:
 Judged = dict[str, list[dict[str, NDArray[np.float64]]]]
 
 
+JUDGED = pytest.mark.rotating(together=True)  # half a minute of boards, which the tests of the file share
+
+
 @pytest.fixture(scope="module")
 def judged() -> Judged:
     """What was stated and true on sixty boards of each family, of nearly equal and of very different submissions."""
     return {name: [judge(simulate(name, 5, 6, seed)) for seed in range(1000, 1060)] for name in FAMILIES}
 
 
+@JUDGED
 @pytest.mark.seconds("simulates many boards")
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("family", FAMILIES)
@@ -80,6 +84,7 @@ def test_each_family_of_boards_is_what_it_is_called() -> None:
         assert (np.diff(points) <= 1e-12).all(), "best first by the rule that counts"
 
 
+@JUDGED
 @pytest.mark.seconds("simulates many boards")
 @pytest.mark.parametrize("question", ["first", "ahead"])
 def test_the_model_is_calibrated_and_the_share_of_draws_is_not(judged: Judged, question: str) -> None:

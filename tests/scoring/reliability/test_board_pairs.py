@@ -116,6 +116,7 @@ def test_ranks_that_are_averaged_know_no_margin() -> None:
     assert know_board(align({"a": [a], "b": [b]}), MEAN).judge("a", "b").verdict == "equivalent"
 
 
+@pytest.mark.seconds("simulates many boards")
 def test_one_of_many_equal_submissions_is_seldom_called_better() -> None:
     """Twenty equal submissions: 190 pairs, none of which differs in truth, and no correction for their number."""
     called = pairs = 0
@@ -132,6 +133,7 @@ def test_one_of_many_equal_submissions_is_seldom_called_better() -> None:
     assert called / pairs < 0.02
 
 
+@pytest.mark.seconds("simulates many boards")
 def test_pairs_of_simulated_boards_are_no_worse_than_the_paired_test() -> None:
     """A small part of `python -m benchmarks.calibration`."""
     found = [measure_pairs(family, ((5, 6), (12, 8)), 12) for family in ("even", "worst of three")]
