@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from anyshot_platform import database
 from tests.platform import conftest
 from tests.services.test_services import kept_of
 
@@ -41,6 +42,17 @@ def test_whoever_runs_on_sqlite_says_why() -> None:
         if "mutants" not in path.parts and OF_SQLITE.search(path.read_text())
     }
     assert found == set(ON_SQLITE)
+
+
+def test_sqlite_gives_rows_that_nobody_ordered_the_other_way_round(tmp_path: Path) -> None:
+    """So a test or a query that needs an order, and asks for none, fails each time and not one run in a hundred."""
+    engine = conftest.KeptEngines(database._create_engine).engine(f"sqlite:///{tmp_path}/rows.sqlite3", 1)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE numbers AS VALUES (1), (2), (3)")
+        for order, expected in (("", [3, 2, 1]), (" ORDER BY 1", [1, 2, 3])):
+            rows = connection.exec_driver_sql(f"SELECT * FROM numbers{order}")
+            assert list(rows.scalars()) == expected
+    engine.dispose()
 
 
 @pytest.mark.skipif("ANYSHOT_TEST_DATABASE" in os.environ, reason="one kind of database was asked for")

@@ -93,6 +93,7 @@ class Statement:
                 better=better,
                 size=amount,
             )
+        likely = first if self.better >= 0.5 else second
         likelihood = chance(max(self.better, 1 - self.better))
         if self.verdict == "different":
             return say(
@@ -108,7 +109,7 @@ class Statement:
                 "tasks would put one of them ahead (probability that %(likely)s is truly better: %(chance)s).",
                 first=first,
                 second=second,
-                likely=first if self.better >= 0.5 else second,
+                likely=likely,
                 chance=likelihood,
             )
         return say(
@@ -116,7 +117,7 @@ class Statement:
             "tasks could turn the order round (probability that %(likely)s is truly better: %(chance)s).",
             better=better,
             size=amount,
-            likely=first if self.better >= 0.5 else second,
+            likely=likely,
             chance=likelihood,
         )
 
