@@ -19,6 +19,7 @@ from anyshot_starting_kit.networks.heads import negative_squared_distances, prot
 from benchmarks.episodes.peer import load_task
 
 Weights = list[Tensor]
+Task = tuple[Tensor, Tensor, Tensor, Tensor, int]  # support images and labels, query images and labels, ways
 
 
 def write_images(pool: Pool, folder: Path) -> list[list[Path]]:
@@ -34,7 +35,7 @@ def write_images(pool: Pool, folder: Path) -> list[list[Path]]:
     return paths
 
 
-def tasks(pool: Pool, paths: list[list[Path]], config: dict[str, int | None], seed: int) -> Generator[tuple]:
+def tasks(pool: Pool, paths: list[list[Path]], config: dict[str, int | None], seed: int) -> Generator[Task]:
     """Support images and labels, query images and labels: the same tasks, read file by file."""
     for spec in training_stream(pool, config, seed):
         support, query = map(_shuffled, load_task(paths, spec))
@@ -69,7 +70,7 @@ def forward(images: Tensor, weights: Weights, stem_pool: int) -> Tensor:
 
 
 def train(
-    supply: Iterator[tuple], count: int, width: int, stem_pool: int, device: torch.device | str = "cpu"
+    supply: Iterator[Task], count: int, width: int, stem_pool: int, device: torch.device | str = "cpu"
 ) -> None:
     """One step of Adam a task; before each the learner is written and a fresh one reads it, as their loop did."""
     weights = make_weights(width, device)

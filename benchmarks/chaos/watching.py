@@ -24,7 +24,6 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionStatus
 from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.interface import SandboxError
-from anyshot_worker.sandbox.janitor import own_containers
 from anyshot_worker.sandbox.settings import SandboxSettings
 from anyshot_worker.sandbox.slots import living_boxes
 from benchmarks.chaos import machines
@@ -73,7 +72,7 @@ class Containers:
         )
         backend = DockerBackend(settings)
         try:
-            return set(own_containers(settings, backend.client))
+            return set(backend.own_containers())
         finally:
             backend.close()
 

@@ -127,12 +127,12 @@ def score_loop(
     for task in range(tasks):
         rows = slice(offsets[task], offsets[task + 1])
         true, predicted, chance = labels[rows], predictions[rows], 1 / ways[task]
-        recall = float(recall_score(true, predicted, average="macro", zero_division=0))
+        recall = float(recall_score(true, predicted, average="macro", zero_division=0))  # pyright: ignore[reportArgumentType]
         scores = {
             "normalized_accuracy": (recall - chance) / (1 - chance),
             "accuracy": float(accuracy_score(true, predicted)),
-            "macro_f1": float(f1_score(true, predicted, average="macro", zero_division=0)),
-            "macro_precision": float(precision_score(true, predicted, average="macro", zero_division=0)),
+            "macro_f1": float(f1_score(true, predicted, average="macro", zero_division=0)),  # pyright: ignore[reportArgumentType]
+            "macro_precision": float(precision_score(true, predicted, average="macro", zero_division=0)),  # pyright: ignore[reportArgumentType]
             "macro_recall": recall,
         }
         for name, value in scores.items():

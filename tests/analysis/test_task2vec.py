@@ -120,9 +120,9 @@ def test_a_head_is_fitted_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None
         return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
     class Watched(LogisticRegression):
-        def fit(self, *given: Any) -> Watched:
+        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Watched:
             seen.update(threads())
-            return super().fit(*given)
+            return super().fit(X, y, sample_weight)
 
     seen: set[int] = set()
     monkeypatch.setattr(task2vec, "LogisticRegression", Watched)

@@ -57,6 +57,8 @@ def test_noise_leaves_out_what_all_submissions_share() -> None:
 def test_the_gap_between_feedback_and_final_shows_the_luck_and_only_the_luck() -> None:
     rng, held = np.random.default_rng(0), {True: 0, False: 0}
     counts = {f"t{i}": int(k) for i, k in enumerate(np.geomspace(1, 100, 25).astype(int))}
+    best: dict[str, float] = {}
+    final: dict[str, float] = {}
     for _ in range(200):
         for lucky in held:
             level = {team: 0.05 * rng.standard_normal() for team in counts}
@@ -85,6 +87,7 @@ def test_a_ladder_shows_only_what_is_better_by_a_step() -> None:
 def test_asking_a_ladder_teaches_nothing_about_the_hidden_tasks(how: str) -> None:
     """Their boosting attack: answer at random, keep what the board says is better than chance, take the majority."""
     rng, plain, guarded = np.random.default_rng(0), [], []
+    better = np.empty(0, int)
     for _ in range(10):
         truth, guesses = rng.integers(0, 2, 2000), rng.integers(0, 2, (400, 2000))
         right = (guesses == truth).astype(float)

@@ -58,5 +58,5 @@ class BaselineHead:
             ahead = following + np.where(uphill, 0.0, (momentum - 1) / larger) * move
             current, momentum = following, larger
         raise NotConverged(
-            f"logistic regression: gradient {np.abs(gradient).max():.1e} after {self.steps} steps"
+            f"logistic regression: gradient {np.abs(gradient).max():.1e} after {self.steps} steps"  # pyright: ignore[reportPossiblyUnboundVariable]
         )

@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def get_text(client: httpx.Client, url: str, params: dict[str, str] | None = Non
         answer = client.get(url, params=params)
     except httpx.HTTPError as error:
         raise no_network(url, error) from error
-    if answer.status_code != httpx.codes.OK:
+    if answer.status_code != HTTPStatus.OK:
         raise DownloadError(f"{url}: the server answers {answer.status_code} {answer.reason_phrase}.")
     return answer.text
 
@@ -89,11 +90,11 @@ def _continue(client: httpx.Client, file: RemoteFile, part: Path, on_bytes: Prog
         return
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     with client.stream("GET", file.url, headers=headers, follow_redirects=True) as answer:
-        if answer.status_code not in (httpx.codes.OK, httpx.codes.PARTIAL_CONTENT):
+        if answer.status_code not in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT):
             raise DownloadError(
                 f"{file.url}: the server answers {answer.status_code} {answer.reason_phrase}."
             )
-        resumed = answer.status_code == httpx.codes.PARTIAL_CONTENT
+        resumed = answer.status_code == HTTPStatus.PARTIAL_CONTENT
         if have and not resumed:
             on_bytes(-have)  # the server starts from the beginning
         with part.open("ab" if resumed else "wb") as out:

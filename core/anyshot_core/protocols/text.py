@@ -39,7 +39,7 @@ def read_line(text: str, kinds: Mapping[str, type[ProtocolSettings]]) -> dict[st
 
 def _value(text: str, default: Any) -> Any:
     try:
-        match default:
+        match default:  # pyright: ignore[reportMatchNotExhaustive]
             case Range():
                 low, _, high = text.partition("-")
                 return [int(low), int(high or low)]

@@ -41,6 +41,7 @@ def add_row(session: Session, version: PhaseVersion, team: Team, candidate: Boar
         league_id=candidate.league_id,
         row_key=candidate.row_key,
         team_id=team.id,
+        sort_value=0.0,  # where the rule compares rows, until it is ranked among the others
     )
     update_row(session, version, row, candidate)
     session.add(row)
@@ -63,8 +64,6 @@ def update_row(session: Session, version: PhaseVersion, row: BoardRow, candidate
     if not version.rule.relative:
         entry = replace(entry_of("", score), score=shown["value"])
         (values["sort_value"],) = rank_values([entry], version.rule)
-    elif row.sort_value is None:  # a new row, until it is ranked among the others
-        row.sort_value = 0.0
     if all(getattr(row, name) == value for name, value in values.items()):
         return False
     for name, value in values.items():

@@ -40,7 +40,7 @@ class LimitedPatience(HttpToolsProtocol):
             self._waiting = self.loop.call_later(HEADER_SECONDS, self._give_up)
 
     def _is_in_a_request(self) -> bool:
-        return self.cycle is not None and not self.cycle.response_complete
+        return self.cycle is not None and not self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison]
 
     def _stop_waiting(self) -> None:
         if self._waiting is not None:

@@ -169,7 +169,7 @@ def declared_settings(module: Path) -> type[TrainingSettings] | None:
 def _reader(tree: ast.Module) -> str:
     """The NAME of `SETTINGS = NAME.read(__file__)`; empty where there is no such line."""
     for node in tree.body:
-        match node:
+        match node:  # pyright: ignore[reportMatchNotExhaustive]
             case ast.Assign(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="read"))):
                 return name
     return ""

@@ -223,7 +223,8 @@ def test_code_that_is_published_later_tells_nobody_again(final: tuple[Site, Pers
 def test_what_arrives_while_a_version_is_scored_joins_it(site: Site) -> None:
     owner, worker = site.owner(), site.worker()
     pia, bob = site.member("pia"), site.member("bob")
-    pia.submit(), bob.submit()
+    pia.submit()
+    bob.submit()
     finish(worker, 0.5, 0.4)
     post(owner, FEEDBACK, act="version", **phase_form(**{"tasks.count": "20"}))
     draft = f"{FEEDBACK}/versions/2"

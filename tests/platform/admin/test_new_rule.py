@@ -21,7 +21,7 @@ class BySteadiness(Rule):
     def score(self, runs: Floats, datasets: Floats) -> Floats:
         return runs.mean(axis=-2) - (runs.max(axis=-2) - runs.min(axis=-2))
 
-    def words(self, runs: int | None = None) -> str:
+    def words(self, runs: int | str | None = None) -> str:
         return "The mean of the runs counts, less the distance from the best to the worst. Steady wins."
 
 

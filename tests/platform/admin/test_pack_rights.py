@@ -65,7 +65,8 @@ def test_the_bytes_are_a_right(site: Site, tmp_path: Path) -> None:
 def test_a_public_pool_is_a_right_and_site_administrators_have_all(site: Site, tmp_path: Path) -> None:
     digest = hide(site.owner(), hidden_pack(tmp_path))
     admin, stranger = site.person("ada", is_site_admin=True), site.person("sam")
-    make_pool(admin, "all"), make_pool(stranger, "mine")
+    make_pool(admin, "all")
+    make_pool(stranger, "mine")
     assert put(admin, "all", digest).status_code == 201
     with site.services.database.writing() as session:
         session.query(Pool).filter(Pool.slug == "hidden").one().published_at = now()

@@ -51,6 +51,7 @@ def test_a_connection_in_use_at_the_end_is_closed_when_it_comes_back(empty_datab
     assert mine is not None
     with pytest.raises((psycopg.OperationalError, sqlite3.ProgrammingError), match="closed"):
         mine.execute("SELECT 1")
+    again = None
     for _ in range(2):
         with database.reading() as session:
             again = session.connection().connection.driver_connection

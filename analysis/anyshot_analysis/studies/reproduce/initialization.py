@@ -97,8 +97,8 @@ def make(material: Material) -> ReportPage:
     x = torch.from_numpy(world.split("test")[:, :20].reshape(-1, 1))
     sx, sy, _, _ = tensors(draw_tasks(world.split("test"), np.random.default_rng(2), 1))
     pairs = {
-        "MAML - USL": layer_distances(maml, usl, x),
-        "MAML - adapted MAML": layer_distances(maml, adapt(maml, sx[0], sy[0], 5, 0.1), x),
+        "MAML - USL": layer_distances(maml, usl, x),  # pyright: ignore[reportPossiblyUnboundVariable]
+        "MAML - adapted MAML": layer_distances(maml, adapt(maml, sx[0], sy[0], 5, 0.1), x),  # pyright: ignore[reportPossiblyUnboundVariable]
     }
     rows = [
         [name, i + 1, c.cka, c.procrustes, c.svcca, c.pwcca, c.images_a_column]

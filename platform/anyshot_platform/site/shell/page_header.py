@@ -116,11 +116,7 @@ def next_dates(competition: Competition, phases: Sequence[Phase]) -> tuple[datet
     for phase in by_uploads:
         if status_of(phase) in (PhaseStatus.OPEN, PhaseStatus.PAUSED):
             return phase.ends_at, None
-    coming = [
-        one.starts_at
-        for one in phases
-        if status_of(one) == PhaseStatus.UPCOMING and one.starts_at is not None
-    ]
+    coming = [one.starts_at for one in phases if status_of(one) == PhaseStatus.UPCOMING]
     return None, min(coming, default=None)
 
 
