@@ -80,8 +80,9 @@ record: $(READY)  ## Write anew what real workers and the real platform say to e
 compose: $(READY)  ## Bring docker-compose.yml up on images of Debian's packages and send a submission through it
 	@ANYSHOT_COMPOSE=1 $(BIN)/python -m pytest tests/end_to_end/test_compose.py $(ARGS)
 
-bench: $(READY)  ## Run one benchmark: NAME=episodes|sandbox|chaos|load|scoring|baselines|science|install
-	@test -n "$(NAME)" || { echo "Say which: make bench NAME=episodes|sandbox|chaos|load|scoring|baselines|science|install"; exit 2; }
+BENCHMARKS := $(patsubst benchmarks/%/__main__.py,%,$(wildcard benchmarks/*/__main__.py))
+bench: $(READY)  ## Run a benchmark: NAME=episodes (without a name: their list)
+	@test -n "$(NAME)" || { echo "Say which, as make bench NAME=episodes: $(BENCHMARKS)"; exit 2; }
 	@$(BIN)/python -m benchmarks.$(NAME) $(ARGS)
 
 # Without .venv: a machine with a GPU has a torch of its own, and maybe no network (`make gpu-carried` on one that has).
