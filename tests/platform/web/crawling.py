@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from urllib.parse import parse_qs, urldefrag, urljoin, urlsplit
 
@@ -27,6 +28,49 @@ class Addresses(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.found += [value for name, value in attrs if name in ("src", "href") and value]
+
+
+@dataclass
+class ShownForm:
+    """A form that a page shows: where it is sent, and how its fields stand."""
+
+    action: str
+    sends_changes: bool = False  # the script leaves out what nobody touched
+    shows: set[str] = field(default_factory=set)  # fields that are not empty
+
+
+class Forms(HTMLParser):
+    """The forms of a page that write something."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[ShownForm] = []
+        self._now: ShownForm | None = None
+        self._inside = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = dict(attrs)
+        if tag == "form":
+            self._now = ShownForm(known.get("action") or "") if known.get("method") == "post" else None
+            self.found += [self._now] if self._now else []
+        elif self._now and tag in ("input", "textarea", "select"):
+            self._inside = "" if tag == "input" else known.get("name") or ""
+            self._now.sends_changes |= "data-unchanged" in known
+            kind, name = known.get("type"), known.get("name")
+            ticked = "checked" in known if kind in ("checkbox", "radio") else bool(known.get("value"))
+            if tag == "input" and name and ticked and kind not in ("hidden", "submit", "file"):
+                self._now.shows.add(name)
+        elif self._now and tag == "option" and "selected" in known and known.get("value"):
+            self._now.shows.add(self._inside)
+
+    def handle_data(self, data: str) -> None:
+        if self._now and self.lasttag == "textarea" and data.strip():
+            self._now.shows.add(self._inside)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "form":
+            self._now = None
 
 
 def kind_of(address: str) -> str:

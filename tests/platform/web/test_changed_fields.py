@@ -7,20 +7,29 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 from sqlalchemy import select
 
+from anyshot_platform.accounts.service import create_user
 from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.competitions.models import Competition
+from anyshot_platform.discussion.models import Post, Thread
 from anyshot_platform.leagues.models import League
 from anyshot_platform.organizers.phases.organizing import change_phase
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import describe_phase
+from anyshot_platform.users.models import User
 from tests.platform.web.conftest import LiveSite
+from tests.platform.web.scene import PASSWORD, add_team
 from tests.services.browsing import fill, press, text_of, until
 
 SENT = """
 const form = [...document.forms].find((form) => form.action.endsWith(arguments[0]) && form.elements.seen);
 const known = new Set(["csrf_token", "seen", "unchanged", "page_id", "league", "phase_id"]);
 return [...new FormData(form)].filter(([name, value]) => !known.has(name) && !(value instanceof File));
+"""
+
+TYPE = """
+const form = [...document.forms].find((form) => form.action.endsWith(arguments[0]) && form.elements.seen);
+for (const [name, text] of Object.entries(arguments[1])) form.elements[name].value = text;
 """
 
 
@@ -58,6 +67,95 @@ def test_a_form_that_is_opened_and_left_alone_sends_no_field(
         browser.get(live.address + manage(live, place))
         assert place != "/people" or browser.execute_script(people), "nobody is there"
         assert browser.execute_script(SENT, action) == [], place
+
+
+def test_a_participants_form_that_is_left_alone_sends_no_field(
+    live: LiveSite, browser: webdriver.Chrome
+) -> None:
+    note = f"/submissions/{live.scene.submissions['finished'].id}"
+    with live.services.database.writing() as session:
+        competition = session.get_one(Competition, live.scene.competition.id)
+        competition.fact_sheet = [{"key": "method", "label": "Which method?"}]
+        league = session.get_one(League, live.scene.leagues["free-style"].id)
+        league.questions = [
+            {"key": "cv", "label": "Your page", "answer": "link", "required": False, "shown_to": "team"}
+        ]
+        thread = Thread(competition_id=competition.id, author_id=live.scene.ada.id, title="Seeds")
+        session.add(thread)
+        session.flush()
+        post = Post(thread_id=thread.id, author_id=live.scene.ada.id, body="One or three?")
+        newcomer = create_user(session, username="nia", email="nia@example.org", password=PASSWORD)
+        session.flush()
+        session.add(post)
+        add_team(session, competition, "Nia", newcomer)  # it keeps its name once it submits
+        talk, slug = thread.id, competition.slug
+        edit = f"/competitions/{slug}/discussion/{talk}/posts/{post.id}/edit"
+    here = f"/competitions/{slug}"
+    for user, place, action, typed in (
+        (live.scene.ada, "/account", "/account", {"about": "Learns."}),
+        (live.scene.ada, "/account/notifications", "/account/notifications", {}),
+        (live.scene.ada, note, f"{note}/note", {"comment": "wide"}),
+        (live.scene.ada, f"{here}/fact-sheet", "/fact-sheet", {"fact_method": "MAML"}),
+        (
+            live.scene.ada,
+            f"{here}/leagues",
+            "/leagues/free-style/answers",
+            {"free-style_cv": "https://a.example"},
+        ),
+        (live.scene.ada, edit, edit, {"body": "Three?"}),
+        (newcomer, f"{here}/team", "/team/name", {"name": "Nia's"}),
+        (live.scene.organizer, f"{here}/discussion/{talk}", "/moderate", {}),
+    ):
+        live.sign_in(browser, user)
+        browser.get(live.address + place)
+        assert browser.execute_script(SENT, action) == [], place
+        browser.execute_script(TYPE, action, typed)
+        assert browser.execute_script(SENT, action) == [list(pair) for pair in typed.items()], place
+
+
+def test_what_a_participant_left_alone_stays(live: LiveSite, browser: webdriver.Chrome) -> None:
+    """Seen at the end: the other tab's country is there though this one showed none, and the fact sheet's tick too."""
+    with live.services.database.writing() as session:
+        competition = session.get_one(Competition, live.scene.competition.id)
+        competition.fact_sheet = [
+            {"key": "method", "label": "Which method?", "required": True},
+            {"key": "code", "label": "Whose code?"},
+        ]
+    live.sign_in(browser, live.scene.ada)
+    browser.get(f"{live.address}/account")
+    with live.services.database.writing() as session:
+        session.get_one(User, live.scene.ada.id).country = "FR"
+    fill(browser, affiliation="Here")
+    press(browser, "Save")
+    until(browser, lambda b: "Your profile is saved." in text_of(b))
+    assert browser.find_element(By.NAME, "country").get_attribute("value") == "FR"
+    fill(browser, affiliation="There")
+    zone = browser.find_element(By.NAME, "time_zone")
+    browser.execute_script("arguments[0].value = 'Nowhere/At all'", zone)
+    press(browser, "Save")
+    until(browser, lambda b: "needs your attention" in text_of(b))
+    zone = browser.find_element(By.NAME, "time_zone")
+    browser.execute_script("arguments[0].value = 'Europe/Paris'", zone)
+    press(browser, "Save")
+    until(browser, lambda b: "Your profile is saved." in text_of(b))
+    assert browser.find_element(By.NAME, "affiliation").get_attribute("value") == "There"
+    sheet = f"{live.address}/competitions/{live.scene.competition.slug}/fact-sheet"
+    browser.get(sheet)
+    browser.find_element(By.NAME, "public").click()
+    fill(browser, fact_code="Ours")
+    press(browser, "Submit it")
+    until(browser, lambda b: "Please answer on the fact sheet" in text_of(b))
+    assert browser.find_element(By.NAME, "public").is_selected(), "the tick is shown again"
+    fill(browser, fact_method="MAML")
+    press(browser, "Submit it")
+    until(browser, lambda b: "The fact sheet is handed in." in text_of(b))
+    assert browser.find_element(By.NAME, "fact_code").get_attribute("value") == "Ours"
+    assert browser.find_element(By.NAME, "public").is_selected()
+    fill(browser, fact_method="")
+    press(browser, "Save the draft")
+    until(browser, lambda b: "The draft is saved" in text_of(b))
+    assert browser.find_element(By.NAME, "public").is_selected(), "left alone, it stays"
+    assert browser.find_element(By.NAME, "fact_code").get_attribute("value") == "Ours"
 
 
 def test_two_organizers_in_two_browsers_change_two_fields(live: LiveSite, browser: webdriver.Chrome) -> None:

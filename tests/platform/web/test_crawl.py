@@ -7,7 +7,7 @@ import html
 import re
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import pytest
 from httpx2 import Response
@@ -15,21 +15,25 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.accounts.service import create_user
+from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.artifacts.models import Blob
 from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.discussion.models import Post, Thread
 from anyshot_platform.kernel.storage import FolderStorage
+from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pack, PoolPack
 from anyshot_platform.runs.models import Run
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.users.models import User
+from anyshot_platform.web.rendering import TEMPLATE_FOLDER
 from tests.core.tinydata import write_pack
 from tests.platform.admin.zips import zipped
 from tests.platform.core.test_access import ROUTES
 from tests.platform.web.conftest import Visitor
-from tests.platform.web.crawling import Addresses, walk
+from tests.platform.web.crawling import Addresses, Forms, walk
 from tests.platform.web.scene import PASSWORD, Scene, add_artifact
 
 LOGGED = zipped({"meta_train.csv": "iteration,loss\n1,2.5\n2,2.0\n"})
@@ -215,6 +219,81 @@ def test_the_walks_reach_every_page(dressed: Visitor, scene: Scene) -> None:
         assert not where.endswith(".py") or any((TESTS / top / where).exists() for top in ("", "platform")), (
             where
         )
+
+
+MAKES = "makes something new of it"
+ONE = "one field, which is the act: one that changes nothing does nothing"
+# Forms that show values and send all of them, and why.
+WHOLE = {
+    "/account/security/password": "a user name for password managers, which nobody reads",
+    "/account/tokens": MAKES,
+    "/admin/workers/tokens": MAKES,
+    "/competitions/{slug}/discussion/{thread_id}/reply": MAKES,  # a post that is quoted
+    "/competitions/{slug}/join": MAKES,
+    "/competitions/{slug}/manage/clone": MAKES,
+    "/competitions/{slug}/manage/leagues": MAKES,  # the form of a new one
+    "/competitions/{slug}/manage/people/{membership_id}/{act}": ONE,
+    "/competitions/{slug}/manage/phases/new": MAKES,
+    "/competitions/{slug}/manage/phases/{phase_slug}/{act}": ONE,
+    "/competitions/{slug}/manage/rehearsals": MAKES,
+    "/competitions/{slug}/manage/reports": MAKES,
+    "/competitions/{slug}/manage/teams/{team_id}/{act}": ONE,
+    "/competitions/{slug}/phases/{phase_slug}/submit": MAKES,
+    "/organize/import": MAKES,
+    "/organize/pools/{slug}/packs": MAKES,
+}
+
+
+@pytest.mark.slow("walks through the site as three people")
+@pytest.mark.rotating
+def test_a_form_that_shows_what_is_there_sends_what_was_changed(dressed: Visitor, scene: Scene) -> None:
+    """Found by walking, so that no form can be forgotten: of routes, by the address that a form is sent to."""
+    _fill_in(dressed, scene)
+    changes, whole = set[str](), dict[str, dict[str, set[str]]]()
+
+    def look(page: Response) -> None:
+        for form in Forms(page.text).found:
+            path = urlsplit(urljoin(str(page.url), form.action)).path
+            to = next(r.path for r in ROUTES if "POST" in (r.methods or ()) and r.path_regex.match(path))
+            if form.sends_changes:
+                changes.add(to)
+            elif form.shows:
+                whole.setdefault(to, {})[form.action] = form.shows
+
+    starts = ("/", "/competitions", f"/competitions/{scene.competition.slug}")
+    for name in ("ada", "olga", "root-admin"):
+        with dressed.services.database.reading() as session:
+            dressed.sign_in(session.query(User).filter_by(username=name).one())
+        crawl(
+            dressed, *starts, f"/submissions/{scene.submissions['finished'].id}", skipping="/docs", look=look
+        )
+    assert whole.keys() - WHOLE.keys() == set(), "these show what is there and send all of it"
+    assert WHOLE.keys() - whole.keys() == set(), "no walk finds these: take them out of WHOLE"
+    several = {to for to, forms in whole.items() if any(len(shown) > 1 for shown in forms.values())}
+    assert {to for to in several if WHOLE[to] == ONE} == set()
+    assert changes & {"/account", "/competitions/{slug}/fact-sheet", "/submissions/{submission_id}/note"}
+
+
+def test_what_a_form_was_filled_in_upon_is_written_by_one_macro() -> None:
+    said = {path.name for path in TEMPLATE_FOLDER.rglob("*.html") if 'name="seen"' in path.read_text()}
+    assert said == {"forms.html"}
+
+
+def _fill_in(dressed: Visitor, scene: Scene) -> None:
+    """What forms of participants ask, and what organizers wrote."""
+    with dressed.services.database.writing() as session:
+        competition = session.get_one(Competition, scene.competition.id)
+        competition.fact_sheet = [{"key": "method", "label": "Which method?", "required": True}]
+        league = session.get_one(League, scene.leagues["free-style"].id)
+        league.questions = [
+            {"key": "cv", "label": "Your page", "answer": "link", "required": False, "shown_to": "team"}
+        ]
+        thread = Thread(competition_id=competition.id, author_id=scene.ada.id, title="Seeds")
+        told = Announcement(title="The end", body="Soon.", created_by=scene.organizer.id)
+        told.competition_id = competition.id
+        session.add_all([thread, told])
+        session.flush()
+        session.add(Post(thread_id=thread.id, author_id=scene.ada.id, body="One or three?"))
 
 
 def test_a_logo_is_shown_and_runs_nothing(dressed: Visitor, scene: Scene) -> None:

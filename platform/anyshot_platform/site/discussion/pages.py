@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import JSONResponse, Response
@@ -185,6 +185,7 @@ def _show_edit(
     body: str,
     problem: Invalid | None,
     seen: str,
+    **refused: Any,
 ) -> Response:
     return render(
         request,
@@ -198,6 +199,7 @@ def _show_edit(
         body=body,
         seen=seen,
         errors={"body": problem.message} if problem else {},
+        **refused,
     )
 
 
@@ -216,7 +218,8 @@ def edit(
     except Stale as error:
         return ask_which(request, form, error, back)
     except Invalid as error:
-        return _show_edit(request, access, session, thread, post_id, body, error, form.text("seen"))
+        read, sent = form.text("seen"), form.values()
+        return _show_edit(request, access, session, thread, post_id, body, error, read, values=sent)
     return redirect(back, flash=say("Saved."))
 
 

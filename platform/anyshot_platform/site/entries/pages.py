@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import Response
@@ -38,7 +38,11 @@ def show(request: Request, access: Participant, session: SessionDep) -> Response
 
 
 def _show(
-    request: Request, access: CompetitionAccess, session: SessionDep, problem: PlatformError | None = None
+    request: Request,
+    access: CompetitionAccess,
+    session: SessionDep,
+    problem: PlatformError | None = None,
+    **refused: Any,
 ) -> Response:
     membership = require_participant(access.membership)
     phases = [
@@ -60,6 +64,7 @@ def _show(
         seal=seal,
         over=acts.has_ended(session, access.competition),
         problem=problem.message if problem else "",
+        **refused,
     )
 
 
@@ -69,10 +74,8 @@ def answer(
 ) -> Response:
     """Answer a league's questions."""
     league = find_league(session, access.competition, league_slug)
-    answers = {
-        question.key: form.text(f"{league.slug}_{question.key}", 4000)
-        for question in eligibility.questions_of(league)
-    }
+    names = {one.key: f"{league.slug}_{one.key}" for one in eligibility.questions_of(league)}
+    answers = {key: form.text(name, 4000) for key, name in names.items() if not form.unchanged(name)}
     membership = require_participant(access.membership)
     known = eligibility.answers_of(session, league, membership)
     current = answer_fields(league, known.answers if known else None)
@@ -85,7 +88,8 @@ def answer(
         return ask_which(request, form, error, f"/competitions/{access.competition.slug}/leagues")
     except PlatformError as error:
         session.rollback()
-        return _show(request, access, session, error)
+        sent = {"answered": league_slug, "values": form.values()}
+        return _show(request, access, session, error, **sent)
     return _back(access, say("Your answers for %(name)s are saved.", name=league.name))
 
 

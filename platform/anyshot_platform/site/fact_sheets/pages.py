@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
@@ -37,8 +37,8 @@ def _show(
     access: CompetitionAccess,
     session: SessionDep,
     problem: PlatformError | None = None,
-    sent: dict[str, str] | None = None,
     seen: str = "",
+    **refused: Any,
 ) -> Response:
     team = session.get_one(Team, require_participant(access.membership).team_id)
     known = service.sheet_of(session, access.competition, team)
@@ -51,8 +51,8 @@ def _show(
         tab="team",
         sheet=show_sheet(access.competition, known),
         seen=seen or seal(sheet_fields(access.competition, known)),
-        sent=sent,
         problem=problem.message if problem else "",
+        **refused,
     )
 
 
@@ -60,8 +60,8 @@ def _show(
 def save(request: Request, access: Participant, session: SessionDep, form: FormDep) -> Response:
     """Keep a draft, or hand it in."""
     membership = require_participant(access.membership)
-    keys = [str(question["key"]) for question in access.competition.fact_sheet]
-    answers = {key: form.text(f"fact_{key}", 10_000) for key in keys}
+    names = {key: f"fact_{key}" for key in (str(one["key"]) for one in access.competition.fact_sheet)}
+    answers = {key: form.text(name, 10_000) for key, name in names.items() if not form.unchanged(name)}
     hand_in = form.text("act") == "hand_in"
     team = session.get_one(Team, membership.team_id)
     known = service.sheet_of(session, access.competition, team)
@@ -76,6 +76,6 @@ def save(request: Request, access: Participant, session: SessionDep, form: FormD
         return ask_which(request, form, error, f"/competitions/{access.competition.slug}/fact-sheet")
     except PlatformError as error:
         session.rollback()
-        return _show(request, access, session, error, answers, form.text("seen"))
+        return _show(request, access, session, error, form.text("seen"), values=form.values())
     words = "The fact sheet is handed in." if hand_in else "The draft is saved; it is not handed in yet."
     return redirect(f"/competitions/{access.competition.slug}/fact-sheet", flash=words)

@@ -40,7 +40,11 @@ def show_team(request: Request, access: Participant, session: SessionDep) -> Res
 
 
 def _show(
-    request: Request, access: CompetitionAccess, session: SessionDep, problem: PlatformError | None = None
+    request: Request,
+    access: CompetitionAccess,
+    session: SessionDep,
+    problem: PlatformError | None = None,
+    values: dict[str, str] | None = None,
 ) -> Response:
     team = _own_team(session, access)
     competition = access.competition
@@ -52,7 +56,7 @@ def _show(
         head=read_header(session, access),
         tab="team",
         team=team,
-        seen=seal({"name": team.name}),
+        seen=(values or {}).get("seen") or seal({"name": team.name}),
         members=[
             {"username": user.username, "name": user.display_name, "captain": user.id == team.captain_id}
             for _, user in joining.list_members(session, team)
@@ -64,6 +68,7 @@ def _show(
         sent=joining.open_invitations(session, team_id=team.id, competition_id=competition.id),
         received=joining.open_invitations(session, user_id=access.viewer.id, competition_id=competition.id),
         errors={str(problem.details.get("field", "")): problem.message} if problem else {},
+        values=values,
     )
 
 
@@ -82,7 +87,7 @@ def rename(request: Request, access: Participant, session: SessionDep, form: For
     except Stale as error:
         return ask_which(request, form, error, f"/competitions/{access.competition.slug}/team")
     except PlatformError as error:
-        return _show(request, access, session, error)
+        return _show(request, access, session, error, values=form.values())
     return _back(access, say("The leaderboard will show the new name."))
 
 
@@ -93,7 +98,7 @@ def invite(request: Request, access: Participant, session: SessionDep, form: For
     try:
         joining.invite(session, access.competition, team, access.viewer.id, form.text("username", 320))
     except PlatformError as error:
-        return _show(request, access, session, error)
+        return _show(request, access, session, error, values=form.values())
     return _back(access, say("Invited. They get a message."))
 
 

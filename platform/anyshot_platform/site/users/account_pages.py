@@ -84,11 +84,10 @@ def _profile(
     user: User,
     seen: str,
     problem: PlatformError | None = None,
-    values: dict[str, str] | None = None,
+    **refused: Any,
 ) -> Response:
     zones = sorted(available_timezones())
-    shown = {"values": values} if values else {}
-    return account_page(request, "profile", problem, user=user, time_zones=zones, seen=seen, **shown)
+    return account_page(request, "profile", problem, user=user, time_zones=zones, seen=seen, **refused)
 
 
 def _profile_fields(user: User) -> dict[str, Any]:
@@ -112,7 +111,7 @@ def save_profile(
         return ask_which(request, form, error, "/account")
     except (PlatformError, ValueError) as error:
         problem = error if isinstance(error, PlatformError) else Invalid(_first_words(error))
-        return _profile(request, user, form.text("seen"), problem, sent)
+        return _profile(request, user, form.text("seen"), problem, values=form.values())
     for name, value in wanted.items():
         setattr(user, name, value)
     if user.language:
