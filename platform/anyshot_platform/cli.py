@@ -11,6 +11,8 @@ from pydantic import ValidationError
 
 from anyshot_platform import sweeper as sweeping
 from anyshot_platform.accounts import service as users
+from anyshot_platform.acts.declaration import ActRequest
+from anyshot_platform.acts.service import carry_out
 from anyshot_platform.bundle_commands import COMMANDS as BUNDLE_COMMANDS
 from anyshot_platform.demo.command import demo
 from anyshot_platform.errors import PlatformError
@@ -19,6 +21,7 @@ from anyshot_platform.migration import migrate as migrate_database
 from anyshot_platform.migration import write_revision
 from anyshot_platform.operations import backup as backups
 from anyshot_platform.operations import set_aside as given_up
+from anyshot_platform.operations.set_aside_acts import RETRY, RETRY_ALL
 from anyshot_platform.serving import run_background
 from anyshot_platform.serving import serve as serve_site
 from anyshot_platform.sight.access import find_competition
@@ -148,9 +151,12 @@ def retry(home: Path, kind: str | None, identity: str | None, everything: bool) 
     if everything == bool(kind and identity):
         raise click.UsageError("Name either KIND and ID, or --all.")
     with services_of(home).database.writing() as session:
+        wish = ActRequest("")
         if kind and identity:
-            given_up.retry(session, kind, identity, None)
-        count = given_up.retry_all(session, None) if everything else 1
+            done = carry_out(session, RETRY, given_up.find_given_up(session, kind, identity), wish)
+        else:
+            done = carry_out(session, RETRY_ALL, [], wish)
+    count = (done.result or 0) if everything else int(done.changed)
     click.echo(f"{count} to be tried again.")
 
 

@@ -37,7 +37,10 @@ class Findings:
 
 @dataclass(frozen=True)
 class ActRequest:
-    """Who does it, with which wishes; `viewer` holds their rights, where a wish names another object."""
+    """Who does it, with which wishes; `viewer` holds their rights, where a wish names another object.
+
+    An empty `actor_id` is somebody at the machine of the site, by the command line.
+    """
 
     actor_id: str
     reason: str = ""

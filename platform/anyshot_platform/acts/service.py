@@ -156,7 +156,7 @@ def _note(
     for competition_id in target.competitions or (None,):
         audit.record(
             session,
-            actor_id=request.actor_id,
+            actor_id=request.actor_id or None,
             action=key,
             object_type=target.kind,
             object_id=target.id,

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Sequence
+from xml.parsers import expat
 
+from PIL import Image
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.competitions.models import Competition, CompetitionFile
 from anyshot_platform.errors import Conflict, Invalid, NotFound
+from anyshot_platform.kernel.filters import size
 from anyshot_platform.kernel.language import Amount, say
 from anyshot_platform.kernel.storage import Storage
 
 MOST_BYTES, MOST_FILES, MOST_IN_ALL = 10 << 20, 200, 100 << 20
+LOGO_LIMIT = 2 << 20
 IMAGES = {
     "png": "image/png",
     "jpg": "image/jpeg",
@@ -42,12 +47,75 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 def media_type(name: str) -> str | None:
     """What a file of this name is sent as; None for what is not taken."""
-    return (IMAGES | OTHERS).get(name.rpartition(".")[2].lower())
+    return (IMAGES | OTHERS).get(_ending(name))
 
 
 def is_image(name: str) -> bool:
     """Whether a page shows it, instead of offering it for download."""
-    return name.rpartition(".")[2].lower() in IMAGES
+    return _ending(name) in IMAGES
+
+
+def _ending(name: str) -> str:
+    return name.rpartition(".")[2].lower()
+
+
+def is_picture(name: str, content: bytes) -> bool:
+    """Whether a browser shows this content where a page has an image of this name."""
+    if not is_image(name):
+        return False
+    return _is_drawing(content) if IMAGES[_ending(name)] == IMAGES["svg"] else _is_bitmap(content)
+
+
+def _is_bitmap(content: bytes) -> bool:
+    """Whether it is decoded to its end; of which of the kinds says the content itself, to browsers too."""
+    kinds = ("PNG", "JPEG", "GIF", "WEBP")
+    try:
+        Image.open(io.BytesIO(content), formats=kinds).verify()  # its sums and its end
+        with Image.open(io.BytesIO(content), formats=kinds) as image:
+            image.load()
+    except (
+        OSError,
+        SyntaxError,
+        ValueError,
+        EOFError,
+        Image.DecompressionBombError,
+        Image.DecompressionBombWarning,
+    ):
+        return False
+    return True
+
+
+def _is_drawing(content: bytes) -> bool:
+    """Whether it is XML to its end, with SVG's own root: anything else a browser shows as broken."""
+    roots: list[str] = []
+    reader = expat.ParserCreate(namespace_separator=" ")
+    reader.StartElementHandler = lambda name, _: roots.append(name) if not roots else None
+    try:
+        reader.Parse(content, True)
+    except expat.ExpatError:
+        return False
+    return roots == ["http://www.w3.org/2000/svg svg"]
+
+
+def give_logo(
+    session: Session, storage: Storage, competition: Competition, name: str, content: bytes
+) -> None:
+    """Give a competition its logo; raises `Invalid` for what is too large, or no picture."""
+    if not is_image(name):
+        raise Invalid(say("A logo is a PNG, JPEG, GIF, WebP or SVG image."), field="logo")
+    if len(content) > LOGO_LIMIT:
+        raise Invalid(say("A logo has at most %(most)s.", most=size(LOGO_LIMIT)), field="logo")
+    _require_picture(name, content, "logo")
+    competition.logo_digest = store_bytes(session, storage, content)
+    competition.logo_media_type = IMAGES[_ending(name)]
+
+
+def _require_picture(name: str, content: bytes, field: str) -> None:
+    if not is_picture(name, content):
+        words = say(
+            "%(name)s is no picture that browsers can show: it is of another kind, or damaged.", name=name
+        )
+        raise Invalid(words, field=field)
 
 
 def list_files(session: Session, competition: Competition) -> Sequence[CompetitionFile]:
@@ -116,3 +184,5 @@ def _require_taken(name: str, content: bytes) -> None:
             ),
             field="file",
         )
+    if is_image(name):
+        _require_picture(name, content, "file")

@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
-from anyshot_platform.audit import service as audit
 from anyshot_platform.database import now
 from anyshot_platform.errors import NotFound
+from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.queue.models import Trouble
 from anyshot_platform.queue.outbox import mark_outbox
@@ -33,24 +33,37 @@ class SetAside:
     what: str
     attempts: int
     error: str
-    since: datetime
+    since: datetime | None  # None: it is not set aside (any more)
 
 
 def list_set_aside(session: Session, *, limit: int = _MOST) -> list[SetAside]:
     """What is set aside, newest first."""
     emails = session.scalars(_newest(select(Email).where(*_EMAILS), Email.ended_at, limit))
-    hooks = select(WebhookDelivery, Webhook.url).join(Webhook, Webhook.id == WebhookDelivery.webhook_id)
-    deliveries: Any = session.execute(_newest(hooks.where(*_DELIVERIES), WebhookDelivery.ended_at, limit))
+    hooks = select(WebhookDelivery).where(*_DELIVERIES)
+    deliveries = session.scalars(_newest(hooks, WebhookDelivery.ended_at, limit))
     troubles = session.scalars(_newest(select(Trouble).where(*_TROUBLES), Trouble.set_aside_at, limit))
-    found = [
-        *(SetAside(EMAIL, e.id, f"{e.to}: {e.subject}", e.attempts, e.error, e.ended_at) for e in emails),
-        *(
-            SetAside(WEBHOOK, d.id, f"{d.event} to {url}", d.attempts, d.error, d.ended_at)
-            for d, url in deliveries
-        ),
-        *(SetAside(t.duty, t.subject, t.subject, t.attempts, t.error, t.set_aside_at) for t in troubles),
-    ]
-    return sorted(found, key=lambda one: one.since, reverse=True)[:limit]
+    found = [_show(session, row) for row in (*emails, *deliveries, *troubles)]
+    return sorted(found, key=lambda one: str(one.since), reverse=True)[:limit]
+
+
+def find_given_up(session: Session, kind: str, identity: str) -> SetAside:
+    """One thing that was tried, set aside or not; raises `NotFound`."""
+    known: dict[str, type[Email | WebhookDelivery]] = {EMAIL: Email, WEBHOOK: WebhookDelivery}
+    row = session.get(known[kind], identity) if kind in known else session.get(Trouble, (kind, identity))
+    if row is None:
+        raise NotFound(say("Nothing of this kind and id was tried."))
+    return _show(session, row)
+
+
+def _show(session: Session, row: Email | WebhookDelivery | Trouble) -> SetAside:
+    if isinstance(row, Trouble):
+        return SetAside(row.duty, row.subject, row.subject, row.attempts, row.error, row.set_aside_at)
+    if isinstance(row, Email):
+        since = None if row.sent else row.ended_at
+        return SetAside(EMAIL, row.id, f"{row.to}: {row.subject}", row.attempts, row.error, since)
+    url = session.get_one(Webhook, row.webhook_id).url
+    since = None if row.delivered else row.ended_at
+    return SetAside(WEBHOOK, row.id, f"{row.event} to {url}", row.attempts, row.error, since)
 
 
 def _newest(query: Any, column: Any, limit: int) -> Any:
@@ -63,25 +76,8 @@ def count_set_aside(session: Session) -> int:
     return sum(session.scalar(select(func.count(column)).where(*where)) or 0 for column, where in parts)
 
 
-def retry(session: Session, kind: str, identity: str, actor_id: str | None) -> None:
-    """Try one thing again, from its first attempt on; raises `NotFound` if it is not set aside."""
-    if _release(session, kind, identity) == 0:
-        raise NotFound(f"There is no “{kind}” set aside with that id.")
-    mark_outbox(session)
-    audit.record(
-        session, actor_id=actor_id, action="set_aside.retry", object_type=kind[:32], object_id=identity[:64]
-    )
-
-
-def retry_all(session: Session, actor_id: str | None) -> int:
-    """Try everything again that is set aside; returns how much."""
-    found = list_set_aside(session)
-    for one in found:
-        retry(session, one.kind, one.id, actor_id)
-    return len(found)
-
-
-def _release(session: Session, kind: str, identity: str) -> int:
+def release(session: Session, kind: str, identity: str) -> None:
+    """Let one thing be tried again, from its first attempt on."""
     again = {"attempts": 0, "next_at": now()}
     if kind == EMAIL:
         statement = update(Email).where(Email.id == identity, *_EMAILS).values(**again, ended_at=None)
@@ -94,4 +90,5 @@ def _release(session: Session, kind: str, identity: str) -> int:
     else:
         where = Trouble.duty == kind, Trouble.subject == identity, *_TROUBLES
         statement = update(Trouble).where(*where).values(**again, set_aside_at=None)
-    return session.execute(statement).rowcount  # pyright: ignore[reportAttributeAccessIssue]
+    session.execute(statement)
+    mark_outbox(session)

@@ -1,16 +1,32 @@
-"""What site administrators do to workers and to the tokens with which machines call."""
+"""What site administrators do to workers and to the tokens with which machines call, and making one."""
 
 from __future__ import annotations
 
-from sqlalchemy import func, select
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target, by_name
+from anyshot_platform.acts.declaration import (
+    Act,
+    ActDone,
+    ActOptions,
+    ActRequest,
+    Button,
+    Findings,
+    Target,
+    by_name,
+)
+from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.signing import digest_secret
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING
 from anyshot_platform.workers.models import Worker, WorkerToken
+from anyshot_platform.workers.tokens import DAYS, Reach, create_worker_token
 
 
 def _target(session: Session, worker: Worker) -> Target:
@@ -98,5 +114,92 @@ REVOKE: Act[WorkerToken] = Act(
         "Revoke", "ban", fits=lambda token: token.revoked_at is None, style="btn--small btn--danger"
     ),
 )
+
+
+class TokenOptions(ActOptions):
+    """`name` is the machine's; `hardware_class` and `competition` (its short name) limit what it gets, for `days`."""
+
+    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+    hardware_class: Annotated[str | None, Field(max_length=64)] = None
+    competition: Annotated[str | None, Field(max_length=64)] = None
+    days: Annotated[int, Field(ge=1, le=3650)] = DAYS
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The tokens of the site: what a new one is added to."""
+
+
+@dataclass(frozen=True)
+class MadeToken:
+    """A token, with its text, which is shown once."""
+
+    token: WorkerToken
+    text: str
+
+
+def _is_in_use(session: Session, name: str) -> bool:
+    """Whether machines can call with a token of this name."""
+    still = or_(WorkerToken.expires_at.is_(None), WorkerToken.expires_at > now())
+    query = select(WorkerToken.id).where(WorkerToken.name == name, WorkerToken.revoked_at.is_(None), still)
+    return session.scalars(query).first() is not None
+
+
+def _target_of_tokens(session: Session, tokens: Tokens) -> Target:
+    return Target("worker_token", "", "", "")
+
+
+def _of_competition(session: Session, request: ActRequest) -> Competition | None:
+    slug = request.options.get("competition")
+    return (
+        session.scalars(select(Competition).where(Competition.slug == slug)).one_or_none() if slug else None
+    )
+
+
+def _look_token(session: Session, tokens: Tokens, request: ActRequest) -> Findings:
+    wishes, competition = request.options, _of_competition(session, request)
+    if _is_in_use(session, wishes["name"]):
+        words = say("A token of this name is in use: revoke it first, or take another name.")
+        return Findings(refused=[words])
+    if wishes.get("competition") and competition is None:
+        return Findings(refused=[say("There is no such competition.")])
+    hardware = wishes.get("hardware_class")
+    return Findings(
+        does=[
+            say(
+                "Whoever has it gets the code of participants and the hidden images of the runs that it does."
+            ),
+            say("It is for workers of the class %(name)s.", name=hardware)
+            if hardware
+            else say("It is for workers of every class."),
+            say("It gets runs of %(title)s alone.", title=competition.title)
+            if competition
+            else say("It gets runs of every competition."),
+            say("It ends after %(days)s days.", days=wishes["days"]),
+        ]
+    )
+
+
+def _make_token(session: Session, tokens: Tokens, request: ActRequest) -> ActDone:
+    wishes, competition = request.options, _of_competition(session, request)
+    reach = Reach(wishes.get("hardware_class"), competition.id if competition else None, wishes["days"])
+    text = create_worker_token(session, wishes["name"], request.actor_id, reach)
+    token = session.scalars(select(WorkerToken).where(WorkerToken.digest == digest_secret(text))).one()
+    asked = {name: value for name, value in wishes.items() if value is not None}
+    return ActDone(
+        say("The token, shown once"), after={"id": token.id, **asked}, result=MadeToken(token, text)
+    )
+
+
+TOKEN: Act[Tokens] = Act(
+    key="worker.token",
+    title="Make a token for workers",
+    target=_target_of_tokens,
+    look=_look_token,
+    do=_make_token,
+    undo="Revoke it.",
+    options=TokenOptions,
+)
 ACTS = by_name(PAUSE, RESUME)
 OF_TOKENS = by_name(REVOKE)
+OF_ALL_TOKENS = by_name(TOKEN)

@@ -46,9 +46,7 @@ def do_act(
     path, wanted = known[key]["path"], _PARAMETER.findall(known[key]["path"])
     each = [(word,) for word in objects] if len(wanted) == 1 and objects else [objects]
     if any(len(words) != len(wanted) for words in each):
-        raise click.UsageError(
-            f"{key} is done to: {' '.join(wanted) or 'the competition, without another word'}."
-        )
+        raise click.UsageError(f"{key} is done to: {' '.join(wanted) or 'nothing that is named here'}.")
     options = _options(known[key]["options"], values)
     paths = {" ".join(words): _filled(path, wanted, words) for words in each}
     if _do_each(paths, lambda one: send(one, options)):

@@ -1,4 +1,4 @@
-"""`anyshot administer ...`: what administrators do to accounts, workers and workers' tokens, for scripts.
+"""`anyshot administer ...`: what administrators do to accounts, workers, their tokens and images, for scripts.
 
 It needs an administrator's token with the scope `organize`.
 """
@@ -17,7 +17,7 @@ from anyshot_starting_kit.cli.consent import ask_first, consent_options
 
 @click.group()
 def administer() -> None:
-    """Look after the accounts, workers and tokens of a site that you administer."""
+    """Look after the accounts, workers, tokens and images of a site that you administer."""
 
 
 @administer.command()
@@ -30,14 +30,15 @@ def acts(client: Client, only: str) -> None:
 
 @administer.command()
 @click.argument("key", metavar="ACT")
-@click.argument("objects", nargs=-1, metavar="NAME...", required=True)
+@click.argument("objects", nargs=-1, metavar="NAME...")
 @set_option
 @consent_options
 @connection_options
 def do(client: Client, key: str, objects: tuple[str, ...], values: tuple[str, ...], **said: Any) -> None:
     """Do ACT, like user.block or worker.pause, to NAME (or its id), and print the answer as JSON.
 
-    With several names it is done to each, and who is left out is named.
+    With several names it is done to each, and who is left out is named. What an act makes, like
+    worker.token, is named with --set.
     """
 
     def send(path: str, options: dict[str, Any]) -> Any:
@@ -65,7 +66,7 @@ def users(client: Client, text: str) -> None:
 @administer.command()
 @connection_options
 def workers(client: Client) -> None:
-    """List the workers of the last week, and the tokens with which machines call."""
+    """List the workers of the last week, the tokens with which machines call, and the sandbox images."""
     for row in client.ask("GET", "/admin/workers"):
         state = "stopped" if row["stopped_at"] else "paused" if row["paused_at"] else "ready"
         seen = row["last_seen_at"][:16]
@@ -73,3 +74,6 @@ def workers(client: Client) -> None:
     for row in client.ask("GET", "/admin/worker-tokens"):
         state = "revoked" if row["revoked_at"] else "valid"
         click.echo(f"token  {row['name']:24} {row['hardware_class'] or 'any':12} {state:8} {row['id']}")
+    for row in client.ask("GET", "/admin/images"):
+        state = "offered" if row["enabled"] else "off"
+        click.echo(f"image  {row['name']:24} {'':12} {state:8} {row['description']}".rstrip())

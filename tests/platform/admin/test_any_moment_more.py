@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -19,7 +20,8 @@ from anyshot_platform.database import now
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import Admission, EntryStatus
 from anyshot_platform.notifications.models import Notification
-from anyshot_platform.operations import account_acts, worker_acts
+from anyshot_platform.operations import account_acts, image_acts, set_aside_acts, worker_acts
+from anyshot_platform.operations.set_aside import SetAside, find_given_up
 from anyshot_platform.organizers.announcements import acts as announcement_acts
 from anyshot_platform.organizers.baselines import acts as baseline_acts
 from anyshot_platform.organizers.competitions import file_acts, page_acts
@@ -33,12 +35,14 @@ from anyshot_platform.organizers.teams import acts as renaming
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.states import PhaseKind
 from anyshot_platform.pools.models import Pack
+from anyshot_platform.queue.models import Trouble
 from anyshot_platform.reports.models import Report
 from anyshot_platform.runs.models import Run
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
-from anyshot_platform.workers.models import Worker, WorkerToken
+from anyshot_platform.workers.models import Image, Worker, WorkerToken
+from anyshot_platform.workers.tokens import create_worker_token
 from tests.platform.admin.test_guarded_acts import log
 from tests.platform.admin.test_manage import BASE, finish, flash, page, post
 from tests.platform.site import SLUG, Site, make_zip
@@ -71,7 +75,14 @@ TABLES = {
         "reset-second-factor": "a a a a n a",
         "sign-out": "d d d d d a",
     },
-    "worker": {"pause": "d a", "resume": "a d", "revoke": "n n"},  # at work, paused
+    "image": {"offer": "d a d", "off": "r d a"},  # never offered, offered, off
+    "set_aside": {"retry": "d a", "retry-all": "d a"},  # set aside, being tried
+    "worker": {
+        "pause": "d a",  # at work, paused
+        "resume": "a d",
+        "revoke": "n n",
+        "token": "d r d",  # no token of this name, one in use, a revoked one
+    },
 }
 
 
@@ -81,6 +92,9 @@ def states(site: Site) -> Iterator[Session]:
         with site.services.database.writing() as session:
             yield session
             session.rollback()
+
+
+_ONCE = {"file.remove", "page.delete", "worker.token"}  # they take their object away, or are refused then
 
 
 def outcome(session: Session, act: Act[Any], subject: Any, wish: ActRequest) -> str:
@@ -96,7 +110,11 @@ def outcome(session: Session, act: Act[Any], subject: Any, wish: ActRequest) -> 
         done, word = carry_out(session, act, subject, wish, Consent(shown.name, override=True)), "n"
     session.flush()
     assert done.message and len(list(_log(session, act))) == logged + done.changed
-    if done.changed and act.key not in ("file.remove", "page.delete"):  # which take their object away
+    if done.changed and act.key not in (
+        "file.remove",
+        "page.delete",
+        "worker.token",
+    ):  # which take their object away, or are refused then
         assert not carry_out(session, act, subject, wish).changed, f"{act.key} does more the second time"
     return word if done.changed else "a"
 
@@ -417,6 +435,43 @@ def test_acts_of_administrators(site: Site) -> None:
     hold(site, "worker", worker_acts.ACTS, (worker(), worker(paused_at=now())))
     revoke = [lambda session: session.query(WorkerToken).one()] * 2
     hold(site, "worker", worker_acts.OF_TOKENS, tuple(revoke))
+
+
+def test_acts_of_administrators_on_what_no_worker_holds(site: Site) -> None:
+    def tokens(**values: Any) -> Callable[[Session], worker_acts.Tokens]:
+        def made(session: Session) -> worker_acts.Tokens:
+            if values:
+                create_worker_token(session, "rack")
+                _changed(session.query(WorkerToken).filter_by(name="rack").one(), session, **values)
+            return worker_acts.Tokens()
+
+        return made
+
+    in_state = (tokens(), tokens(revoked_at=None), tokens(revoked_at=now()))
+    hold(site, "worker", worker_acts.OF_ALL_TOKENS, in_state, name="rack", days=30)
+
+    def image(**values: Any) -> Callable[[Session], Image]:
+        def made(session: Session) -> Image:
+            if values:
+                session.add(Image(name="torch", description="By Ann", **values))
+                session.flush()
+            return image_acts.find_image(session, "torch")
+
+        return made
+
+    hold(site, "image", image_acts.ACTS, (image(), image(enabled=True), image(enabled=False)))
+
+    def trouble(set_aside_at: datetime | None) -> Callable[[Session], SetAside]:
+        def made(session: Session) -> SetAside:
+            session.add(Trouble(duty="lease", subject="one", error="boom", set_aside_at=set_aside_at))
+            session.flush()
+            return find_given_up(session, "lease", "one")
+
+        return made
+
+    hold(site, "set_aside", set_aside_acts.ACTS, (trouble(now()), trouble(None)))
+    all_ = [lambda session, make=make: [make(session)] for make in (trouble(now()), trouble(None))]
+    hold(site, "set_aside", set_aside_acts.OF_ALL, tuple(all_))
 
 
 def test_an_administrator_reads_what_an_act_does_to_whom_before_it_is_done(site: Site) -> None:

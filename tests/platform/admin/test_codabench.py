@@ -18,7 +18,9 @@ from tests.platform.admin.zips import zipped
 from tests.platform.site import PaperWorker, Person, Site, make_zip, summary
 from tests.platform.web.crawling import walk_below
 
-PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
+)
 VERSION_2 = """\
 # Main settings
 version: '2'

@@ -14,6 +14,9 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.operations.retention import collect_orphans
 from tests.platform.admin.test_manage import BASE, flash, page, post
+from tests.platform.admin.test_round_trip import FULL, FULL_FILES
+from tests.platform.admin.test_two_actors import settings_form
+from tests.platform.admin.zips import zipped
 from tests.platform.site import SLUG, Person, Site
 from tests.platform.web.crawling import walk_below
 
@@ -21,10 +24,14 @@ HERE = f"/competitions/{SLUG}"
 MANAGE = f"/api/v1/competitions/{SLUG}/manage"
 
 
-def picture() -> bytes:
+def bitmap(kind: str) -> bytes:
     target = io.BytesIO()
-    Image.new("RGB", (4, 4), "red").save(target, "PNG")
+    Image.new("RGB", (40, 40), "red").save(target, kind)
     return target.getvalue()
+
+
+def picture() -> bytes:
+    return bitmap("PNG")
 
 
 def send(owner: Person, name: str, content: bytes, **fields: str):
@@ -64,8 +71,11 @@ def test_a_page_shows_an_image_and_links_a_file(site: Site) -> None:
     [
         ("evil.html", b"<script>", "is of no kind that pages can have"),
         ("no-suffix", b"x", "is of no kind that pages can have"),
-        ("../up.png", b"x", ""),  # a browser's path is cut off
+        ("../up.png", picture(), ""),  # a browser's path is cut off
         ("<b>.png", b"x", "The name of a file has at most"),
+        ("text.png", b"Hello", "text.png is no picture that browsers can show"),
+        ("cut.png", picture()[:-20], "cut.png is no picture"),
+        ("other.svg", picture(), "other.svg is no picture"),
         ("empty.png", b"", "has 0 bytes"),
     ],
 )
@@ -133,3 +143,63 @@ def test_a_post_shows_the_competitions_images_and_no_others(site: Site) -> None:
     shown = page(pia, begun.headers["location"].partition("#")[0]).text
     assert f'src="{HERE}/files/plot.png"' in shown and 'src="https://elsewhere' not in shown
     assert '<a href="https://elsewhere.example/x.png"' in shown  # its reader chooses whether to fetch it
+
+
+DRAWING = b"<svg xmlns='http://www.w3.org/2000/svg'><g/></svg>"
+NO_PICTURES = [
+    ("logo.png", b"Hello"),
+    ("logo.jpg", bitmap("JPEG")[:200]),  # damaged
+    ("logo.png", bitmap("PNG")[:-20]),
+    ("logo.png", bitmap("BMP")),
+    ("logo.svg", bitmap("PNG")),
+    ("logo.svg", b"<html xmlns='http://www.w3.org/1999/xhtml'/>"),
+    ("logo.svg", DRAWING[:-6]),
+    ("logo.svg", b"<svg><g/></svg>"),  # no drawing without its name space: browsers show it as broken
+]
+PICTURES = [
+    ("logo.png", bitmap("PNG")),
+    ("logo.jpg", bitmap("JPEG")),
+    ("logo.gif", bitmap("GIF")),
+    ("logo.webp", bitmap("WEBP")),
+    ("logo.png", bitmap("JPEG")),  # browsers look at the content
+    ("logo.svg", DRAWING),
+    ("logo.svg", b"<?xml version='1.0'?><!DOCTYPE svg [<!ENTITY ns 'x'>]>" + DRAWING),
+]
+
+
+def give_logo(owner: Person, name: str, content: bytes) -> str:
+    """Give the competition a logo in the form of its settings; what the page then says."""
+    files = {"logo": (name, content)}
+    answer = owner.call(
+        "POST", f"{BASE}/settings", data=settings_form(), files=files, headers={"accept": "text/html"}
+    )
+    return answer.text
+
+
+@pytest.mark.parametrize(("name", "content"), NO_PICTURES)
+def test_a_logo_that_is_no_picture_is_refused(site: Site, name: str, content: bytes) -> None:
+    owner = site.owner()
+    assert f"{name} is no picture that browsers can show" in give_logo(owner, name, content)
+    refused = owner.call("PUT", f"{MANAGE}/logo", json={"upload_id": owner.upload(content, name)})
+    assert (refused.status_code, "is no picture" in refused.json()["message"]) == (422, True)
+    assert owner.call("GET", f"{HERE}/logo").status_code == 404
+
+
+@pytest.mark.parametrize(("name", "content"), PICTURES)
+def test_a_logo_that_is_a_picture_is_shown(site: Site, name: str, content: bytes) -> None:
+    owner = site.owner()
+    assert "Saved." in give_logo(owner, name, content)
+    assert owner.call("GET", f"{HERE}/logo").content == content
+
+
+def test_what_is_no_picture_in_a_bundle_is_left_out_and_said(site: Site) -> None:
+    owner = site.owner()
+    files = {"logo.svg": b"Hello", "files/plot.png": b"Hello", "files/good.png": picture()}
+    bundle = zipped({"competition.yaml": FULL, **FULL_FILES, **files})
+    sent = owner.call("POST", "/organize/import", files={"bundle": ("b.zip", bundle)})
+    assert sent.url.path.endswith("/manage/import"), sent.text
+    report, there = " ".join(sent.text.split()), sent.url.path.removesuffix("/manage/import")
+    assert "logo.svg was left out: logo.svg is no picture" in report
+    assert "files/plot.png was left out: plot.png is no picture" in report
+    assert owner.call("GET", f"{there}/logo").status_code == 404
+    assert owner.call("GET", f"{there}/files/good.png").status_code == 200

@@ -126,6 +126,7 @@ ACTS_ELSEWHERE = {
 }
 # Acts that stand on a page in another form than a button of their own, and a sign of that form in its template.
 ON_PAGES = {
+    "worker.token": ("../admin/workers", 'action="/admin/workers/tokens"'),
     "code.hide": ("final", '("hide", _("Hide it"))'),
     "code.show": ("final", '("show", _("Show it again"))'),
     "competition.rehearse": ("rehearsals", 'action="{{ base }}/rehearsals"'),
@@ -194,7 +195,6 @@ NO_ACTS = {
         (
             "PATCH ~/announcements/{announcement_id}",
             "POST ~/announcements/{announcement_id}",
-            "POST /admin/images",
             "POST /competitions/{slug}/discussion/{thread_id}/moderate",
             "POST ~/baselines/gates",
             "PUT ~/gates/{phase_slug}/{league_slug}",
@@ -218,7 +218,6 @@ NO_ACTS = {
     **dict.fromkeys(
         (
             "POST /admin/webhooks",
-            "POST /admin/workers/tokens",
             "POST ~/baselines",
             "POST ~/phases",
             "POST ~/phases/new",
@@ -276,9 +275,6 @@ NO_ACTS = {
         ),
         FILE,
     ),
-    "POST /admin/set-aside": "tries again what is tried by itself otherwise; it is in the log",
-    "POST /admin/set-aside/{kind}/{identity}": "as above",
-    "POST /admin/set-aside/{kind}/{identity}/retry": "as above",
     "POST /competitions/{slug}/discussion/{thread_id}/posts/{post_id}/restore": "shows a post again",
     "POST ~/phases/{phase_slug}/versions": "drafts a version beside the live one; making it live is an act",
     "POST ~/look": "writes nothing",

@@ -36,6 +36,7 @@ from anyshot_platform.services import Services
 from anyshot_platform.sweeper import Sweeper, keep_house, sweep
 from anyshot_platform.webhooks import delivery
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
+from tests.platform.admin.test_guarded_acts import log
 from tests.platform.core.test_operations import Receiver, receiver  # noqa: F401 - a fixture
 from tests.platform.site import SLUG, Site
 
@@ -142,10 +143,12 @@ def test_one_bad_email_keeps_no_other_from_going_out(site: Site, monkeypatch: py
     with services.database.writing() as session:
         session.execute(update(Email).values(to="bob@example.org"))
     path = f"/api/v1/admin/set-aside/email/{found['id']}/retry"
-    assert root.call("POST", path).status_code == 204
+    assert root.call("POST", path).json()["since"] is None
     assert mails.send_due_emails(services) == 1
     assert root.call("GET", "/api/v1/admin/set-aside").json() == []
-    assert root.call("POST", path).status_code == 404
+    assert root.call("POST", path).is_success, "it has gone out: nothing is done"
+    assert len(log(site, "set_aside.retry")) == 1
+    assert root.call("POST", path.replace("/email/", "/letter/")).status_code == 404
 
 
 def test_a_mail_server_that_is_away_counts_against_no_email(site: Site) -> None:
@@ -167,14 +170,20 @@ def test_what_is_set_aside_is_tried_again_from_the_page_and_the_shell(site: Site
             session.add(Trouble(duty="lease", subject=subject, attempts=8, error="boom", set_aside_at=now()))
     root = site.person("root1", is_site_admin=True)
     page = root.call("GET", "/admin", headers={"accept": "text/html"}).text
-    assert "boom" in page and "/admin/set-aside/lease/one" in page
-    sent = root.call("POST", "/admin/set-aside/lease/one", follow_redirects=False)
+    assert "boom" in page and "/admin/set-aside/lease/one/retry" in page
+    sent = root.call("POST", "/admin/set-aside/lease/one/retry", follow_redirects=False)
     assert sent.status_code == 303
     shell = CliRunner(env=site.environment)
     listed = shell.invoke(cli.admin, ["set-aside"]).output
     assert "two" in listed and "one" not in listed
     assert "1 to be" in shell.invoke(cli.admin, ["retry", "--all"]).output
     assert shell.invoke(cli.admin, ["set-aside"]).output == ""
+    assert [entry.actor_id for entry in log(site, "set_aside.retry_all")] == [None]
+    with site.services.database.writing() as session:
+        session.execute(update(Trouble).values(set_aside_at=now()))
+    assert root.call("POST", "/admin/set-aside/retry-all", follow_redirects=False).status_code == 303
+    assert len(root.call("GET", "/api/v1/admin/set-aside").json()) == 0
+    assert log(site, "set_aside.retry_all")[-1].after == {"tried_again": ["lease one", "lease two"]}
 
 
 def test_a_mail_that_cannot_be_sent_is_an_alert_until_it_is_tried_again(site: Site) -> None:

@@ -14,7 +14,7 @@ from anyshot_platform.competitions.states import Role
 from anyshot_platform.users.models import User
 from anyshot_platform.workers.models import Image
 from tests.platform.admin.test_guarded_acts import log
-from tests.platform.admin.test_manage import page, post
+from tests.platform.admin.test_manage import flash, page, post
 from tests.platform.admin.test_two_actors import hidden, seen, seen_beside
 from tests.platform.core.test_access import ROUTES
 from tests.platform.entries.test_entries import ENTRIES, scored, women
@@ -238,17 +238,21 @@ def test_two_administrators_describe_an_image(site: Site) -> None:
     where = "/admin/workers"
     read = seen_beside(ben, where, 'id="image-name"')
     assert post(ann, "/admin/images", seen=read, name="torch", description="By Ann").status_code == 303
-    asked = post(ben, "/admin/images", seen=read, name="torch", description="By Ben")
+    known = {"seen": read, "name": "torch", "description": "By Ben"}
+    asked = post(ben, "/admin/images", **known)
     shows_both(asked, "ann", "By Ann", "By Ben")
-    off = seen_beside(ben, where, 'name="enabled" value="0"')
+    assert "torch is offered" in flash(post(ben, "/admin/images", **known, insist=hidden(asked, "insist")))
     for who in (ann, ben):
-        assert post(who, "/admin/images", name="torch", enabled="0", seen=off).status_code == 303
+        assert post(who, "/admin/images/torch/off").status_code == 303
     with site.services.database.reading() as session:
         image = session.query(Image).one()
-        assert (image.description, image.enabled) == ("By Ann", False)
-    assert [entry.after for entry in log(site, "image.save")] == [
+        assert (image.description, image.enabled) == ("By Ben", False)
+    assert [entry.after for entry in log(site, "image.offer")] == [
         {"description": "By Ann", "enabled": True},
-        {"enabled": False},
+        {"description": "By Ben"},
+    ]
+    assert [(entry.actor_id, entry.after) for entry in log(site, "image.off")] == [
+        (ann.id, {"enabled": False})
     ]
 
 
@@ -294,9 +298,10 @@ FORMS = {
     "/account/security/sessions/{session_id}/end": ONCE,
     "/account/tokens": ADDS,
     "/account/tokens/{token_id}/revoke": ONCE,
+    "/admin/images/{name}/{act}": "an act",
     "/admin/images": "test_two_administrators_describe_an_image",
-    "/admin/set-aside": ONCE,
-    "/admin/set-aside/{kind}/{identity}": ONCE,
+    "/admin/set-aside/{act}": "an act",
+    "/admin/set-aside/{kind}/{identity}/{act}": "an act",
     "/admin/users/{user_id}/{act}": (
         "test_what_one_administrator_did_to_an_account_another_does_not_do_again"
     ),

@@ -6,7 +6,10 @@ import json
 from pathlib import Path
 
 from anyshot_platform.competitions.states import Role
+from anyshot_platform.database import now
+from anyshot_platform.queue.models import Trouble
 from anyshot_platform.workers.tokens import create_worker_token
+from tests.platform.admin.test_guarded_acts import log
 from tests.platform.admin.test_manage import acts
 from tests.platform.site import SLUG, Site
 from tests.starting_kit.cli.test_platform_commands import (  # noqa: F401 - fixtures
@@ -72,6 +75,43 @@ def test_two_things_of_one_name_are_told_apart_by_their_ids(
         json.loads(call("administer", "do", "worker.revoke", "rack").output)["id"] == two
     )  # the one that is left
     assert call("administer", "do", "worker.revoke", "rack").exit_code == 0  # again: it is so already
+
+
+def test_tokens_images_and_what_is_set_aside_are_looked_after_from_a_script(
+    site: Site,
+    address: str,  # noqa: F811
+    folder: Path,  # noqa: F811
+) -> None:
+    """They were on pages alone, without a word on what they do."""
+    adele = site.person("adele", is_site_admin=True)
+    assert call("login", "--server", address, "--token", adele.token).exit_code == 0
+    make = ("administer", "do", "worker.token", "--set", "name=rack", "--set", f"competition={SLUG}")
+    made = json.loads(call(*make, "--set", "days=30").output)
+    assert made["token"].startswith("anyworker_") and made["name"] == "rack" and made["expires_at"]
+    for text, status in ((made["token"], 422), ("anyworker_none", 401)):  # nothing was said of the worker
+        headers = {"authorization": f"Bearer {text}"}
+        assert site.client.post("/api/worker/v1/claim", headers=headers).status_code == status
+    again = call(*make)
+    assert again.exit_code == 1 and "A token of this name is in use" in again.output
+    unknown = call("administer", "do", "worker.token", "--set", "name=two", "--set", "competition=none")
+    assert unknown.exit_code == 1 and "There is no such competition." in unknown.output
+    (entry,) = log(site, "worker.token")
+    assert (entry.actor_id, entry.after["name"], entry.after["competition"]) == (adele.id, "rack", SLUG)
+    assert made["token"] not in json.dumps(entry.after)
+    offer = ("administer", "do", "image.offer", "torch-2", "--set", "description=CUDA 12")
+    assert json.loads(call(*offer).output) == {"name": "torch-2", "description": "CUDA 12", "enabled": True}
+    assert json.loads(call("administer", "do", "image.off", "torch-2").output)["enabled"] is False
+    rows = [" ".join(line.split()) for line in call("administer", "workers").output.splitlines()]
+    assert "image torch-2 off CUDA 12" in rows
+    assert any(row.startswith("token rack any valid") for row in rows)
+    with site.services.database.writing() as session:
+        for subject in ("one", "two"):
+            session.add(Trouble(duty="lease", subject=subject, attempts=8, error="boom", set_aside_at=now()))
+    tried = json.loads(call("administer", "do", "set_aside.retry", "lease", "one").output)
+    assert (tried["attempts"], tried["since"]) == (0, None)
+    (left,) = json.loads(call("administer", "do", "set_aside.retry_all").output)
+    assert (left["id"], left["since"]) == ("two", None)
+    assert call("administer", "do", "set_aside.retry_all", "lease").exit_code == 2
 
 
 def test_who_is_no_administrator_administers_nothing(

@@ -10,12 +10,11 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.bundles import schema
-from anyshot_platform.competitions.files import list_files
+from anyshot_platform.competitions.files import IMAGES, list_files
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leagues.description import LeagueSpec, describe_league
 from anyshot_platform.leagues.models import League
-from anyshot_platform.organizers.bundles.importing import MEDIA_TYPES
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.pools.models import Pool, PoolVersion
@@ -76,7 +75,7 @@ def _text(name: str, text: str, files: dict[str, bytes]) -> str | None:
 def _logo(storage: Storage, competition: Competition, files: dict[str, bytes]) -> str | None:
     if competition.logo_digest is None:
         return None
-    suffix = next((s for s, media in MEDIA_TYPES.items() if media == competition.logo_media_type), "png")
+    suffix = next((s for s, media in IMAGES.items() if media == competition.logo_media_type), "png")
     with storage.open(competition.logo_digest) as stream:
         files[f"logo.{suffix}"] = stream.read()
     return f"logo.{suffix}"

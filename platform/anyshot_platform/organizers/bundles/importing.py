@@ -12,7 +12,7 @@ from anyshot_platform.bundles.files import write_zip
 from anyshot_platform.bundles.naming import key_from, unique
 from anyshot_platform.bundles.reading import CompetitionBundle
 from anyshot_platform.bundles.schema import FILES, BaselineSpec, CompetitionSpec
-from anyshot_platform.competitions.files import IMAGES, put_file
+from anyshot_platform.competitions.files import give_logo, put_file
 from anyshot_platform.competitions.models import Competition, CompetitionPage
 from anyshot_platform.competitions.service import add_member
 from anyshot_platform.competitions.states import CompetitionState, Role
@@ -28,8 +28,6 @@ from anyshot_platform.runs.secrets import weaknesses
 from anyshot_platform.sight.logs import shown_logs, wanted_logs
 from anyshot_platform.sight.smoke import smoke_problem
 from anyshot_platform.users.models import User
-
-MEDIA_TYPES = IMAGES
 
 
 @dataclass
@@ -90,12 +88,10 @@ class Intake:
         content = self.bundle.files.get(self.spec.logo) if self.spec.logo else None
         if content is None or self.spec.logo is None:
             return
-        suffix = self.spec.logo.rpartition(".")[2].lower()
-        if suffix not in MEDIA_TYPES:
-            self.notices.append(f"The logo {self.spec.logo} is of a type that is not shown; left out.")
-            return
-        competition.logo_digest = store_bytes(self.session, self.storage, content)
-        competition.logo_media_type = MEDIA_TYPES[suffix]
+        try:
+            give_logo(self.session, self.storage, competition, self.spec.logo, content)
+        except Invalid as error:
+            self.notices.append(f"{self.spec.logo} was left out: {error.message}")
 
     def _add_pages(self, competition: Competition) -> None:
         taken = {"terms"}

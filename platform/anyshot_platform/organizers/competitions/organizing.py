@@ -10,7 +10,6 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.audit import service as audit
 from anyshot_platform.bundles.naming import key_from, unique
 from anyshot_platform.bundles.sense import judge_people
@@ -18,17 +17,12 @@ from anyshot_platform.competitions import files
 from anyshot_platform.competitions.models import Competition, CompetitionFile, CompetitionPage, Membership
 from anyshot_platform.competitions.states import Registration, Visibility
 from anyshot_platform.errors import Invalid, NotFound
-from anyshot_platform.kernel.filters import size
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
-from anyshot_platform.organizers.bundles.importing import MEDIA_TYPES
 from anyshot_platform.organizers.competitions.texts import require_known_values, require_no_values
 from anyshot_platform.organizers.phases.readiness import missing_in, odd_in
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.submissions.models import Submission
-
-LOGO_LIMIT = 2 << 20
-
 
 SETTINGS = (
     "title",
@@ -137,14 +131,8 @@ def set_logo(
     session: Session, storage: Storage, competition: Competition, name: str, content: bytes, actor_id: str
 ) -> None:
     """Replace the competition's logo and record the act."""
-    suffix = name.rpartition(".")[2].lower()
-    if suffix not in MEDIA_TYPES:
-        raise Invalid(say("A logo is a PNG, JPEG, GIF, WebP or SVG image."), field="logo")
-    if len(content) > LOGO_LIMIT:
-        raise Invalid(say("A logo has at most %(most)s.", most=size(LOGO_LIMIT)), field="logo")
     before = {"digest": competition.logo_digest} if competition.logo_digest else {}
-    competition.logo_digest = store_bytes(session, storage, content)
-    competition.logo_media_type = MEDIA_TYPES[suffix]
+    files.give_logo(session, storage, competition, name, content)
     after = {"digest": competition.logo_digest}
     if before != after:
         _record(session, competition, actor_id, "competition.logo", before=before, after=after)

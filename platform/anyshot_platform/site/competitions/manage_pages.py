@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.acts.merging import seal
+from anyshot_platform.competitions.files import LOGO_LIMIT
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
 from anyshot_platform.errors import Invalid
@@ -121,7 +122,7 @@ def _settings_form(
         "settings",
         heading=say("Settings"),
         fact_sheet_text=_questions(access.competition.fact_sheet),
-        logo_limit=organizing.LOGO_LIMIT,
+        logo_limit=LOGO_LIMIT,
         seen=seen or seal(organizing.settings_of(access.competition)),
         **refused,
     )

@@ -1,4 +1,4 @@
-"""What administrators do to accounts, workers and workers' tokens, over JSON."""
+"""What administrators do to accounts, workers, workers' tokens and images, over JSON."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from sqlalchemy.orm import Session
 from anyshot_platform.accounts import administration
 from anyshot_platform.acts.service import ActOutcome
 from anyshot_platform.kernel.paging import PageParam
-from anyshot_platform.operations import account_acts, overview, worker_acts
+from anyshot_platform.operations import account_acts, image_acts, overview, worker_acts
 from anyshot_platform.site.acts.api import ActOut, show_acts
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import site_admin
 from anyshot_platform.web.services import SessionDep
-from anyshot_platform.workers.models import Worker, WorkerToken
+from anyshot_platform.workers.models import Image, Worker, WorkerToken
 from anyshot_platform.workers.tokens import find_worker_token
 
 router = APIRouter(prefix="/api/v1/admin", tags=["operations"])
@@ -81,9 +81,25 @@ class WorkerTokenOut(BaseModel):
     revoked_at: datetime | None
 
 
+class NewTokenOut(WorkerTokenOut):
+    """A token with its text, which no other answer has."""
+
+    token: str
+
+
+class ImageOut(BaseModel):
+    """A sandbox image that phases may ask for; those that are switched off cannot be chosen."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    name: str
+    description: str
+    enabled: bool
+
+
 @router.get("/acts")
 def list_acts(request: Request, viewer: AsAdmin) -> list[ActOut]:
-    """All acts on accounts, workers and workers' tokens, by key; an object is named by its name or id."""
+    """All acts of administrators, by key; an object is named by its name or id."""
     return show_acts(request.app.state.admin_acts)
 
 
@@ -112,6 +128,12 @@ def list_worker_tokens(viewer: AsAdmin, session: SessionDep) -> list[WorkerToken
     return [WorkerTokenOut.model_validate(token) for token in tokens]
 
 
+@router.get("/images")
+def list_images(viewer: AsAdmin, session: SessionDep) -> list[ImageOut]:
+    """The sandbox images that are or were offered, by name."""
+    return [ImageOut.model_validate(image) for image in session.scalars(select(Image).order_by(Image.name))]
+
+
 def _user(session: Session, viewer: Viewer, username: Named) -> User:
     return administration.find_user(session, username)
 
@@ -136,6 +158,26 @@ def _show_token(session: Session, viewer: Viewer, token: WorkerToken, outcome: A
     return WorkerTokenOut.model_validate(token)
 
 
+def _tokens(session: Session, viewer: Viewer) -> worker_acts.Tokens:
+    return worker_acts.Tokens()
+
+
+def _show_new_token(
+    session: Session, viewer: Viewer, tokens: worker_acts.Tokens, outcome: ActOutcome
+) -> NewTokenOut:
+    made: worker_acts.MadeToken = outcome.result
+    shown = WorkerTokenOut.model_validate(made.token).model_dump()
+    return NewTokenOut(**shown, token=made.text)
+
+
+def _image(session: Session, viewer: Viewer, image_name: Named) -> Image:
+    return image_acts.find_image(session, image_name)
+
+
+def _show_image(session: Session, viewer: Viewer, image: Image, outcome: ActOutcome) -> ImageOut:
+    return ImageOut.model_validate(image)
+
+
 add_acts(router, account_acts.ACTS, _user, _show_user, at="/users/{username}", door=site_admin)
 add_acts(router, worker_acts.ACTS, _worker, _show_worker, at="/workers/{worker_name}", door=site_admin)
 add_acts(
@@ -146,3 +188,5 @@ add_acts(
     at="/worker-tokens/{token_name}",
     door=site_admin,
 )
+add_acts(router, worker_acts.OF_ALL_TOKENS, _tokens, _show_new_token, at="/worker-tokens", door=site_admin)
+add_acts(router, image_acts.ACTS, _image, _show_image, at="/images/{image_name}", door=site_admin)

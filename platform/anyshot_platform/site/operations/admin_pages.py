@@ -10,28 +10,26 @@ from sqlalchemy import select
 from starlette.responses import Response
 
 from anyshot_platform.accounts import administration
+from anyshot_platform.acts.declaration import ActRequest
+from anyshot_platform.acts.service import ActRefused, carry_out
 from anyshot_platform.alerts.service import list_open
-from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam
-from anyshot_platform.kernel.slugs import check_slug
-from anyshot_platform.operations import account_acts, overview, worker_acts
-from anyshot_platform.operations.set_aside import list_set_aside, retry, retry_all
+from anyshot_platform.operations import account_acts, image_acts, overview, set_aside_acts, worker_acts
+from anyshot_platform.operations.set_aside import find_given_up, list_set_aside
 from anyshot_platform.operations.watch import late_loops
 from anyshot_platform.queue.loops import read_loops
-from anyshot_platform.sight.access import find_competition
-from anyshot_platform.site.shell.act_frame import merge, perform_named, save_merged
-from anyshot_platform.site.shell.manage_frame import carry_out_change
+from anyshot_platform.site.shell.act_frame import merge, perform_named, read_options, save_merged
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import site_admin
 from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.rendering import render
+from anyshot_platform.web.rendering import redirect, render
 from anyshot_platform.web.services import ServicesDep, SessionDep
 from anyshot_platform.workers.models import Image, WorkerToken
-from anyshot_platform.workers.tokens import DAYS, Reach, create_worker_token, find_worker_token
+from anyshot_platform.workers.tokens import find_worker_token
 
 router = APIRouter(prefix="/admin", include_in_schema=False)
 Admin = Annotated[Viewer, Depends(site_admin)]
@@ -56,24 +54,26 @@ def show_operations(request: Request, viewer: Admin, session: SessionDep, servic
         loops=read_loops(session),
         late={loop.name for loop in late_loops(session, services.settings)},
         set_aside=list_set_aside(session),
+        set_aside_acts=set_aside_acts.ACTS,
+        all_acts=set_aside_acts.OF_ALL,
         now=now().astimezone(UTC),
     )
 
 
-@router.post("/set-aside")
-def retry_everything(viewer: Admin, session: SessionDep) -> Response:
+@router.post("/set-aside/{act}")
+def act_on_all(request: Request, viewer: Admin, session: SessionDep, act: str, form: FormDep) -> Response:
     """Try everything again that is set aside."""
-    return carry_out_change(
-        session, "/admin", say("All of it is tried again."), lambda: retry_all(session, viewer.id) and None
-    )
+    found = list_set_aside(session)
+    return perform_named(request, session, form, set_aside_acts.OF_ALL, act, found, viewer, "/admin")
 
 
-@router.post("/set-aside/{kind}/{identity}")
-def retry_one(viewer: Admin, session: SessionDep, kind: str, identity: str) -> Response:
+@router.post("/set-aside/{kind}/{identity}/{act}")
+def act_on_one(
+    request: Request, viewer: Admin, session: SessionDep, kind: str, identity: str, act: str, form: FormDep
+) -> Response:
     """Try one thing again that is set aside."""
-    return carry_out_change(
-        session, "/admin", say("It is tried again."), lambda: retry(session, kind, identity, viewer.id)
-    )
+    found = find_given_up(session, kind, identity)
+    return perform_named(request, session, form, set_aside_acts.ACTS, act, found, viewer, "/admin")
 
 
 @router.get("/users")
@@ -132,24 +132,19 @@ def _show_workers(request: Request, session: SessionDep, secret: str = "") -> Re
         secret=secret,
         worker_acts=worker_acts.ACTS,
         token_acts=worker_acts.OF_TOKENS,
+        image_acts=image_acts.ACTS,
     )
 
 
 @router.post("/workers/tokens")
 def make_token(request: Request, viewer: Admin, session: SessionDep, form: FormDep) -> Response:
     """Make a worker's token and show it once."""
-    slug = form.text("competition")
-    only = find_competition(session, slug).id if slug else None
-    reach = Reach(form.text("hardware_class", 64), only, form.number("days") or DAYS)
-    secret = create_worker_token(session, form.text("name"), viewer.id, reach)
-    audit.record(
-        session,
-        actor_id=viewer.id,
-        action="worker.token",
-        object_type="worker_token",
-        object_id=form.text("name")[:64],
-    )
-    return _show_workers(request, session, secret)
+    try:
+        wish = ActRequest(viewer.id, options=read_options(worker_acts.TOKEN, form), viewer=viewer)
+        made = carry_out(session, worker_acts.TOKEN, worker_acts.Tokens(), wish)
+    except (ActRefused, Invalid) as error:
+        return redirect("/admin/workers", flash=error.message, tone="bad")
+    return _show_workers(request, session, made.result.text)
 
 
 @router.post("/workers/tokens/{token_id}/{act}")
@@ -171,41 +166,27 @@ def act_on_worker(
 
 
 @router.post("/images")
-def save_image(request: Request, viewer: Admin, session: SessionDep, form: FormDep) -> Response:
-    """Offer a sandbox image, change its description, or switch it off."""
+def offer_image(request: Request, viewer: Admin, session: SessionDep, form: FormDep) -> Response:
+    """Offer a sandbox image, or describe one otherwise; where somebody described it meanwhile, show both."""
 
-    def change() -> None:
-        name = form.text("name", 64)
-        if not name:
-            raise Invalid(say("An image needs a name."), field="name")
-        check_slug(name)
-        image = session.scalars(select(Image).where(Image.name == name)).one_or_none()
-        current = {"description": image.description, "enabled": image.enabled} if image else {}
-        description = form.text("description")
-        sent = {
-            "enabled": form.text("enabled") != "0",
-            **({"description": description} if description else {}),
-        }
-        wanted = (
-            merge(session, form, ("image", name), sent, current) if image else {"description": "", **sent}
-        )
-        if not wanted:
-            return
-        image = image or Image(name=name)
-        for field, value in wanted.items():
-            setattr(image, field, value)
-        session.add(image)
-        audit.record(
-            session,
-            actor_id=viewer.id,
-            action="image.save",
-            object_type="image",
-            object_id=name,
-            before={field: current[field] for field in wanted if field in current},
-            after=wanted,
-        )
+    def change() -> str:
+        image = image_acts.find_image(session, form.text("name", 64))
+        options = read_options(image_acts.OFFER, form)
+        described = {"description": text} if (text := options["description"]) else {}
+        merge(session, form, ("image", image.name), described, image_acts.image_fields(image))
+        wish = ActRequest(viewer.id, options=options, viewer=viewer)
+        return carry_out(session, image_acts.OFFER, image, wish).message
 
     return save_merged(request, session, form, "/admin/workers", say("Saved."), change)
+
+
+@router.post("/images/{name}/{act}")
+def act_on_image(
+    request: Request, viewer: Admin, session: SessionDep, name: str, act: str, form: FormDep
+) -> Response:
+    """Switch an image off, or offer it again."""
+    image = image_acts.find_image(session, name)
+    return perform_named(request, session, form, image_acts.ACTS, act, image, viewer, "/admin/workers")
 
 
 @router.get("/storage")

@@ -6,9 +6,13 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
 
-from anyshot_platform.operations.set_aside import list_set_aside, retry
+from anyshot_platform.acts.service import ActOutcome
+from anyshot_platform.operations.set_aside import SetAside, find_given_up, list_set_aside
+from anyshot_platform.operations.set_aside_acts import ACTS, OF_ALL
+from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import site_admin
 from anyshot_platform.web.services import SessionDep
@@ -27,7 +31,7 @@ class SetAsideOut(BaseModel):
     what: str
     attempts: int
     error: str
-    since: datetime
+    since: datetime | None = Field(description="null: it is not set aside any more")
 
 
 @router.get("")
@@ -36,12 +40,28 @@ def list_all(viewer: AsAdmin, session: SessionDep) -> list[SetAsideOut]:
     return [SetAsideOut.model_validate(one) for one in list_set_aside(session)]
 
 
-@router.post("/{kind}/{identity}/retry", status_code=204)
-def try_again(
+def _one(
+    session: Session,
+    viewer: Viewer,
     kind: Annotated[str, Path(max_length=32)],
     identity: Annotated[str, Path(max_length=64)],
-    viewer: AsAdmin,
-    session: SessionDep,
-) -> None:
-    """Try one thing again, from its first attempt on."""
-    retry(session, kind, identity, viewer.id)
+) -> SetAside:
+    return find_given_up(session, kind, identity)
+
+
+def _all(session: Session, viewer: Viewer) -> list[SetAside]:
+    return list_set_aside(session)
+
+
+def _show_one(session: Session, viewer: Viewer, one: SetAside, outcome: ActOutcome) -> SetAsideOut:
+    return SetAsideOut.model_validate(find_given_up(session, one.kind, one.id))
+
+
+def _show_all(
+    session: Session, viewer: Viewer, all_: list[SetAside], outcome: ActOutcome
+) -> list[SetAsideOut]:
+    return [SetAsideOut.model_validate(find_given_up(session, one.kind, one.id)) for one in all_]
+
+
+add_acts(router, ACTS, _one, _show_one, at="/{kind}/{identity}", door=site_admin)
+add_acts(router, OF_ALL, _all, _show_all, door=site_admin)
