@@ -21,6 +21,7 @@ from fastapi import FastAPI
 from sqlalchemy import select
 
 from anyshot_platform.alerts.delivery import tell_operators
+from anyshot_platform.announcements.results import say_change
 from anyshot_platform.app import create_app, make_services
 from anyshot_platform.database import now
 from anyshot_platform.kernel.logs import configure_logging
@@ -154,7 +155,7 @@ class Background:
 
 def _senders(services: Services) -> dict[str, Callable[[], object]]:
     return {
-        "emails": lambda: send_due_emails(services),
+        "emails": lambda: send_due_emails(services, say_change),
         "webhooks": lambda: send_due_deliveries(services),
         "alerts": lambda: tell_operators(services),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyshot_platform.announcements.results import ResultTeller
+from anyshot_platform.announcements.results import tell_result
 from anyshot_platform.intake.following import tell_programs, weigh_inspection
 from anyshot_platform.judging.further import follow_scores as follow_further
 from anyshot_platform.judging.happenings import PartsFinished, RunEnded, ScoresChanged, SubmissionEnded
@@ -19,5 +19,5 @@ def list_subscribers(storage: Storage) -> Subscribers:
         RunEnded: (weigh_inspection, announce_report),
         PartsFinished: (PartsJoiner(storage),),
         ScoresChanged: (follow_scores, follow_further),
-        SubmissionEnded: (ResultTeller(storage), tell_programs),
+        SubmissionEnded: (tell_result, tell_programs),
     }

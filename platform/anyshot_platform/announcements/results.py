@@ -1,8 +1,10 @@
-"""Tells a team what became of its submission: the score with its rank, or the reason of a failure."""
+"""Tells a team what became of its submission: the score with its rank, or the reason of a failure.
+
+How it compares with the team's best other submission takes a model of the board: a mail says it when it goes out, the
+page when it is looked at.
+"""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -39,26 +41,14 @@ _SMOKE_ENDED = {
 }
 
 
-@dataclass(frozen=True)
-class ResultTeller:
-    """Subscribes to the end of a submission, in whose transaction its team is told; `storage` has the results."""
-
-    storage: Storage
-
-    def __call__(self, session: Session, ended: SubmissionEnded) -> None:
-        """Leave the members of the team a message with the answer."""
-        _tell_result(session, self.storage, ended)
-
-
-def _tell_result(session: Session, storage: Storage, ended: SubmissionEnded) -> None:
-    """The answer, as far as the phase shows it to participants."""
+def tell_result(session: Session, ended: SubmissionEnded) -> None:
+    """Leave the members of the team a message with the answer, as far as the phase shows it to participants."""
     submission = ended.submission
     if standing_of(submission).deleted:
         return
     finished = submission.status == SubmissionStatus.FINISHED
     found = _result(session, submission) if finished else ""
     places = _places(session, submission) if finished else []
-    change = _change(session, storage, submission) if found else ""
     reason = fault_of(ended.failure, details=False).message if ended.failure else ""
     head = _head(submission)
     told = together((found, *places[:1]), by=", ")
@@ -67,9 +57,10 @@ def _tell_result(session: Session, storage: Storage, ended: SubmissionEnded) -> 
         session,
         submission.team_id,
         kind=f"submission.{submission.status}",
-        title=together((head, told), by=": "),
-        body=together((where, *places, change, reason), by="\n"),
+        title=together((head, told), by=say(": ")),
+        body=together((where, *places, reason), by="\n"),
         url=f"/submissions/{submission.id}",
+        submission_id=submission.id if found else None,
     )
 
 
@@ -97,8 +88,11 @@ def _result(session: Session, submission: Submission) -> str:
     return f"{score(submission.score)} {interval(submission.half_width)}".strip()
 
 
-def _change(session: Session, storage: Storage, submission: Submission) -> str:
+def say_change(session: Session, storage: Storage, submission_id: str) -> str:
     """What is to be said of it beside the team's best other submission, in the words of its page."""
+    submission = session.get(Submission, submission_id)
+    if submission is None or standing_of(submission).deleted or not _sight(submission).scores:
+        return ""
     if submission.kind not in COMPETES or submission.score is None:
         return ""
     version = live_version(session, submission.phase)

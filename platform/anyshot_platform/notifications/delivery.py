@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import smtplib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from email.message import EmailMessage
 from email.policy import EmailPolicy
@@ -22,6 +22,8 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
+from anyshot_platform.kernel.language import said_in
+from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.notifications.letters import CHOICES
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.notifications.unsubscribing import address_of
@@ -35,14 +37,21 @@ _LONGEST_ROUND = 30.0  # seconds; what is left goes out in the next round
 _TIMEOUT = 20.0
 
 
+SayOf = Callable[[Session, Storage, str], str]
+"""What is to be said of a submission now, by its id, in any language; empty where there is nothing to say."""
+
+
 class Transport(Protocol):
     """Takes a message away."""
 
     def __call__(self, message: EmailMessage) -> None: ...
 
 
-def send_due_emails(services: Services) -> int:
-    """Send the e-mails that are due; returns how many went out. Raises `OSError` if the mail server is away."""
+def send_due_emails(services: Services, say_of: SayOf) -> int:
+    """Send the e-mails that are due; returns how many went out. Raises `OSError` if the mail server is away.
+
+    `say_of` says what an e-mail tells of a submission at its sending.
+    """
     with services.database.reading() as session:
         due = session.scalars(
             select(Email.id)
@@ -54,15 +63,15 @@ def send_due_emails(services: Services) -> int:
         return 0
     until = time.monotonic() + _LONGEST_ROUND
     with _transport(services) as transport:
-        return sum(_send_one(services, transport, one) for one in due if time.monotonic() < until)
+        return sum(_send_one(services, transport, say_of, one) for one in due if time.monotonic() < until)
 
 
-def _send_one(services: Services, transport: Transport, identity: str) -> int:
+def _send_one(services: Services, transport: Transport, say_of: SayOf, identity: str) -> int:
     email = _take(services, identity)
     if email is None:
         return 0
     try:
-        transport(make_message(services, email))
+        transport(make_message(services, email, say_of))
     except DATABASE_IS_AWAY:
         raise
     except Exception as error:  # whatever this e-mail is made of: the next one goes out
@@ -119,7 +128,7 @@ class _WholeAddresses(EmailPolicy):
         return super().fold_binary(name, value)
 
 
-def make_message(services: Services, email: Email) -> EmailMessage:
+def make_message(services: Services, email: Email, say_of: SayOf) -> EmailMessage:
     """The message as it goes out."""
     message = EmailMessage(_WholeAddresses())
     message["From"] = services.settings.mail_from
@@ -132,9 +141,20 @@ def make_message(services: Services, email: Email) -> EmailMessage:
     if reader is not None:
         message["List-Unsubscribe"] = f"<{base}{address_of(services.signer, reader)}>"
         message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"  # RFC 8058
-    body = "\n".join(base + line if line.startswith("/") else line for line in email.body.splitlines())
+    lines = _say_late(services, email, say_of)
+    body = "\n".join(base + line if line.startswith("/") else line for line in lines)
     message.set_content(body + "\n")
     return message
+
+
+def _say_late(services: Services, email: Email, say_of: SayOf) -> list[str]:
+    """The lines of the body, each mark in it replaced by what it stands for; without its line where that is nothing."""
+    lines = email.body.splitlines()
+    for mark, (submission_id, language) in email.said_late.items():
+        with services.database.reading() as session:
+            said = str(said_in(say_of(session, services.storage, submission_id), language))
+        lines = [line.replace(mark, said) for line in lines if said or line.strip() != mark]
+    return lines
 
 
 def _reader(services: Services, email: Email) -> str | None:

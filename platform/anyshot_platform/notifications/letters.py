@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.database import now
-from anyshot_platform.kernel.language import ENGLISH, said_in, say
+from anyshot_platform.database import new_id, now
+from anyshot_platform.kernel.language import ENGLISH, said_in, say, together
 from anyshot_platform.kernel.zones import find_zone
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.queue.outbox import mark_outbox
@@ -19,6 +20,25 @@ _LONGEST = 50_000  # characters; what comes later stands on the page alone
 CHOICES = "/account/notifications"  # where a reader chooses which e-mails they get
 _FOOT = say("-- \nChoose which e-mails you get:\n/account/notifications\n")
 _SUBJECTS = {MailRhythm.DAILY: say("Your day"), MailRhythm.WEEKLY: say("Your week")}
+
+
+@dataclass(frozen=True)
+class Late:
+    """What an e-mail says of a submission when it goes out, in a language; a line of its own in the body marks it."""
+
+    submission_id: str
+    language: str
+    mark: str = field(default_factory=new_id)  # nobody can guess it, so no text of a user has one
+
+    @property
+    def row(self) -> dict[str, list[str]]:
+        """As `Email.said_late` keeps it."""
+        return {self.mark: [self.submission_id, self.language]}
+
+
+def with_late(body: str, late: Late | None) -> str:
+    """A text, and the mark below it."""
+    return together((body, late and late.mark), by="\n")
 
 
 def reads(user: User, text: str) -> str:
@@ -32,13 +52,16 @@ def letter(user: User, *parts: str) -> str:
     return "\n\n".join(reads(user, part) for part in (greeting, *parts, _FOOT) if part)
 
 
-def send_email(session: Session, *, to: str, subject: str, body: str) -> None:
+def send_email(session: Session, *, to: str, subject: str, body: str, late: Late | None = None) -> None:
     """Write an e-mail that goes out after the commit."""
-    session.add(Email(to=to, subject=" ".join(subject.split())[:200], body=body))
+    row = late.row if late else {}
+    session.add(Email(to=to, subject=" ".join(subject.split())[:200], body=body, said_late=row))
     mark_outbox(session)
 
 
-def add_to_digest(session: Session, user: User, title: str, body: str, url: str) -> None:
+def add_to_digest(
+    session: Session, user: User, title: str, body: str, url: str, late: Late | None = None
+) -> None:
     """Add a message to the user's digest, which is begun where none waits."""
     waiting = session.scalars(
         select(Email)
@@ -51,19 +74,23 @@ def add_to_digest(session: Session, user: User, title: str, body: str, url: str)
         part
         for part in (
             f"* {reads(user, title)}",
-            *(f"  {line}" for line in reads(user, body).splitlines()),
+            *(f"  {line}" for line in with_late(reads(user, body), late).splitlines()),
             url,
         )
         if part
     )
     foot = reads(user, _FOOT)
+    row = late.row if late else {}
     if waiting is None:
         subject = reads(user, _SUBJECTS[user.mail_rhythm])
         due = next_digest(user.mail_rhythm, user.time_zone, now())
         body = letter(user, say("This is what happened:"), item)
-        session.add(Email(to=user.email or "", subject=subject, body=body, next_at=due, digest_of=user.id))
+        begun = Email(to=user.email or "", subject=subject, body=body, said_late=row)
+        begun.next_at, begun.digest_of = due, user.id
+        session.add(begun)
     elif len(waiting.body) < _LONGEST:
         waiting.body = f"{waiting.body.removesuffix(foot)}{item}\n\n{foot}"
+        waiting.said_late = {**waiting.said_late, **row}
     session.flush()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, String, Text
+from sqlalchemy import JSON, ForeignKey, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from anyshot_platform.database import Base, new_id, now
@@ -57,6 +57,9 @@ class Email(Base):
     to: Mapped[str] = mapped_column(String(320))
     subject: Mapped[str]
     body: Mapped[str] = mapped_column(Text)
+    said_late: Mapped[dict[str, list[str]]] = mapped_column(
+        JSON, default=dict
+    )  # by its mark in the body: the submission of which something is said when it goes out, the language
     created_at: Mapped[datetime] = mapped_column(default=now)
     attempts: Mapped[int] = mapped_column(default=0)
     next_at: Mapped[datetime] = mapped_column(default=now)

@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
-from anyshot_platform.kernel.language import say
-from anyshot_platform.notifications.letters import add_to_digest, letter, reads, send_email
+from anyshot_platform.kernel.language import ENGLISH, say
+from anyshot_platform.notifications.letters import Late, add_to_digest, letter, reads, send_email, with_late
 from anyshot_platform.notifications.models import Mute, Notification, NotificationChoice
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import MailRhythm, User
@@ -42,8 +42,12 @@ def notify(
     body: str = "",
     url: str = "",
     about: str | None = None,
+    submission_id: str | None = None,
 ) -> None:
-    """Leave users a message, as each of them chose for its kind; `about` is the id of the competition it is about."""
+    """Leave users a message, as each of them chose for its kind; `about` is the id of the competition it is about.
+
+    An e-mail ends with what is to be said of the submission when it goes out.
+    """
     wanted = list(dict.fromkeys(user_ids))
     if about is not None and kind not in UNMUTED:
         muted = set(session.scalars(select(Mute.user_id).where(Mute.competition_id == about)))
@@ -61,20 +65,37 @@ def notify(
             text = {"title": reads(user, title)[:200], "body": reads(user, body)}
             session.add(Notification(user_id=user.id, kind=kind, url=url, **text))
         if user.email and user.email_verified_at and (choice is None or choice.email):
+            late = Late(submission_id, user.language or ENGLISH) if submission_id else None
             if user.mail_rhythm == MailRhythm.AT_ONCE:
-                text = letter(user, reads(user, title) + ".", body, url)
-                send_email(session, to=user.email, subject=reads(user, title), body=text)
+                text = letter(user, reads(user, title) + ".", with_late(reads(user, body), late), url)
+                send_email(session, to=user.email, subject=reads(user, title), body=text, late=late)
             else:
-                add_to_digest(session, user, title, body, url)
+                add_to_digest(session, user, title, body, url, late)
 
 
 def tell_team(
-    session: Session, team_id: str, *, kind: str, title: str, body: str = "", url: str = ""
+    session: Session,
+    team_id: str,
+    *,
+    kind: str,
+    title: str,
+    body: str = "",
+    url: str = "",
+    submission_id: str | None = None,
 ) -> None:
-    """Leave every member of a team a message about their competition."""
+    """Leave every member of a team a message about their competition, as `notify` does."""
     members = members_of_team(session, team_id)
     about = session.scalar(select(Team.competition_id).where(Team.id == team_id))
-    notify(session, members, kind=kind, title=title, body=body, url=url, about=about)
+    notify(
+        session,
+        members,
+        kind=kind,
+        title=title,
+        body=body,
+        url=url,
+        about=about,
+        submission_id=submission_id,
+    )
 
 
 def tell_members(

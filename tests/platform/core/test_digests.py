@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from anyshot_platform.accounts.service import erase_user
+from anyshot_platform.announcements.results import say_change
 from anyshot_platform.database import now
 from anyshot_platform.notifications.delivery import send_due_emails
 from anyshot_platform.notifications.letters import next_digest, send_email
@@ -43,7 +44,7 @@ def _let_pass(site: Site) -> None:
 
 def _sent(site: Site) -> list[str]:
     """What went out, but for the organizer's."""
-    send_due_emails(site.services)
+    send_due_emails(site.services, say_change)
     folder = site.services.settings.home / "mail"
     mails = [path.read_text() for path in sorted(folder.glob("*.eml"))] if folder.exists() else []
     return [mail for mail in mails if "To: olga@" not in mail]

@@ -19,6 +19,7 @@ from anyshot_platform import cli
 from anyshot_platform.alerts.delivery import tell_operators
 from anyshot_platform.alerts.models import Alert
 from anyshot_platform.alerts.service import list_open
+from anyshot_platform.announcements.results import say_change
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
@@ -131,11 +132,11 @@ def test_one_bad_email_keeps_no_other_from_going_out(site: Site, monkeypatch: py
     with services.database.writing() as session:
         send_email(session, to="=?utf-8?q??=@univ.edu", subject="bad", body="b")
         send_email(session, to="ann@example.org", subject="good", body="g")
-    assert mails.send_due_emails(services) == 1
+    assert mails.send_due_emails(services, say_change) == 1
     for _ in range(isolation.TRIES):
         with services.database.writing() as session:
             session.execute(update(Email).values(next_at=now()))
-        assert mails.send_due_emails(services) == 0
+        assert mails.send_due_emails(services, say_change) == 0
     root = site.person("root1", is_site_admin=True)
     (found,) = root.call("GET", "/api/v1/admin/set-aside").json()
     assert (found["kind"], found["attempts"]) == ("email", isolation.TRIES)
@@ -144,7 +145,7 @@ def test_one_bad_email_keeps_no_other_from_going_out(site: Site, monkeypatch: py
         session.execute(update(Email).values(to="bob@example.org"))
     path = f"/api/v1/admin/set-aside/email/{found['id']}/retry"
     assert root.call("POST", path).json()["since"] is None
-    assert mails.send_due_emails(services) == 1
+    assert mails.send_due_emails(services, say_change) == 1
     assert root.call("GET", "/api/v1/admin/set-aside").json() == []
     assert root.call("POST", path).is_success, "it has gone out: nothing is done"
     assert len(log(site, "set_aside.retry")) == 1
@@ -159,9 +160,9 @@ def test_a_mail_server_that_is_away_counts_against_no_email(site: Site) -> None:
     with services.database.writing() as session:
         send_email(session, to="ann@example.org", subject="good", body="g")
     with pytest.raises(OSError, match="refused"):
-        mails.send_due_emails(services)
+        mails.send_due_emails(services, say_change)
     change_settings(site, smtp_url=None)
-    assert mails.send_due_emails(services) == 1
+    assert mails.send_due_emails(services, say_change) == 1
 
 
 def test_what_is_set_aside_is_tried_again_from_the_page_and_the_shell(site: Site) -> None:

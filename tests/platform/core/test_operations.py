@@ -19,6 +19,7 @@ from sqlalchemy import func, select, text, update
 from sqlalchemy.exc import DBAPIError
 
 from anyshot_platform import serving
+from anyshot_platform.announcements.results import say_change
 from anyshot_platform.app import make_services
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.artifacts.s3 import S3Storage
@@ -387,8 +388,8 @@ def test_emails_are_files_in_the_embedded_set_up(site: Site) -> None:
     job = worker.claim()
     assert job is not None
     worker.complete(job, 0.5)
-    assert send_due_emails(services) == 1
-    assert send_due_emails(services) == 0
+    assert send_due_emails(services, say_change) == 1
+    assert send_due_emails(services, say_change) == 0
     text = next((services.settings.home / "mail").glob("*.eml")).read_text()
     assert "alice@example.org" in text and f"http://testserver/submissions/{shown['id']}" in text
 

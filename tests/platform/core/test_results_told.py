@@ -5,15 +5,21 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from email import message_from_bytes
+from email.policy import default
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
+from anyshot_platform.announcements.results import say_change
 from anyshot_platform.database import now
+from anyshot_platform.notifications.delivery import send_due_emails
 from anyshot_platform.notifications.models import Email, Notification
 from anyshot_platform.phases.states import Audience
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.users.models import User
+from anyshot_platform.users.models import MailRhythm, User
+from anyshot_scoring.reliability.board_pairs import know_boards
 from tests.platform.admin.results import draw_table, finish_with_table
 from tests.platform.site import Person, Site, make_zip
 
@@ -53,31 +59,100 @@ def test_a_mail_carries_score_interval_rank_and_competition(site: Site) -> None:
     assert "rank 2 of 2" in note.body
 
 
+def _sent(site: Site, name: str) -> list[str]:
+    """The bodies of the mails to a person as they went out, by subject."""
+    send_due_emails(site.services, say_change)
+    paths = (site.services.settings.home / "mail").glob("*.eml")
+    mails = [message_from_bytes(path.read_bytes(), policy=default) for path in paths]
+    own = [mail for mail in mails if mail["To"] == f"{name}@example.org"]
+    return [mail.get_content() for mail in sorted(own, key=lambda mail: mail["Subject"])]
+
+
 def test_a_mail_says_what_changed_to_the_best_other_submission(site: Site) -> None:
-    alice = _member(site, "alice")
+    alice, sent = _member(site, "alice"), []
     for mean in (0.5, 0.625, 0.25):
         _score(site, alice, mean)
-    first, better, worse = (mail.body for mail in _mails(site, "alice"))
+        sent += [mail for mail in _sent(site, "alice") if mail not in sent]
+    first, better, worse = sent
     assert "your best other" not in first
     assert "0.125 above your best other submission, #1" in better
     assert "0.375 below your best other submission, #2" in worse
 
 
+def _two_with_tables(site: Site, alice: Person, *means: float) -> None:
+    site.set_version(tasks=40)
+    for number, mean in enumerate(means):
+        alice.submit(make_zip(salt=f"zip {number}"))
+        finish_with_table(site.worker(), draw_table(mean, 40, number))
+
+
+_STATED = re.compile(r"^.*(more than chance|cannot be told|practical purposes).*$", re.MULTILINE)
+
+
+def _stated(mail: str) -> str:
+    found = _STATED.search(mail)
+    assert found is not None, mail
+    return found[0].strip()
+
+
+def _page(site: Site, person: Person, submission_id: str) -> str:
+    """The words of the page of a submission."""
+    path, headers = f"/submissions/{submission_id}", {**person.headers, "accept": "text/html"}
+    return " ".join(
+        html.unescape(re.sub(r"<[^>]+>", " ", site.client.get(path, headers=headers).text)).split()
+    )
+
+
 def test_a_mail_says_the_paired_statement_where_there_is_one(site: Site) -> None:
     """The words of the page: what cannot be told apart is not announced as a gain."""
-    alice, worker = _member(site, "alice"), site.worker()
-    site.set_version(tasks=40)
-    for number, mean in enumerate((0.4, 0.42)):
-        alice.submit(make_zip(salt=f"zip {number}"))
-        finish_with_table(worker, draw_table(mean, 40, number))
-    first, second = (mail.body for mail in _mails(site, "alice"))
-    assert "best other" not in first and "above your best other" not in second
-    page = site.client.get(
-        f"/submissions/{_newest(site)}", headers={**alice.headers, "accept": "text/html"}
-    ).text
-    said = re.search(r"^.*(more than chance|cannot be told|practical purposes).*$", second, re.MULTILINE)
-    assert said is not None, second
-    assert said[0].strip() in " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+    alice = _member(site, "alice")
+    _two_with_tables(site, alice, 0.4, 0.42)
+    _, mail = _sent(site, "alice")
+    assert "above your best other" not in mail and _stated(mail) in _page(site, alice, _newest(site))
+
+
+def test_a_run_ends_without_a_model_and_its_mail_says_what_the_page_says_when_it_goes_out(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fit would keep all other writers waiting, and the board of the run's end is no longer the one of the mail."""
+    fitted: list[object] = []
+    monkeypatch.setattr(
+        "anyshot_platform.judging.pairs.know_boards",
+        lambda *of, **how: (fitted.append(of), know_boards(*of, **how))[1],
+    )
+    alice, bob = _member(site, "alice"), _member(site, "bob")
+    _two_with_tables(site, alice, 0.4, 0.408)
+    assert not fitted
+    newest = _newest(site)
+    then = _page(site, alice, newest)
+    bob.submit(make_zip(salt="bob's"))
+    table = draw_table(0.5, 40, 2)  # what is easy for others is hard for it: the model knows less of any two
+    finish_with_table(site.worker(), replace(table, normalized_accuracy=table.normalized_accuracy[::-1]))
+    said = _stated(_sent(site, "alice")[1])
+    assert said in _page(site, alice, newest) and said not in then
+
+
+def test_a_digest_says_it_when_it_goes_out_in_the_language_of_its_reader(site: Site) -> None:
+    alice = _member(site, "alice")
+    with site.services.database.writing() as session:
+        user = session.get_one(User, alice.id)
+        user.language, user.mail_rhythm = "fr", MailRhythm.DAILY
+    _two_with_tables(site, alice, 0.4, 0.42)
+    with site.services.database.writing() as session:
+        session.execute(update(Email).values(next_at=now()))
+    (digest,) = _sent(site, "alice")
+    assert "Votre meilleure autre soumission (n° 2) est meilleure de 0.021" in digest
+    assert "Cette soumission est meilleure de 0.021" in digest
+    assert "* La soumission 2 (submission.zip) a un score : 0.423" in digest
+    addresses_left_out = re.sub(r"/submissions/[0-9a-f]{32}", "", digest)
+    assert not re.search(r"[0-9a-f]{32}", addresses_left_out)  # marks are no words
+
+
+def test_a_mail_that_waited_says_nothing_that_is_hidden_by_now(site: Site) -> None:
+    alice = _member(site, "alice")
+    _two_with_tables(site, alice, 0.4, 0.42)
+    site.set_phase(scores_visible=False)
+    assert not any(re.search("better|best other|equal", mail) for mail in _sent(site, "alice"))
 
 
 def _newest(site: Site) -> str:

@@ -13,6 +13,7 @@ import httpx
 import pytest
 from sqlalchemy import select
 
+from anyshot_platform.announcements.results import say_change
 from anyshot_platform.notifications.delivery import make_message
 from anyshot_platform.notifications.letters import send_email
 from anyshot_platform.notifications.models import Email
@@ -132,5 +133,5 @@ def test_mails_say_when_they_were_written(visitor: Visitor) -> None:
     with visitor.services.database.writing() as session:
         send_email(session, to="ada@example.org", subject="A subject", body="A body")
     with visitor.services.database.reading() as session:
-        message = make_message(visitor.services, session.scalars(select(Email)).one())
+        message = make_message(visitor.services, session.scalars(select(Email)).one(), say_change)
     assert datetime.now(UTC) - parsedate_to_datetime(message["Date"]) < timedelta(minutes=5)

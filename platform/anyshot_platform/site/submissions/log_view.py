@@ -137,7 +137,7 @@ def part_titles(session: Session, runs: Sequence[Run]) -> dict[str, str]:
 def _title(run: Run, attempt: Attempt) -> str:
     title = say("attempt %(number)s", number=attempt.number)
     if attempt.ended_at is not None and attempt.epoch < run.epoch:
-        title = together((title, _LOST.get(attempt.outcome, _ENDED)), by=": ")
+        title = together((title, _LOST.get(attempt.outcome, _ENDED)), by=say(": "))
     return begun(together((run_title(run), title), by=", "))
 
 
