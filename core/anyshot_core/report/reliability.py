@@ -34,9 +34,10 @@ class PopulationView:
     """One population with its charts and its groups by name."""
 
     report: PopulationReport
-    ranks: Chart
+    ranks: Chart | None
     order: Chart | None
     groups: tuple[tuple[str, ...], ...]
+    redrawn_groups: tuple[tuple[str, ...], ...]
 
 
 def reliability_section(assessment: Assessment, names: Mapping[str, str] | None = None) -> Markup:
@@ -96,21 +97,29 @@ def figure_words(value: float | Undefined, pattern: str = "{:z.3f}") -> str:
 
 
 def _view(report: PopulationReport, labels: list[str]) -> PopulationView:
-    ranks, shown = report.ranks, min(_MATRIX_ROWS, len(labels))
-    rows = [
-        RankBar(label, float(ranks.rank[i]), float(ranks.low[i]), float(ranks.high[i]), _first(report, i))
-        for i, label in enumerate(labels)
-    ]
+    known = None if isinstance(report.ranks, Undefined) else report.ranks
     return PopulationView(
         report=report,
-        ranks=draw_rank_intervals(rows, f"Intervals of the true rank, over {report.words}", report.words),
-        order=_order_chart(report, labels[:shown]),
-        groups=tuple(tuple(labels[i] for i in group) for group in ranks.groups),
+        ranks=_rank_chart(report, labels),
+        order=_order_chart(report, labels[:_MATRIX_ROWS]),
+        groups=_named(known.groups, labels) if known else (),
+        redrawn_groups=_named(report.redrawn.groups, labels),
     )
 
 
-def _first(report: PopulationReport, i: int) -> float | None:
-    return None if isinstance(report.model, Undefined) else float(report.model.first[i])
+def _named(groups: Sequence[Sequence[int]], labels: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(labels[i] for i in group) for group in groups)
+
+
+def _rank_chart(report: PopulationReport, labels: Sequence[str]) -> Chart | None:
+    ranks, model = report.ranks, report.model
+    if isinstance(ranks, Undefined) or isinstance(model, Undefined):
+        return None
+    rows = [
+        RankBar(label, i + 1, float(ranks.low[i]), float(ranks.high[i]), float(model.first[i]))
+        for i, label in enumerate(labels)
+    ]
+    return draw_rank_intervals(rows, f"Intervals of the true rank, over {report.words}", report.words)
 
 
 def _order_chart(report: PopulationReport, labels: list[str]) -> Chart | None:
@@ -137,12 +146,18 @@ def _headline(assessment: Assessment, labels: list[str]) -> str:
     """One sentence on the winner, over the broadest population that can be judged."""
     for population in (Population.DATASETS, Population.CLASSES, Population.TASKS):
         report = assessment.populations[population]
-        if isinstance(report, PopulationReport):
-            last = int(report.ranks.high[0])
-            place = "first place is settled" if last == 1 else f"true rank may be as low as {last}"
+        if isinstance(report, PopulationReport) and not isinstance(report.ranks, Undefined):
+            low, high = int(report.ranks.low[0]), int(report.ranks.high[0])
+            place = (
+                f"the first place of {labels[0]} is settled"
+                if high == 1
+                else f"the true rank of {labels[0]} is {low} to {high}"
+            )
             beside = _beside(report, assessment.keys, labels)
-            return f"Over {report.words}: with 95 % confidence {labels[0]}'s {place}. {_best(report)}{beside}"
-    return "Nothing can be said about another draw."
+            return f"Over {report.words}, with 95 % probability {place}. {_best(report)}{beside}"
+    tasks = assessment.populations[Population.TASKS]
+    why = tasks.ranks if isinstance(tasks, PopulationReport) else tasks
+    return f"Nothing can be said about another draw: {why.reason}." if isinstance(why, Undefined) else ""
 
 
 def _beside(report: PopulationReport, keys: Sequence[str], labels: Sequence[str]) -> str:

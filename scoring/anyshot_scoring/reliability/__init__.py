@@ -26,7 +26,13 @@ from anyshot_scoring.reliability.matrix import ClassMatrix, NotComparable, Score
 from anyshot_scoring.reliability.over_datasets import OverDatasets, compare_over_datasets
 from anyshot_scoring.reliability.paired import Interval, PairedDifference, compare, judge
 from anyshot_scoring.reliability.planning import SampleSizePlan, plan_top
-from anyshot_scoring.reliability.ranks import RankReliability, find_groups, rank_reliability
+from anyshot_scoring.reliability.ranks import (
+    KnownRanks,
+    RankReliability,
+    find_groups,
+    know_ranks,
+    rank_reliability,
+)
 from anyshot_scoring.reliability.resampling import POPULATIONS, Population, resample
 from anyshot_scoring.reliability.seeds import SeedModel, SeedRuleEffect, fit_seed_model, simulate_rules
 from anyshot_scoring.reliability.spreads import SpreadFound, find_spreads
@@ -42,6 +48,7 @@ __all__ = [
     "Crossing",
     "Flips",
     "Interval",
+    "KnownRanks",
     "NotComparable",
     "OverDatasets",
     "PairedDifference",
@@ -67,6 +74,7 @@ __all__ = [
     "fit_crossed",
     "fit_seed_model",
     "judge",
+    "know_ranks",
     "model_populations",
     "order_by",
     "plan_size",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, is_dataclass
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -20,16 +21,17 @@ from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.joins import Join
 from anyshot_scoring.reliability.agreement import tau_between, tau_between_runs
 from anyshot_scoring.reliability.behind_best import FEWEST_UNITS, behind_best
-from anyshot_scoring.reliability.board_model import BoardModel
+from anyshot_scoring.reliability.board_model import BoardModel, sum_up
+from anyshot_scoring.reliability.board_pairs import JudgedPair, KnownBoard
 from anyshot_scoring.reliability.components import Components, estimate_components
-from anyshot_scoring.reliability.crossed_levels import model_populations
+from anyshot_scoring.reliability.crossed_levels import DrawnPoints, draw_populations, model_populations
 from anyshot_scoring.reliability.crossed_model import CrossedFit, fit_crossed
 from anyshot_scoring.reliability.flips import Flips, subset_flips
 from anyshot_scoring.reliability.matrix import ClassMatrix, ScoreMatrix
 from anyshot_scoring.reliability.over_datasets import MARGIN, OverDatasets, compare_over_datasets
-from anyshot_scoring.reliability.paired import Interval, count_units, percentile_interval, why_undefined
+from anyshot_scoring.reliability.paired import Interval, Verdict, count_units, why_undefined
 from anyshot_scoring.reliability.planning import SampleSizePlan, plan_top
-from anyshot_scoring.reliability.ranks import RankReliability, rank_reliability
+from anyshot_scoring.reliability.ranks import KnownRanks, RankReliability, know_ranks, rank_reliability
 from anyshot_scoring.reliability.resampling import POPULATIONS, Population, resample
 from anyshot_scoring.reliability.seeds import SeedRuleEffect, fit_seed_model, simulate_rules
 from anyshot_scoring.reliability.shared_tasks import (
@@ -43,7 +45,7 @@ from anyshot_scoring.reliability.tau_intervals import tau_interval
 from anyshot_scoring.rules import Rule, find_rule
 from anyshot_scoring.undefined import Undefined
 
-VERSION = 4
+VERSION = 5
 FEWEST_REPLICATES = 1_000
 FEWEST_BESIDE = 3  # submissions beside a far one: fewer have no spread of their own to speak of
 MOST_OVER_DATASETS = 2_000  # replicates of intervals of single scores
@@ -53,8 +55,7 @@ MOST_OVER_DATASETS = 2_000  # replicates of intervals of single scores
 class Neighbours:
     """Two rows of the board, one below the other: the lead, its interval, and how likely the order is the true one.
 
-    `ordered` is the board model's probability; it and the interval are undefined where the population has too few
-    units: draws of two runs never leave the two, whatever the level.
+    Both are the board's model's, and undefined where the population has too few units.
     """
 
     first: str
@@ -62,7 +63,7 @@ class Neighbours:
     lead: float
     interval: Interval | Undefined
     ordered: float | Undefined
-    separated: bool
+    verdict: Verdict
 
 
 @dataclass(frozen=True)
@@ -77,14 +78,16 @@ class WithoutFarthest:
 class PopulationReport:
     """What another draw from one population would do to the board.
 
-    `without` is there where one submission makes the spread of true levels more than twice that of the others, so that
-    how far those are drawn towards the middle depends on it.
+    `ranks`, `model` and `neighbours` are of the one model of the board; `redrawn` is what a bootstrap of the same data
+    says of the ranks. `without` is there where one submission makes the spread of true levels more than twice that of
+    the others, so that how far those are drawn towards the middle depends on it.
     """
 
     population: Population
     words: str
     units: int
-    ranks: RankReliability
+    ranks: KnownRanks | Undefined
+    redrawn: RankReliability
     model: BoardModel | Undefined
     neighbours: tuple[Neighbours, ...]
     without: WithoutFarthest | None = None
@@ -219,7 +222,7 @@ def assess(
         else len(own.class_id),
         replicates=replicates,
         populations=_judge_populations(
-            fit, board, own, by_task, by_class, points, chosen, replicates, seed, shared_tasks
+            fit, board, own, by_task, by_class, points, chosen, margin, replicates, seed, shared_tasks
         ),
         spreads=find_spreads(fit),
         over_datasets=compare_over_datasets(
@@ -250,6 +253,7 @@ def _judge_populations(
     by_class: ClassMatrix | None,
     points: NDArray[Any],
     rule: Rule,
+    margin: float,
     replicates: int,
     seed: int,
     shared_tasks: bool,
@@ -259,7 +263,19 @@ def _judge_populations(
     drawn_from = {p: board if p is Population.SEEDS else by_task for p in POPULATIONS}
     reasons = {p: why_undefined(drawn_from[p], by_class, p) for p in POPULATIONS}
     units = {p: count_units(drawn_from[p], p, by_class) for p in POPULATIONS if not reasons[p]}
-    models = model_populations(fit, points, rule, units, seed)
+    drawn = draw_populations(fit, rule, units, seed)
+    models = {
+        p: d if isinstance(d, Undefined) else sum_up(d.true, d.again, points, units[p])
+        for p, d in drawn.items()
+    }
+    known = KnownBoard(
+        keys=board.keys,
+        points=points,
+        rule=rule,
+        tasks=len(by_task.scores),
+        units=units,
+        drawn={p: _true_levels(drawn.get(p, Undefined(reason))) for p, reason in reasons.items()},
+    )
     without = _without_farthest(board, classes, points, rule, models, seed, shared_tasks)
     for population, reason in reasons.items():
         found[population] = (
@@ -268,9 +284,9 @@ def _judge_populations(
             else _report(
                 drawn_from[population],
                 by_class,
-                points,
+                known,
                 population,
-                rule,
+                margin,
                 replicates,
                 seed,
                 models[population],
@@ -283,25 +299,29 @@ def _judge_populations(
 def _report(
     board: ScoreMatrix,
     classes: ClassMatrix | None,
-    points: NDArray[Any],
+    known: KnownBoard,
     population: Population,
-    rule: Rule,
+    margin: float,
     replicates: int,
     seed: int,
     model: BoardModel | Undefined,
     without: WithoutFarthest | None,
 ) -> PopulationReport:
-    drawn = resample(board, population, classes=classes, replicates=replicates, seed=seed, rule=rule)
-    units = count_units(board, population, classes)
-    ranks = rank_reliability(points, drawn, units)
+    drawn = resample(board, population, classes=classes, replicates=replicates, seed=seed, rule=known.rule)
+    units = known.units[population]
+    pairs = {pair: known.judge(*pair, margin, population) for pair in combinations(known.keys, 2)}
     return PopulationReport(
         population=population,
         words=POPULATIONS[population],
         units=units,
-        ranks=ranks,
+        ranks=_rank(known, population, pairs),
+        redrawn=rank_reliability(known.points, drawn, units),
         model=model,
         neighbours=tuple(
-            _neighbours(board.keys, points, drawn, ranks, model, units, i) for i in range(len(points) - 1)
+            Neighbours(
+                *pair, pairs[pair].difference, pairs[pair].interval, pairs[pair].better, pairs[pair].verdict
+            )
+            for pair in pairwise(known.keys)
         ),
         without=without,
     )
@@ -332,25 +352,21 @@ def _without_farthest(
     }
 
 
-def _neighbours(
-    keys: tuple[str, ...],
-    points: NDArray[Any],
-    drawn: NDArray[Any],
-    ranks: RankReliability,
-    model: BoardModel | Undefined,
-    units: int,
-    i: int,
-) -> Neighbours:
-    return Neighbours(
-        first=keys[i],
-        second=keys[i + 1],
-        lead=float(points[i] - points[i + 1]),
-        interval=model
-        if isinstance(model, Undefined)
-        else percentile_interval(drawn[:, i] - drawn[:, i + 1], units),
-        ordered=model if isinstance(model, Undefined) else float(model.better[i, i + 1]),
-        separated=bool(ranks.separated[i, i + 1]),
-    )
+def _true_levels(drawn: DrawnPoints | Undefined) -> NDArray[np.float32] | Undefined:
+    return drawn if isinstance(drawn, Undefined) else drawn.true.astype(np.float32)
+
+
+def _rank(
+    known: KnownBoard, population: Population, pairs: Mapping[tuple[str, str], JudgedPair]
+) -> KnownRanks | Undefined:
+    """The ranks by the model: two submissions are told apart as brackets of the board have it."""
+    levels = known.drawn[population]
+    if isinstance(levels, Undefined):
+        return levels
+    above = np.zeros((len(known.keys), len(known.keys)), bool)
+    for place, pair in zip(combinations(range(len(known.keys)), 2), pairs.values(), strict=True):
+        above[place] = pair.verdict == "different"
+    return know_ranks(levels, above | above.T)
 
 
 def _neighbour_flips(

@@ -30,11 +30,12 @@ POPULATIONS_OF_PAIRS = (Population.TASKS, Population.DATASETS)
 
 @dataclass(frozen=True)
 class JudgedPair:
-    """First minus second, in the unit that the rule ranks by, and what is known of it over other tasks.
+    """First minus second, in the unit that the rule ranks by, and what is known of it over a population.
 
     Attributes:
         difference: as the board has it.
-        interval: 95 % of the true difference over other tasks of these datasets; undefined under six tasks.
+        interval: 95 % of the true difference over the population that was asked for, other tasks of these datasets
+            where none was; undefined under six of its units.
         better: probability that the first is truly better there; undefined as the interval.
         verdict: by that interval and the one at 90 %, as `judge` has it; undecided where they are undefined.
         elsewhere: the same probability over other datasets; undefined under six of them.
@@ -61,11 +62,13 @@ class KnownBoard:
     units: Mapping[Population, int]
     drawn: Mapping[Population, NDArray[np.float32] | Undefined]
 
-    def judge(self, first: str, second: str, margin: float = MARGIN) -> JudgedPair:
-        """What is known of two of the submissions; ranks that are averaged have no margin."""
+    def judge(
+        self, first: str, second: str, margin: float = MARGIN, population: Population = Population.TASKS
+    ) -> JudgedPair:
+        """What is known of two of the submissions, over `population`; ranks that are averaged have no margin."""
         i, j = self.keys.index(first), self.keys.index(second)
         margin = 0.0 if self.rule.relative else margin
-        interval, better, verdict = self._judge_here(self._gaps(Population.TASKS, i, j), margin)
+        interval, better, verdict = self._judge(population, self._gaps(population, i, j), margin)
         wider = self._gaps(Population.DATASETS, i, j)
         return JudgedPair(
             difference=float(self.points[i] - self.points[j]),
@@ -75,21 +78,18 @@ class KnownBoard:
             elsewhere=wider if isinstance(wider, Undefined) else _share(wider),
         )
 
-    def _judge_here(
-        self, gaps: NDArray[np.float32] | Undefined, margin: float
+    def _judge(
+        self, population: Population, gaps: NDArray[np.float32] | Undefined, margin: float
     ) -> tuple[Interval | Undefined, float | Undefined, Verdict]:
         if isinstance(gaps, Undefined):
             return gaps, gaps, "undecided"
-        wide, narrow = (self._interval(gaps, confidence) for confidence in (0.95, 0.9))
+        units = self.units[population]
+        wide, narrow = (_interval(gaps, confidence, units) for confidence in (0.95, 0.9))
         return wide, _share(gaps), judge(wide, narrow, margin)
 
     def _gaps(self, population: Population, i: int, j: int) -> NDArray[np.float32] | Undefined:
         drawn = self.drawn[population]
         return drawn if isinstance(drawn, Undefined) else drawn[:, i] - drawn[:, j]
-
-    def _interval(self, gaps: NDArray[np.float32], confidence: float) -> Interval:
-        low, high = np.quantile(gaps, [0.5 - confidence / 2, 0.5 + confidence / 2])
-        return Interval(float(low), float(high), confidence, self.units[Population.TASKS])
 
 
 def know_boards(
@@ -139,6 +139,11 @@ def know_board(matrix: ScoreMatrix, rule: Rule, *, shared_tasks: bool = False, s
         units=units,
         drawn={p: d if isinstance(d, Undefined) else d.true.astype(np.float32) for p, d in drawn.items()},
     )
+
+
+def _interval(gaps: NDArray[np.float32], confidence: float, units: int) -> Interval:
+    low, high = np.quantile(gaps, [0.5 - confidence / 2, 0.5 + confidence / 2])
+    return Interval(float(low), float(high), confidence, units)
 
 
 def _share(gaps: NDArray[np.float32]) -> float:

@@ -21,7 +21,7 @@ class SampleSizePlan:
 
     `tasks` and `classes` are a dataset's, for the datasets at hand (these fixed, so that their own variance does not
     count); `datasets` are new ones with as many classes and tasks each as now. Each has its 95 % range. Undefined where
-    no number is enough.
+    no number is enough. `leads` are those of the pairs, by the mean of the runs.
     """
 
     top: int
@@ -33,6 +33,7 @@ class SampleSizePlan:
     datasets_interval: Range
     tasks_interval: Range
     classes_interval: Range
+    leads: tuple[float, ...] = ()
 
 
 def plan_top(pairs: Sequence[Components], flip: float = 0.05, *, known_leads: bool = False) -> SampleSizePlan:
@@ -53,6 +54,7 @@ def plan_top(pairs: Sequence[Components], flip: float = 0.05, *, known_leads: bo
         datasets_interval=_range_of_datasets(pairs, z, known_leads),
         tasks_interval=_range_within(pairs, z, known_leads, "task", tasks),
         classes_interval=_range_within(pairs, z, known_leads, "klass", classes),
+        leads=tuple(pair.lead for pair in pairs),
     )
 
 

@@ -1,4 +1,4 @@
-"""Probabilities and intervals of ranks, and groups of rows that cannot be told apart."""
+"""Intervals of ranks, and groups of rows that cannot be told apart: by the model of a board, and by redraws."""
 
 from __future__ import annotations
 
@@ -10,6 +10,36 @@ from numpy.typing import NDArray
 
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.reliability.paired import expansion
+
+
+@dataclass(frozen=True)
+class KnownRanks:
+    """What the model of a board says of its ranks, 1 is best: of each submission the 95 % interval `low` to `high`.
+
+    `groups` are the longest stretches of the board in which no two are told apart.
+    """
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    groups: tuple[tuple[int, ...], ...]
+
+
+def know_ranks(
+    levels: NDArray[np.floating], apart: NDArray[np.bool_], confidence: float = 0.95
+) -> KnownRanks:
+    """Ranks by draws `[n, S]` of true levels, in the order of the board; `apart` `[S, S]`: one of the two is better.
+
+    Equal levels share their ranks.
+    """
+    count = levels.shape[1]
+    best = [1 + (levels > levels[:, [i]]).sum(axis=1) for i in range(count)]
+    last = [(levels >= levels[:, [i]]).sum(axis=1) for i in range(count)]
+    tail = 0.5 - confidence / 2
+    return KnownRanks(
+        low=np.quantile(best, tail, axis=1, method="inverted_cdf").astype(np.int64),
+        high=np.quantile(last, 1 - tail, axis=1, method="inverted_cdf").astype(np.int64),
+        groups=find_groups(np.arange(1, count + 1), apart),
+    )
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from anyshot_core.chances import chance_words
 from anyshot_core.report import reliability_html, reliability_section
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.reliability import (
+    KnownRanks,
     Population,
     SampleSizePlan,
     ScoreMatrix,
@@ -15,6 +17,9 @@ from anyshot_scoring.reliability import (
     align_classes,
     assess,
 )
+from anyshot_scoring.reliability.assessment import PopulationReport
+from anyshot_scoring.reliability.board_pairs import know_board
+from anyshot_scoring.rules import find_rule
 from anyshot_scoring.undefined import Undefined
 from tests.core.report.test_run_report import Tags
 from tests.scoring.simulated import draw_matrix, draw_run_by_class
@@ -37,7 +42,7 @@ def test_the_board_is_in_order_and_every_population_is_there(matrix: ScoreMatrix
     assert data["populations"]["classes"] == {
         "undefined": "the files do not say which classes the tasks have"
     }
-    assert data["populations"]["tasks"]["ranks"]["rank"] == [1, 2, 3, 4]
+    assert data["populations"]["tasks"]["redrawn"]["rank"] == [1, 2, 3, 4]
     assert not isinstance(report.feedback, Undefined) and report.feedback.submissions == 3
     assert report.feedback.cost == pytest.approx(max(worst["s2"], worst["s3"]) - worst["s0"])
 
@@ -67,7 +72,7 @@ def test_what_trusting_feedback_costs_and_how_runs_agree_have_intervals():
 def test_json_is_plain_and_the_same_each_time(matrix: ScoreMatrix):
     texts = [json.dumps(assess(matrix, replicates=1_000).to_dict(), allow_nan=False) for _ in range(2)]
     assert texts[0] == texts[1]
-    assert json.loads(texts[0])["version"] == 4
+    assert json.loads(texts[0])["version"] == 5
 
 
 def test_the_page_says_it_in_words_and_escapes_names(matrix: ScoreMatrix):
@@ -92,6 +97,40 @@ def test_each_number_that_would_settle_the_top_has_its_range():
     for found, interval in ((plan.tasks, plan.tasks_interval), (plan.datasets, plan.datasets_interval)):
         assert not isinstance(interval, Undefined) and not isinstance(found, Undefined)
         assert f"<dd>{found:,} (95 % interval {interval[0]:,} to {interval[1]:,})</dd>" in page
+    assert "Of the mean score" not in page  # of one run that is what ranks
+
+
+def test_a_plan_says_which_lead_it_speaks_of_where_the_board_ranks_by_another_one():
+    matrix = draw_matrix(0, [0.4, 0.5, 0.6, 0.7], runs=3, dataset_sd=0.03, run_sd=0.01)
+    assessment = assess(matrix, replicates=1_000, top=2)
+    page = " ".join(reliability_html(assessment).split())
+    means = dict(zip(matrix.keys, matrix.run_means().mean(axis=0), strict=True))
+    first, second, third = assessment.keys[:3]
+    leads = f"{first} leads {second} by {means[first] - means[second]:.4f}"
+    leads += f", {second} leads {third} by {means[second] - means[third]:.4f}."
+    assert "Of the mean score over the 3 runs, whatever the board ranks by: " in page and leads in page
+
+
+def test_ranks_and_groups_are_those_of_the_board_and_redraws_are_named_as_such(matrix: ScoreMatrix):
+    """What a bracket joins, a group of the report joins: one model says both."""
+    assessment = assess(matrix, replicates=1_000)
+    report = assessment.populations[Population.TASKS]
+    assert isinstance(report, PopulationReport) and isinstance(report.ranks, KnownRanks)
+    known = know_board(matrix, find_rule("worst_run"))
+    groups = {frozenset(assessment.keys[i] for i in group) for group in report.ranks.groups}
+    for pair, shown in zip(pairwise(known.keys), report.neighbours, strict=True):
+        found = known.judge(*pair)
+        assert (found.verdict, found.interval, found.better) == (shown.verdict, shown.interval, shown.ordered)
+        assert any(set(pair) <= group for group in groups) == (found.verdict != "different")
+    page = " ".join(reliability_html(assessment).split())
+    for group in report.ranks.groups:
+        assert f"<li>{', '.join(assessment.keys[i] for i in group)}</li>" in page
+    assert page.count("Ranks by redraws of the same data</summary>") == 3
+    section = page.partition("Over other seeded runs of these submissions")[2].partition("</section>")[0]
+    assert (
+        "No ranks, groups and probabilities: 3 units do not tell" in section
+        and "3 units make them rough" in section
+    )
 
 
 def test_draws_of_a_few_runs_are_no_interval_over_other_runs(matrix: ScoreMatrix):
@@ -101,9 +140,7 @@ def test_draws_of_a_few_runs_are_no_interval_over_other_runs(matrix: ScoreMatrix
     for pair in seeds.neighbours:  # of three runs, a draw never leaves their range: 75 % at most
         assert isinstance(pair.interval, Undefined) and "3 units" in pair.interval.reason
     assert not any(isinstance(pair.interval, Undefined) for pair in tasks.neighbours)
-    unknown = 2 * len(seeds.neighbours) + len(
-        assessment.keys
-    )  # interval and order of each pair; who is truly best
+    unknown = 2 * len(seeds.neighbours) + 2 * len(assessment.keys)  # of each pair, and of each submission
     assert reliability_html(assessment, NAMES).count(">not known</td>") == unknown
 
 

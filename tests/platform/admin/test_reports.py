@@ -129,7 +129,7 @@ def test_kept_predictions_let_it_speak_of_other_classes(site: Site, tmp_path: Pa
     assert work_off(site, tmp_path) == 1
     result = site.owner().call("GET", f"{API}/{report}").json()["result"]["result"]
     assert result["classes"] == 16
-    assert result["populations"]["classes"]["ranks"]["first"][0] > 0.99
+    assert result["populations"]["classes"]["redrawn"]["first"][0] > 0.99
     page_shown = page(site.owner(), f"{BASE}/reports/{report}").text
     assert "Over other classes of these datasets" in page_shown
 

@@ -9,14 +9,17 @@ from numpy.typing import NDArray
 from anyshot_core.report import reliability_html
 from anyshot_scoring.reliability import (
     BoardModel,
+    KnownRanks,
     Population,
     ScoreMatrix,
     assess,
     fit_crossed,
+    know_ranks,
     model_populations,
     resample,
 )
 from anyshot_scoring.reliability.assessment import PopulationReport
+from anyshot_scoring.reliability.crossed_levels import draw_populations
 from anyshot_scoring.rules import find_rule
 from anyshot_scoring.undefined import Undefined
 from benchmarks.calibration.__main__ import QUESTIONS, diagram, is_flat, judge
@@ -148,7 +151,31 @@ def test_a_page_speaks_of_probabilities_of_the_model_and_of_no_share_of_draws() 
     assert isinstance(report, PopulationReport)
     model, page = known(report.model), reliability_html(assessment)
     assert f"It is truly the best with probability {model.first[0]:.2f}" in page
-    assert abs(model.first[0] - report.ranks.first[0]) > 0.02  # else this test could not tell them apart
+    assert abs(model.first[0] - report.redrawn.first[0]) > 0.02  # else this test could not tell them apart
+
+
+@pytest.mark.seconds("simulates many boards")
+def test_intervals_of_ranks_hold_the_true_rank_and_those_of_a_sure_board_are_narrow() -> None:
+    """Over forty boards a family, nearly equal submissions and very different ones: as often as 95 % says."""
+    held: dict[Population, list[float]] = {DATASETS: [], Population.TASKS: []}
+    for family in FAMILIES:
+        for seed in range(40):
+            board = simulate(family, 6, 8, seed + 3000)
+            units = {DATASETS: 8, Population.TASKS: 160}
+            found = draw_populations(fit_crossed(board.matrix), find_rule(board.rule), units)
+            for population, truth in ((DATASETS, board.truth), (Population.TASKS, board.here)):
+                drawn = found[population]
+                assert not isinstance(drawn, Undefined)
+                ranks, true = know_ranks(drawn.true, np.eye(6) > 1), 1 + (truth[:, None] < truth).sum(axis=1)
+                held[population].append(((ranks.low <= true) & (true <= ranks.high)).mean())
+    for population, shares in held.items():
+        error = 3 * np.std(shares) / np.sqrt(len(shares))
+        assert np.mean(shares) > 0.95 - error, population
+    sure = simulate("even", 4, 30, 0, level=1e-9).matrix
+    apart = sure.scores - sure.scores.mean(axis=0) + np.array([0.9, 0.6, 0.4, 0.1])
+    report = assess(replace(sure, scores=apart), replicates=1000, rule="mean_run").populations[DATASETS]
+    assert isinstance(report, PopulationReport) and isinstance(report.ranks, KnownRanks)
+    assert report.ranks.low.tolist() == report.ranks.high.tolist() == [1, 2, 3, 4] and not report.ranks.groups
 
 
 def test_six_datasets_are_enumerated() -> None:
