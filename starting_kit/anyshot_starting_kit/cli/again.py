@@ -35,7 +35,8 @@ def again(
 ) -> None:
     """Submit the zip of SUBMISSION (its number or id; without it your latest) again, without an upload.
 
-    A smoke test becomes an entry. Exit codes as those of `anyshot submit`.
+    A smoke test becomes an entry. Seeds and hidden tasks are the same for every entry of a phase, so only code that
+    does not repeat itself scores differently. Exit codes as those of `anyshot submit`.
     """
     earlier = client.submission(which_submission(client, submission))
     slug, phase = earlier["competition"], earlier["phase"]
@@ -82,7 +83,9 @@ def note(client: Client, submission: str, text: str | None, tags: tuple[str, ...
     help="Only those in this state.",
 )
 @click.option("--tag", metavar="WORD", help="Only those with this tag.")
-@click.option("--text", "q", metavar="TEXT", help="Only those with this in the file's name or the note.")
+@click.option(
+    "--text", "q", metavar="TEXT", help="Only those with this in the file's name, the note or a tag."
+)
 @click.option(
     "--sort",
     type=click.Choice(["newest", "oldest", "best", "worst"]),

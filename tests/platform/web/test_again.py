@@ -16,6 +16,9 @@ from anyshot_platform.web.viewer import SESSION_COOKIE
 from tests.platform.site import SLUG, Person, Site, make_zip
 
 _HTML = {"accept": "text/html"}
+SAME_SEEDS = (
+    "Every entry of a phase gets the same seeds and the same hidden tasks, so the same zip gets them again."
+)
 _PATH = f"/api/v1/competitions/{SLUG}/phases/feedback/submissions"
 
 
@@ -131,8 +134,27 @@ def test_the_form_shows_the_zip_that_is_here_already(site: Site) -> None:
     page = _page(site, alice, form + shown["digest"])
     assert "nothing is uploaded" in page and f'name="again" value="{shown["digest"]}"' in page
     assert 'type="file"' not in page and "upload.js" not in page
+    assert SAME_SEEDS in " ".join(page.split())
     unknown = _page(site, alice, form + "0" * 64)
     assert 'type="file"' in unknown and 'name="again"' not in unknown
+
+
+def test_who_submits_a_zip_again_reads_that_seeds_and_tasks_stay_the_same(site: Site) -> None:
+    alice = site.member("alice")
+    made = alice.submit().json()
+    worker = site.worker()
+    job = worker.claim()
+    assert job is not None and worker.complete(job, 0.4).status_code == 204
+    page = " ".join(_page(site, alice, f"/submissions/{made['id']}").split())
+    assert "Submit this zip again" in page and SAME_SEEDS in page
+    again = alice.call("POST", _PATH, json={"digest": made["digest"]}).json()
+    repeated = worker.claim()
+    assert repeated is not None and repeated["submission"]["digest"] == job["submission"]["digest"]
+    assert again["number"] == 2 and _drawn_from(repeated) == _drawn_from(job)
+
+
+def _drawn_from(job: dict[str, Any]) -> dict[str, Any]:
+    return {name: job[name] for name in ("train_seed", "test_seed", "query_key", "fingerprint")}
 
 
 def test_only_the_team_is_offered_to_submit_again(site: Site) -> None:

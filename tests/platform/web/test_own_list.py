@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import re
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from anyshot_platform.entries.service import stand
 from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.scores.models import SubmissionScore
+from anyshot_platform.submissions.models import Submission, SubmissionTag
 from anyshot_platform.teams.models import Team
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import Scene
@@ -16,6 +22,8 @@ def _numbers(page: str) -> list[int]:
 
 
 def test_the_table_is_narrowed_and_ordered(visitor: Visitor, scene: Scene) -> None:
+    with visitor.services.database.writing() as session:
+        session.add(SubmissionTag(submission_id=scene.submissions["finished"].id, tag="wide"))
     visitor.sign_in(scene.ada)
     for base in ("/submissions", f"/competitions/{scene.competition.slug}/submissions"):
         assert _numbers(visitor.see(base)) == [6, 5, 4, 3, 2, 1]
@@ -25,6 +33,7 @@ def test_the_table_is_narrowed_and_ordered(visitor: Visitor, scene: Scene) -> No
         assert _numbers(visitor.see(f"{base}?status=failed")) == [4, 3]
         assert _numbers(visitor.see(f"{base}?q=BACKBONE")) == [6]
         assert _numbers(visitor.see(f"{base}?q=first.zip&status=finished")) == [1]
+        assert _numbers(visitor.see(f"{base}?q=%23WID")) == _numbers(visitor.see(f"{base}?q=wide")) == [2]
         empty = visitor.see(f"{base}?q=nothing-like-it")
         assert "No submission matches" in empty and "Clear" in empty and 'type="search"' in empty
         visitor.see(f"{base}?sort=colour", 422)
@@ -54,6 +63,35 @@ def test_the_best_and_those_that_count_are_marked(visitor: Visitor, scene: Scene
         session.get_one(Phase, scene.phase.id).scores_visible = False
     page = visitor.see(f"/competitions/{scene.competition.slug}/submissions")
     assert (_marked(page, "best"), _marked(page, "counts")) == ([], [2])
+
+
+def _score_of(session: Session, scene: Scene, name: str) -> SubmissionScore:
+    wanted = SubmissionScore.submission_id == scene.submissions[name].id
+    return session.scalars(select(SubmissionScore).where(wanted)).one()
+
+
+def test_of_two_equal_scores_the_earlier_submission_is_the_best(visitor: Visitor, scene: Scene) -> None:
+    with visitor.services.database.writing() as session:
+        one, other = (_score_of(session, scene, name) for name in ("older", "finished"))
+        one.value, one.by_dataset = other.value, other.by_dataset
+        session.get_one(Submission, one.submission_id).score = other.value
+    visitor.sign_in(scene.ada)
+    page = visitor.see(f"/competitions/{scene.competition.slug}/submissions")
+    assert _marked(page, "best") == [1]
+
+
+def test_the_best_is_that_of_the_ranking_rule_and_not_of_the_score_beside_it(
+    visitor: Visitor, scene: Scene
+) -> None:
+    """The second has the higher mean; by the average of the ranks on three datasets the first is ahead of it."""
+    with visitor.services.database.writing() as session:
+        session.get_one(PhaseVersion, scene.version.id).ranking_rule = "dataset_ranks_worst"
+        _score_of(session, scene, "older").by_dataset = {"A": 0.1, "B": 0.2, "C": 0.2}
+        _score_of(session, scene, "finished").by_dataset = {"A": 0.9, "B": 0.1, "C": 0.1}
+    visitor.sign_in(scene.ada)
+    page = visitor.see(f"/competitions/{scene.competition.slug}/submissions")
+    assert _marked(page, "best") == [1]
+    assert "The ranking rule puts it first of the team's submissions in this phase" in html.unescape(page)
 
 
 def test_note_and_tags_are_edited_on_the_page_and_lead_to_their_like(visitor: Visitor, scene: Scene) -> None:

@@ -6,15 +6,20 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import func, select, tuple_
+from sqlalchemy import select, tuple_
 from sqlalchemy.orm import Session
 
 from anyshot_platform.entries.choosing import COMPETES
 from anyshot_platform.entries.models import Entry
 from anyshot_platform.entries.states import EntryState
 from anyshot_platform.leagues.models import League
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.scores.models import SubmissionScore
+from anyshot_platform.scores.ranked import entry_of
 from anyshot_platform.sight.standing import counting
 from anyshot_platform.submissions.models import Submission
+from anyshot_scoring.rankings import RankedEntry, choose_entry
+from anyshot_scoring.rules import Rule
 
 
 @dataclass(frozen=True)
@@ -44,24 +49,29 @@ def _leagues(session: Session, ids: Collection[str]) -> dict[str, list[str]]:
 
 
 def _best(session: Session, submissions: Sequence[Submission]) -> list[str]:
-    """Those whose score is the highest of their team in their phase, where it has more than one."""
+    """Of each team and phase with more than one score: the one that the phase's rule ranks first among the team's."""
     wanted = {(one.team_id, one.phase_id) for one in submissions}
     query = (
-        select(Submission.team_id, Submission.phase_id, func.max(Submission.score))
+        select(SubmissionScore, PhaseVersion)
+        .join(Submission, Submission.id == SubmissionScore.submission_id)
+        .join(Phase, Phase.id == Submission.phase_id)
+        .join(PhaseVersion, PhaseVersion.id == SubmissionScore.phase_version_id)
         .where(
             tuple_(Submission.team_id, Submission.phase_id).in_(wanted),
+            PhaseVersion.number == Phase.live_version,
             Submission.kind.in_(COMPETES),
-            Submission.score.is_not(None),
             counting(),
         )
-        .group_by(Submission.team_id, Submission.phase_id)
-        .having(func.count() > 1)
+        .order_by(Submission.number)
     )
-    highest = {(team, phase): score for team, phase, score in session.execute(query)}
-    return [
-        one.id
-        for one in submissions
-        if one.score is not None
-        and one.kind in COMPETES
-        and one.score == highest.get((one.team_id, one.phase_id))
+    own: dict[tuple[str, str], list[RankedEntry]] = defaultdict(list)
+    rules: dict[str, Rule] = {}
+    for score, version in session.execute(query):
+        own[score.team_id, version.id].append(entry_of(score.submission_id, score))
+        rules[version.id] = version.rule
+    first = [
+        choose_entry(entries, "best", rules[version])
+        for (_, version), entries in own.items()
+        if len(entries) > 1
     ]
+    return [entry.key for entry in first if entry is not None]

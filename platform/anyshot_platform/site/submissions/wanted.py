@@ -45,7 +45,9 @@ class SearchedSubmissions:
 
 
 def read_wanted(
-    q: Annotated[str, Query(max_length=100, description="part of the file's name or of the note")] = "",
+    q: Annotated[
+        str, Query(max_length=100, description="part of the file's name, of the note or of a tag")
+    ] = "",
     kind: Annotated[str, Query(pattern="^(entry|smoke|final|)$")] = "",
     status: Annotated[str, Query(pattern="^(queued|running|finished|failed|cancelled|)$")] = "",
     tag: Annotated[str, Query(max_length=30)] = "",
@@ -73,10 +75,12 @@ WantedDep = Annotated[SearchedSubmissions, Depends(read_wanted)]
 def narrow(query: Select[Submission], wanted: SearchedSubmissions) -> Select[Submission]:
     """The query with the reader's conditions."""
     if wanted.text:
+        tag = SubmissionTag.tag.contains(plain_tag(wanted.text), autoescape=True)
         query = query.where(
             or_(
                 Submission.filename.icontains(wanted.text, autoescape=True),
                 Submission.comment.icontains(wanted.text, autoescape=True),
+                exists().where(SubmissionTag.submission_id == Submission.id, tag),
             )
         )
     if wanted.kind is not None:
