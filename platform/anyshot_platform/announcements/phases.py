@@ -58,7 +58,12 @@ def tell_of_phase(session: Session, phase_id: str) -> int:
             session.merge(PhaseNotice(phase_id=phase.id, date=date, moment=moment))
             title = say(_TITLES[date], title=competition.title, name=phase.name)
             tell_members(
-                session, competition, kind="phase", title=title, body=_until(phase), path=_page(phase)
+                session,
+                competition,
+                kind="phase",
+                title=title,
+                body=_what_to_do(session, phase),
+                path=_page(phase),
             )
             done += 1
     return done
@@ -75,12 +80,18 @@ def _news(phase: Phase) -> dict[Date, datetime]:
     return news
 
 
-def _until(phase: Phase) -> str:
+def _what_to_do(session: Session, phase: Phase) -> str:
+    """Until when one submits, or that one need not."""
     end = closing(phase)
-    if end is None or not phase.accepts_uploads:
+    if not phase.accepts_uploads:
+        source = session.get(Phase, phase.gate_phase_id) if phase.gate_phase_id else None
+        return (
+            say("Its entries come from %(phase)s: you upload nothing.", phase=source.name) if source else ""
+        )
+    if end is None:
         return ""
     return say("It takes submissions until %(moment)s UTC.", moment=f"{in_utc(end):%Y-%m-%d %H:%M}")
 
 
 def _page(phase: Phase) -> str:
-    return f"/phases/{phase.slug}/submit" if phase.accepts_uploads else ""
+    return f"/phases/{phase.slug}" + "/submit" * phase.accepts_uploads

@@ -34,6 +34,11 @@ _ENDED = {
     SubmissionStatus.FAILED: say("Submission %(name)s failed"),
     SubmissionStatus.CANCELLED: say("Submission %(name)s was cancelled"),
 }
+_FINAL_ENDED = {
+    SubmissionStatus.FINISHED: say("Final entry %(name)s is scored"),
+    SubmissionStatus.FAILED: say("Final entry %(name)s failed"),
+    SubmissionStatus.CANCELLED: say("Final entry %(name)s was cancelled"),
+}
 _SMOKE_ENDED = {
     SubmissionStatus.FINISHED: say("Smoke test %(name)s is through"),
     SubmissionStatus.FAILED: say("Smoke test %(name)s failed"),
@@ -65,8 +70,11 @@ def tell_result(session: Session, ended: SubmissionEnded) -> None:
 
 
 def _head(submission: Submission) -> Said:
+    filename = submission.filename[-60:]
+    if submission.kind == SubmissionKind.FINAL:  # its number counts in the final phase alone: nobody knows it
+        return say(_FINAL_ENDED[submission.status], name=filename)
     known = _SMOKE_ENDED if submission.kind == SubmissionKind.SMOKE else _ENDED
-    return say(known[submission.status], name=f"{submission.number} ({submission.filename[-60:]})")
+    return say(known[submission.status], name=f"{submission.number} ({filename})")
 
 
 def _sight(submission: Submission) -> PhaseSight:
@@ -116,7 +124,7 @@ def say_change(session: Session, storage: Storage, submission_id: str) -> str:
     difference = submission.score - best.score
     (said,) = read_beside(session, storage, version, [(submission.id, best.id)])
     if said is not None:
-        other = say("your best other submission (#%(number)s)", number=best.number)
+        other = say("your best other (#%(number)s)", number=best.number)
         return begun(said.words(say("this submission"), other))
     words = (
         say("%(difference)s above your best other submission, #%(number)s")

@@ -69,12 +69,12 @@ class Statement:
         """The statement as a sentence about two names."""
         size = f"{abs(self.difference):.3f}"
         level = float(size) == 0  # what rounds to nothing is no lead
-        better = first if self.ahead > 0 else second
+        better, other = (first, second) if self.ahead > 0 else (second, first)
         amount = say("%(size)s average ranks", size=size) if self.in_ranks else size
         if self.verdict == "equivalent":
             return say(
-                "For practical purposes %(first)s and %(second)s are equal: any difference is below "
-                "%(margin)s.",
+                "For practical purposes %(first)s and %(second)s are equal: the difference is very likely "
+                "below %(margin)s.",
                 first=first,
                 second=second,
                 margin=f"{MARGIN:.2f}",
@@ -88,18 +88,20 @@ class Statement:
             )
         if self.better is None:
             return say(
-                "It cannot be told which is better: %(better)s is ahead by %(size)s, but so few tasks say "
-                "nothing of others.",
+                "It cannot be told which is better: %(better)s is ahead of %(other)s by %(size)s, but so few tasks "
+                "say nothing of others.",
                 better=better,
+                other=other,
                 size=amount,
             )
         likely = first if self.better >= 0.5 else second
         likelihood = chance(max(self.better, 1 - self.better))
         if self.verdict == "different":
             return say(
-                "%(better)s is better by %(size)s, which is more than chance in the draw of tasks explains "
-                "(probability %(chance)s).",
+                "%(better)s is better than %(other)s by %(size)s, which is more than chance in the draw of tasks "
+                "explains (probability %(chance)s).",
                 better=better,
+                other=other,
                 size=amount,
                 chance=likelihood,
             )
@@ -113,9 +115,10 @@ class Statement:
                 chance=likelihood,
             )
         return say(
-            "It cannot be told which is better: %(better)s is ahead by %(size)s, but another draw of "
+            "It cannot be told which is better: %(better)s is ahead of %(other)s by %(size)s, but another draw of "
             "tasks could turn the order round (probability that %(likely)s is truly better: %(chance)s).",
             better=better,
+            other=other,
             size=amount,
             likely=likely,
             chance=likelihood,

@@ -11,6 +11,7 @@ import smtplib
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from email.header import Header
 from email.message import EmailMessage
 from email.policy import EmailPolicy
 from email.utils import format_datetime
@@ -114,23 +115,27 @@ def _note(services: Services, email: Email, *, error: str, last: bool) -> None:
         )
 
 
-class _WholeAddresses(EmailPolicy):
-    """Writes the headers about lists on one line: a long address would be encoded, and mail programs not find it."""
+class _WholeHeaders(EmailPolicy):
+    """Writes headers so that mail programs read what was meant.
+
+    Those about lists stand on one line: a long address would be encoded, and mail programs not find it. A subject with
+    other letters than ASCII is encoded as a whole: where only a word of it is, breaking the line doubles its spaces.
+    """
 
     def fold(self, name: str, value: str) -> str:
         if name.startswith("List-"):
             return f"{name}: {value}{self.linesep}"
+        if name == "Subject" and not value.isascii():
+            return f"{name}: {Header(value, 'utf-8', header_name=name).encode(linesep=self.linesep)}{self.linesep}"
         return super().fold(name, value)
 
     def fold_binary(self, name: str, value: str) -> bytes:
-        if name.startswith("List-"):
-            return self.fold(name, value).encode("ascii")
-        return super().fold_binary(name, value)
+        return self.fold(name, value).encode("ascii", "surrogateescape")
 
 
 def make_message(services: Services, email: Email, say_of: SayOf) -> EmailMessage:
     """The message as it goes out."""
-    message = EmailMessage(_WholeAddresses())
+    message = EmailMessage(_WholeHeaders())
     message["From"] = services.settings.mail_from
     message["To"] = email.to
     message["Subject"] = f"[{services.settings.site_name}] {email.subject}"

@@ -195,6 +195,30 @@ def test_results_wait_for_the_runs_and_are_told_once(final: tuple[Site, Person])
     assert len(log(site, "final.publish")) == 1
 
 
+def test_who_took_part_reads_their_own_place_in_the_mail_about_the_results(
+    final: tuple[Site, Person],
+) -> None:
+    """The mail had a link alone, which led to the board."""
+    site, owner = final
+    site.set_phase(ends_at=now() - timedelta(minutes=1))
+    post(owner, f"{BASE}/final/final/launch", expected="3")
+    finish(site.worker("second"), 0.8, 0.7, 0.1)
+    post(owner, f"{BASE}/final/final/publish", confirm="final")
+    with site.services.database.reading() as session:
+        found = session.scalars(select(Email).where(Email.subject.contains("results of Final")))
+        told = {mail.to.partition("@")[0]: mail.body.split("\n\n") for mail in found}
+    best = "Free style: 1. pia (0.800), 2. quin (0.700), 3. rob (0.100)."
+    link = f"/competitions/{SLUG}/results?phase=final"
+    own = {"pia": (1, "0.800"), "quin": (2, "0.700"), "rob": (3, "0.100")}
+    for name, (rank, score) in own.items():
+        place, podium, *_ = told[name][2].splitlines()
+        assert place.startswith(f"Your team is on rank {rank} of 3 in Free style, with {score}")
+        assert (podium, told[name][3]) == (best, link)
+    (other,) = (parts for name, parts in told.items() if name not in own)
+    assert other[2].splitlines()[0] == best and "Your team" not in other[2]
+    assert site.client.get(link, headers={"accept": "text/html"}).status_code == 200
+
+
 def test_results_are_published_early_by_name_and_the_log_names_it(final: tuple[Site, Person]) -> None:
     site, owner = final
     site.set_phase(ends_at=now() - timedelta(minutes=1))
@@ -211,8 +235,9 @@ def test_code_that_is_published_later_tells_nobody_again(final: tuple[Site, Pers
     site.set_phase(ends_at=now() - timedelta(minutes=1))
     post(owner, f"{BASE}/final/final/launch", expected="3")
     finish(site.worker("second"), 0.8, 0.7, 0.1)
-    for winners, told in (("0", 4), ("1", 4)):
-        post(owner, f"{BASE}/final/final/publish", confirm="final", winners=winners)
+    for winners, told, words in (("0", 4, ""), ("1", 4, "; the code of 1 submission too")):
+        said = flash(post(owner, f"{BASE}/final/final/publish", confirm="final", winners=winners))
+        assert said == f"The results are public{words}."
         assert mails(site, "results of Final") == told
     assert "pia" in site.client.get(f"/competitions/{SLUG}/code", headers={"accept": "text/html"}).text
 

@@ -12,6 +12,7 @@ from anyshot_platform.database import now
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import BoardShows, PhaseKind
+from anyshot_platform.sweeper import sweep
 from tests.platform.admin.results import finish_with_scores, work_off
 from tests.platform.entries.test_entries import names, scored
 from tests.platform.site import Person, Site, make_zip
@@ -91,6 +92,58 @@ def test_a_report_on_the_final_board_compares_it_with_the_feedback_phase(final: 
     found = owner.call("GET", f"{reports}/{report}").json()["result"]["result"]["feedback"]
     assert (found["submissions"], found["tau"]) == (2, -1.0)
     assert found["cost"] == pytest.approx(0.2)
+
+
+def test_before_a_launch_its_time_is_said_as_people_say_it_and_nobody_is_counted_as_none(final: Site) -> None:
+    worker, owner = final.worker(), final.owner()
+    scored(worker, final.member("high"), 0.5)
+    assert looked(owner)["does"] == [
+        "Queued: 1 entry, each 2 times; that is 2 runs of 10 tasks, at most 10 min each."
+    ]
+    scored(worker, final.member("low"), 0.3)
+    assert looked(owner)["does"][1:] == ["1 team does not enter; the preview says why."]
+
+
+SEEN = "Participants see scores and ranks as soon as they are there, and get e-mails"
+UNSEEN = "Nobody but organizers sees anything before you publish."
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_who_launches_is_told_what_participants_see_before_the_results_are_published(
+    final: Site, waits: bool
+) -> None:
+    """The page promised that nobody sees anything; the mails of a phase that does not wait had scores and ranks."""
+    with final.services.database.writing() as session:
+        session.query(Phase).filter_by(slug="final").one().needs_publishing = waits
+    worker, owner, ada = final.worker(), final.owner(), final.member("ada")
+    scored(worker, ada, 0.5)
+    page = final.client.get(
+        "/competitions/small/manage/final", headers=owner.headers | {"accept": "text/html"}
+    )
+    assert (UNSEEN in page.text, SEEN in page.text) == (waits, not waits)
+    assert [one.startswith(SEEN) for one in looked(owner)["warnings"]] == [True] * (not waits)
+    launch(owner)
+    finish_with_scores(worker, worker.claim() or {}, {"alpha": 0.6})
+    finish_with_scores(worker, worker.claim() or {}, {"alpha": 0.6})
+    told = ada.call("GET", "/api/v1/notifications").json()[0]
+    assert told["title"].startswith("Final entry submission.zip is scored") and (
+        "0.600" in told["title"]
+    ) == (not waits)
+
+
+def looked(owner: Person) -> dict[str, Any]:
+    """What a launch would do, as its page says it; while the feedback phase is open it asks first."""
+    return owner.call("POST", f"{FINAL}/launch", json={}).json()["preview"]
+
+
+def test_members_read_that_the_final_phase_asks_nothing_of_them(final: Site) -> None:
+    ada = final.member("ada")
+    sweep(final.services)
+    told = {row["title"]: row for row in ada.call("GET", "/api/v1/notifications").json()}
+    opened = told["A small competition: Final is open"]
+    assert opened["body"] == "Its entries come from Feedback: you upload nothing."
+    assert opened["url"] == "/competitions/small/phases/final"
+    assert ada.call("GET", opened["url"]).status_code == 200
 
 
 def test_the_last_submission_enters_not_the_first(final: Site) -> None:

@@ -6,6 +6,7 @@ import gzip
 import re
 import struct
 from datetime import UTC, datetime, timedelta
+from email import message_from_bytes, policy
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
@@ -135,3 +136,16 @@ def test_mails_say_when_they_were_written(visitor: Visitor) -> None:
     with visitor.services.database.reading() as session:
         message = make_message(visitor.services, session.scalars(select(Email)).one(), say_change)
     assert datetime.now(UTC) - parsedate_to_datetime(message["Date"]) < timedelta(minutes=5)
+
+
+def test_the_subject_of_a_mail_is_read_as_it_was_written(visitor: Visitor) -> None:
+    """Its line was broken beside the first letter that is not ASCII, and mail programs read a space more there."""
+    subject = "Submission 1 (prototypical_networks.zip) is scored: 0.381 ± 0.039, rank 1 of 3 in Free-style"
+    with visitor.services.database.writing() as session:
+        send_email(session, to="ada@example.org", subject=subject, body="A body")
+    with visitor.services.database.reading() as session:
+        message = make_message(visitor.services, session.scalars(select(Email)).one())
+    for sent in (message.as_bytes(), message.as_bytes(policy=message.policy.clone(linesep="\r\n"))):
+        assert all(len(line) < 79 for line in sent.partition(b"\nDate:")[0].splitlines())
+        read = message_from_bytes(sent, policy=policy.default)
+        assert read["Subject"].endswith(f"] {subject}") and read["To"] == "ada@example.org"

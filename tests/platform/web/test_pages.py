@@ -269,7 +269,7 @@ def test_comparison_says_in_words_what_it_means(visitor: Visitor, scene: Scene) 
     visitor.sign_in(scene.ada)
     ids = [scene.submissions[name].id for name in ("finished", "older")]
     page = visitor.see(f"/compare?id={ids[0]}&id={ids[1]}")
-    assert "is better by" in page and "different" in page and "Hidden 10" in page
+    assert "is better than #1" in page and "different" in page and "Hidden 10" in page
     assert "Choose two submissions of one phase." in visitor.see("/compare")
     assert "Choose a second submission of the same phase." in visitor.see(f"/compare?id={ids[0]}")
     assert "Choose " not in page
@@ -386,8 +386,10 @@ def test_the_board_says_how_sure_ones_place_is(visitor: Visitor, scene: Scene) -
     board = f"/competitions/{scene.competition.slug}/leaderboard"
     visitor.sign_in(scene.ada)
     page = visitor.see(board)
-    assert re.search(r"The row above: CDML is better by \d\.\d{3}, which is more than chance", page)
-    assert "The row below: It cannot be told which is better: your team is ahead by" in page
+    assert re.search(
+        r"The row above: CDML is better than your team by \d\.\d{3}, which is more than chance", page
+    )
+    assert "The row below: It cannot be told which is better: your team is ahead of " in page
     visitor.sign_in(scene.visitor)
     assert "The row above:" not in visitor.see(board)
 

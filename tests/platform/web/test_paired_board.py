@@ -20,9 +20,9 @@ from tests.platform.site import SLUG, Person, Site
 
 BOARD = f"/api/v1/competitions/{SLUG}/phases/feedback/leaderboard"
 SENTENCE = {
-    "different": "is better by {size}, which is more than chance",
-    "undecided": "is ahead by {size}, but another draw of tasks could turn the order round",
-    "unknown": "is ahead by {size}, but so few tasks say nothing of others",
+    "different": "by {size}, which is more than chance",
+    "undecided": "by {size}, but another draw of tasks could turn the order round",
+    "unknown": "by {size}, but so few tasks say nothing of others",
     "equivalent": "For practical purposes",
 }
 
@@ -105,6 +105,10 @@ def test_every_exit_says_the_same_of_a_pair(case: tuple[Site, Case, list[Person]
     assert float(rows[1]["above_minus_this"]) == pytest.approx(said["difference"])
     assert "The row below:" in sentences[0] and "The row above:" in sentences[1]
     assert all(words in text for text in (*sentences, compared))
+    lead = "is better than" if kind == "different" else "is ahead of"
+    assert made.verdict == "equivalent" or (
+        f"your team {lead} bob" in sentences[0] and f"ada {lead} your team" in sentences[1]
+    )
     others = [text for name, text in SENTENCE.items() if name != kind]
     assert "3 datasets tell nothing of others: it takes 6" in compared or len(made.upper) < 6
     assert not any(text.split("{size}")[-1].strip(",") in compared for text in others)
@@ -128,7 +132,10 @@ def test_where_the_worst_run_counts_the_statement_is_about_the_worst_of_other_ta
     assert said["low"] < -0.01 < 0.01 < said["high"]
     shown = page(people["bob"], f"/competitions/{SLUG}/leaderboard")
     assert "bracket--start" in shown and "bracket--end" in shown
-    assert "ada is ahead by 0.010, but another draw of tasks could turn the order round" in text_of(shown)
+    assert (
+        "ada is ahead of your team by 0.010, but another draw of tasks could turn the order round"
+        in text_of(shown)
+    )
     compared = text_of(compare(site, list(dict.fromkeys(ids))))
     assert "Tasks and datasets are shown by all runs here" in compared
 
@@ -150,7 +157,7 @@ def test_the_statement_is_by_the_runs_that_the_ranking_goes_by(site: Site, share
     assert said["difference"] == pytest.approx(first["score"] - second["score"])
     compared = text_of(compare(site, list(dict.fromkeys(ids))))
     assert "Tasks and datasets are shown by all runs here" not in compared
-    assert "is better by 0.040, which is more than chance" in compared and "Tasks in common 40" in compared
+    assert "by 0.040, which is more than chance" in compared and "Tasks in common 40" in compared
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -226,4 +233,4 @@ def test_a_rule_of_ranks_states_its_pairs_in_ranks(site: Site) -> None:
     said = site.client.get(BOARD).json()["rows"][1]["against_above"]
     assert (said["verdict"], said["difference"]) == ("different", 1.0)
     shown = text_of(page(people[1], f"/competitions/{SLUG}/leaderboard"))
-    assert "ada is better by 1.000 average ranks, which is more than chance" in shown
+    assert "by 1.000 average ranks, which is more than chance" in shown

@@ -234,8 +234,18 @@ def test_a_board_of_ten_datasets_fits_a_desk_in_french(live: LiveSite, browser: 
     )
     frame = "document.querySelector('.board__table').parentElement"
     assert browser.execute_script(f"return {frame}.scrollWidth - {frame}.clientWidth") <= 0
+    tabs = "document.querySelector('.tabs')"
+    assert browser.execute_script(f"return {tabs}.scrollWidth - {tabs}.clientWidth") <= 0, (
+        "a tab is out of sight"
+    )
     head = "document.querySelector('.comphead').getBoundingClientRect()"
     assert browser.execute_script(f"return {head}.height") < 60
+    narrow = {"width": 1000, "height": 844, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
+    tabs = "document.querySelector('.tabs')"
+    assert browser.execute_script(f"return {tabs}.scrollWidth - {tabs}.clientWidth") <= 0, (
+        "a tab is out of sight"
+    )
 
 
 def test_what_is_undefined_is_not_drawn(visitor: Visitor, scene: Scene) -> None:

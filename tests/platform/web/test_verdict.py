@@ -12,6 +12,7 @@ from anyshot_platform.entries.service import stand
 from anyshot_platform.leaderboards.trust import read_beside
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import Audience
+from anyshot_platform.site.submissions.answer import ScoreChange
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from tests.platform.web.conftest import Visitor
@@ -52,14 +53,23 @@ def test_the_page_says_rank_and_change_in_the_one_statement(ada: Visitor, scene:
         version = session.get_one(PhaseVersion, scene.version.id)
         (said,) = read_beside(session, ada.services.storage, version, [(first.id, second.id)])
     assert said is not None and said.told_apart
-    assert said.words("This submission", "your best other submission (#1)") in text
+    assert "your best other submission (#1)" in text
+    assert said.words("This submission", "your best other (#1)") in text
     assert "the best baseline (“Prototypical Networks”)" in text
 
 
 def test_one_that_does_not_count_names_the_one_that_does(ada: Visitor, scene: Scene) -> None:
     text = _text(ada, scene, "older")
-    assert "Not this one: #2 is your team's entry, rank 4 of 8." in text
-    assert "Your best other submission (#2) is better by" in text
+    assert "Your team's entry is another one, #2, on rank 4 of 8." in text
+    assert "Your best other (#2) is better than this submission by 0.0" in text
+
+
+@pytest.mark.parametrize(
+    ("difference", "shown"),
+    [(0.0004, "0.000"), (-0.0004, "0.000"), (0.0006, "+0.001"), (-0.25, "−0.250"), (0.0, "0.000")],
+)
+def test_a_change_that_rounds_to_nothing_has_no_sign(difference: float, shown: str) -> None:
+    assert ScoreChange("another one", None, difference, None, "").figure == shown
 
 
 def test_json_has_the_same_answer(ada: Visitor, scene: Scene) -> None:

@@ -205,6 +205,9 @@ def test_nobody_is_ahead_by_nothing(better: float | None) -> None:
     """Two equal means differ in their last digits, and the name that comes first is no leader for it."""
     words = Statement(1e-16, -0.1, 0.1, better, None, "undecided", 40).words("ada", "bob")
     assert "ada and bob are level" in words and "0.000" not in words
-    assert "ada is ahead by 0.001" in Statement(0.001, -0.1, 0.1, better, None, "undecided", 40).words(
-        "ada", "bob"
-    )
+    for difference, words in (
+        (0.001, "ada is ahead of bob by 0.001"),
+        (-0.001, "bob is ahead of ada by 0.001"),
+    ):
+        said = Statement(difference, -0.1, 0.1, better, None, "undecided", 40)
+        assert words in said.words("ada", "bob")

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from pydantic import Field
-from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target, by_name
 from anyshot_platform.judging import repeating
 from anyshot_platform.judging.kinds import counting_runs
-from anyshot_platform.kernel.filters import count
+from anyshot_platform.kernel.filters import count, duration
 from anyshot_platform.kernel.language import say, say_count
-from anyshot_platform.leaderboards.reading import read_board
-from anyshot_platform.leagues.models import League
 from anyshot_platform.notifications.service import members_of
 from anyshot_platform.organizers.phases import finals, publication, repeats
 from anyshot_platform.organizers.phases.winner_acts import unconfirmed
@@ -30,7 +28,6 @@ from anyshot_platform.sight.standing import counting, kept, standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 
-PODIUM = 3
 DELETED = "The phase is deleted: restore it first."
 
 
@@ -71,23 +68,6 @@ def open_runs(session: Session, phase: Phase) -> int:
     return session.scalar(query) or 0
 
 
-def podium(session: Session, phase: Phase) -> list[str]:
-    """The best of each league, as sentences."""
-    version = live_version(session, phase)
-    found = []
-    for league in session.scalars(_leagues(phase.competition_id)):
-        places = [place for place in read_board(session, version, league, limit=PODIUM).places if place.rank]
-        names = [f"{place.rank}. {place.team} ({place.row.value:.3f})" for place in places]
-        found.append(
-            say(
-                "%(name)s: %(names)s.",
-                name=league.name,
-                names=", ".join(names) or say("nobody is on the board"),
-            )
-        )
-    return found
-
-
 def still_open(number: int) -> list[str]:
     """What is in the way while so many runs of a phase have not ended; nothing without any."""
     if not number:
@@ -99,11 +79,6 @@ def still_open(number: int) -> list[str]:
             "%(num)s runs of this phase have not ended yet.",
         )
     ]
-
-
-def _leagues(competition_id: str) -> Select[League]:
-    wanted = (League.competition_id == competition_id, League.deleted_at.is_(None))
-    return select(League).where(*wanted).order_by(League.position)
 
 
 def _count_entries(session: Session, phase: Phase, *conditions: ColumnElement[bool]) -> int:
@@ -147,7 +122,7 @@ def _look_publish(session: Session, phase: Phase, request: ActRequest) -> Findin
         warnings=[unscored] if missing and not waiting else [],
         does=[
             say("Everybody sees the boards. As they stand now:"),
-            *podium(session, phase),
+            *publication.podium(session, phase),
             *(
                 [say("The phase is over, whatever its dates say; hiding the results does not open it again.")]
                 if publication.ends_by_publishing(phase)
@@ -178,9 +153,15 @@ def _publish(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     before = publication_of(phase).published is not None
     shown = publication.publish(session, phase, winners=int(request.options.get("winners", 0)))
     return ActDone(
-        say("The results are public; the code of %(shown)s too.", shown=count(len(shown), "submission")),
+        say("The results are public; the code of %(shown)s too.", shown=count(len(shown), "submission"))
+        if shown
+        else say("The results are public."),
         before={"public": before},
-        after={"public": True, "code_of": [row.id for row in shown], "podium": podium(session, phase)},
+        after={
+            "public": True,
+            "code_of": [row.id for row in shown],
+            "podium": publication.podium(session, phase),
+        },
         result=shown,
     )
 
@@ -217,19 +198,24 @@ def _look_launch(session: Session, phase: Phase, request: ActRequest) -> Finding
         blocked=why_too_early(session, finals.source_of(session, phase)),
         does=[
             say(
-                "Queued: %(entries)s, each %(times)s; that is %(runs)s of %(tasks)s, at most %(hours)s h each.",
+                "Queued: %(entries)s, each %(times)s; that is %(runs)s of %(tasks)s, at most %(time)s each.",
                 entries=count(len(waiting), "entry", "entries"),
                 times=count(version.seeded_runs, "time"),
                 runs=count(runs, "run"),
                 tasks=count(version.tasks, "task"),
-                hours=f"{version.run_seconds / 3600:.3g}",
+                time=duration(version.run_seconds),
             ),
-            say_count(
-                sum(not row.enters for row in rows),
-                "%(num)s team does not enter; the preview says why.",
-                "%(num)s teams do not enter; the preview says why.",
-            ),
+            *([_who_stays_out(left)] if (left := sum(not row.enters for row in rows)) else []),
         ],
+        warnings=[seen] if (seen := finals.seen_meanwhile(phase)) else [],
+    )
+
+
+def _who_stays_out(teams: int) -> str:
+    return say_count(
+        teams,
+        "%(num)s team does not enter; the preview says why.",
+        "%(num)s teams do not enter; the preview says why.",
     )
 
 

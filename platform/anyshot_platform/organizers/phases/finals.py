@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
 from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.states import MemberStatus
+from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.entries.service import TeamEntry, list_entries
 from anyshot_platform.entries.states import STATE_WORDS, EntryState
 from anyshot_platform.errors import Conflict
@@ -22,6 +22,7 @@ from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.runs.planning import require_evaluable
+from anyshot_platform.sight.phases import look_at_phase
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import ACTIVE, SubmissionKind
@@ -49,6 +50,17 @@ class FinalCandidate:
     def waits(self) -> bool:
         """Whether a launch queues it: what would replace an earlier launch waits for the organizer's word."""
         return self.enters and not self.entered and self.replaces is None
+
+
+def seen_meanwhile(phase: Phase) -> str:
+    """What participants see of the phase between launch and publication; empty for nothing."""
+    sight = look_at_phase(phase, Role.PARTICIPANT)
+    if not sight.scores and sight.board_hidden:
+        return ""
+    return say(
+        "Participants see scores and ranks as soon as they are there, and get e-mails: in the phase's settings "
+        "“Nothing before the organizers publish the results” is off."
+    )
 
 
 def source_of(session: Session, phase: Phase) -> Phase:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
-from anyshot_platform.kernel.language import say
-from anyshot_platform.leaderboards.reading import read_board
+from anyshot_platform.kernel.filters import interval, score
+from anyshot_platform.kernel.language import Amount, say, together
+from anyshot_platform.leaderboards.reading import BoardPlace, read_board
 from anyshot_platform.leagues.models import League
-from anyshot_platform.notifications.service import tell_members
+from anyshot_platform.leagues.service import list_leagues
+from anyshot_platform.notifications.service import members_of, members_of_team, notify
 from anyshot_platform.organizers.submissions.published import list_published
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, status_of
@@ -21,6 +25,7 @@ from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.webhooks.service import emit
 
+PODIUM = 3
 _EVERYBODY = 10_000
 
 
@@ -53,23 +58,63 @@ def ends_by_publishing(phase: Phase) -> bool:
 
 
 def _tell_everybody(session: Session, competition: Competition, phase: Phase) -> None:
+    """Tell each member the places of their own team, and who is ahead."""
+    best, own = podium(session, phase), _own_places(session, phase)
     title = say("%(title)s: results of %(name)s", title=competition.title, name=phase.name)
-    tell_members(session, competition, kind="phase", title=title, path=f"/leaderboard?phase={phase.slug}")
+    url = f"/competitions/{competition.slug}/results?phase={phase.slug}"
+    people: dict[str, tuple[str, ...]] = dict.fromkeys(members_of(session, competition), ())
+    for team_id, places in own.items():
+        people |= dict.fromkeys(members_of_team(session, team_id), places)
+    for places in dict.fromkeys(people.values()):
+        told = [user_id for user_id, theirs in people.items() if theirs == places]
+        body = together((*places, *best), by="\n")
+        notify(session, told, kind="phase", title=title, body=body, url=url, about=competition.id)
     emit(session, competition.id, "phase.published", {"phase": phase.slug})
+
+
+def _boards(session: Session, phase: Phase, rows: int) -> Iterator[tuple[League, list[BoardPlace]]]:
+    """The ranked places of each league, at most so many."""
+    version = live_version(session, phase)
+    for league in list_leagues(session, session.get_one(Competition, phase.competition_id)):
+        yield league, [row for row in read_board(session, version, league, limit=rows).places if row.rank]
+
+
+def podium(session: Session, phase: Phase) -> list[str]:
+    """The best of each league, as sentences."""
+    return [
+        say(
+            "%(name)s: %(names)s.",
+            name=league.name,
+            names=", ".join(f"{place.rank}. {place.team} ({score(place.row.value)})" for place in places)
+            or say("nobody is on the board"),
+        )
+        for league, places in _boards(session, phase, PODIUM)
+    ]
+
+
+def _own_places(session: Session, phase: Phase) -> dict[str, tuple[str, ...]]:
+    """What each team is told of itself, a sentence a league, by team id."""
+    found: dict[str, tuple[str, ...]] = {}
+    for league, places in _boards(session, phase, _EVERYBODY):
+        for place in places:
+            words = say(
+                "Your team is on rank %(rank)s of %(ranked)s in %(league)s, with %(score)s.",
+                rank=Amount(place.rank or 0),
+                ranked=Amount(len(places)),
+                league=league.name,
+                score=f"{score(place.row.value)} {interval(place.row.half_width)}".strip(),
+            )
+            found[place.row.team_id] = (*found.get(place.row.team_id, ()), words)
+    return found
 
 
 def best_of_leagues(session: Session, phase: Phase, winners: int) -> list[Submission]:
     """The submissions on the first so many ranks of each league, each once: all of those who tie."""
     if not winners:
         return []
-    version = live_version(session, phase)
-    leagues = select(League).where(League.competition_id == phase.competition_id, League.deleted_at.is_(None))
     found: dict[str, Submission] = {}
-    for league in session.scalars(leagues):
-        places = read_board(session, version, league, limit=_EVERYBODY).places
-        ids = [
-            place.row.submission_id for place in places if place.rank is not None and place.rank <= winners
-        ]
+    for _, places in _boards(session, phase, _EVERYBODY):
+        ids = [place.row.submission_id for place in places if (place.rank or 0) <= winners]
         rows = session.scalars(select(Submission).where(Submission.id.in_(ids)))
         found.update({submission.id: submission for submission in rows})
     return list(found.values())

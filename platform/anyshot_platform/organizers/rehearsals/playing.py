@@ -142,7 +142,7 @@ def _publish(session: Session, rehearsal: Rehearsal, phase: Phase) -> None:
     found = final_acts.PUBLISH.look(session, phase, ActRequest(rehearsal.actor_id))
     for words in found.blocked:
         _tell(rehearsal, f"{phase.name}: before publishing you would be asked: {words}")
-    for words in final_acts.podium(session, phase):
+    for words in publication.podium(session, phase):
         _tell(rehearsal, f"{phase.name}, published: {words}")
     publication.publish(session, phase)
 

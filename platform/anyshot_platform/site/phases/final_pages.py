@@ -47,6 +47,7 @@ def show_final(request: Request, access: AsReviewer, session: SessionDep, phase:
         context |= {
             "source": session.get_one(Phase, chosen.gate_phase_id),
             "candidates": finals.preview(session, chosen),
+            "seen_meanwhile": finals.seen_meanwhile(chosen),
             "version": version,
             "entries": list(session.scalars(entered.order_by(Submission.created_at))),
             "failed": repeats.find_failed(session, chosen),

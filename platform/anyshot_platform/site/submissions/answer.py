@@ -12,6 +12,7 @@ from anyshot_platform.entries.choosing import COMPETES
 from anyshot_platform.entries.service import TeamEntry, list_entries
 from anyshot_platform.entries.states import EntryState
 from anyshot_platform.judging.pairs import Statement
+from anyshot_platform.kernel.filters import score
 from anyshot_platform.kernel.language import Amount, begun, say, together
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.reading import read_board, read_rank
@@ -47,6 +48,12 @@ class ScoreChange:
     words: str
 
     @property
+    def figure(self) -> str:
+        """The difference with its sign; what rounds to nothing has none."""
+        rounded = round(self.difference, 3)
+        return f"{'+' * (rounded > 0)}{score(rounded or 0.0)}"
+
+    @property
     def tone(self) -> str:
         """Good and bad only where the two can be told apart."""
         if self.statement is None or not self.statement.told_apart:
@@ -68,6 +75,7 @@ class _Other:
 
     submission: Submission
     name: str
+    short: str  # where the name has just been said
     open: bool  # whether the viewer may open it
 
 
@@ -120,9 +128,9 @@ def _own_words(row: TeamEntry, rank: int | None, ranked: int) -> str:
 def _other_words(row: TeamEntry, rank: int | None, ranked: int) -> str:
     number = row.submission.number
     if not rank:
-        return say("Not this one: #%(number)s is your team's entry.", number=number)
+        return say("Your team's entry is another one, #%(number)s.", number=number)
     return say(
-        "Not this one: #%(number)s is your team's entry, rank %(rank)s of %(ranked)s.",
+        "Your team's entry is another one, #%(number)s, on rank %(rank)s of %(ranked)s.",
         number=number,
         rank=Amount(rank),
         ranked=Amount(ranked),
@@ -135,10 +143,12 @@ def _others(session: Session, found: SubmissionAccess, version: PhaseVersion) ->
     own = (Submission.team_id == submission.team_id, Submission.id != submission.id)
     others = []
     if best := _best(session, version, COMPETES, *own):
-        others.append(_Other(best, say("your best other submission (#%(number)s)", number=best.number), True))
+        name = say("your best other submission (#%(number)s)", number=best.number)
+        others.append(_Other(best, name, say("your best other (#%(number)s)", number=best.number), True))
     if not sight.phase.board_hidden and (best := _best(session, version, (SubmissionKind.BASELINE,))):
         name = best.comment or best.filename
-        others.append(_Other(best, say("the best baseline (“%(name)s”)", name=name), sight.everything))
+        words = say("the best baseline (“%(name)s”)", name=name)
+        others.append(_Other(best, words, say("the baseline"), sight.everything))
     return others
 
 
@@ -180,7 +190,7 @@ def _changes(
 def _change(submission: Submission, other: _Other, statement: Statement | None) -> ScoreChange:
     difference = (submission.score or 0.0) - (other.submission.score or 0.0)
     words = (
-        statement.words(say("this submission"), other.name)
+        statement.words(say("this submission"), other.short)
         if statement
         else say(
             "How sure this is cannot be told: the two did not meet the same tasks, or results are no "
