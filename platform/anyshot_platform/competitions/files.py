@@ -20,6 +20,7 @@ from anyshot_platform.kernel.storage import Storage
 
 MOST_BYTES, MOST_FILES, MOST_IN_ALL = 10 << 20, 200, 100 << 20
 LOGO_LIMIT = 2 << 20
+MOST_PIXELS = 40_000_000  # a small file may unpack to gigabytes
 IMAGES = {
     "png": "image/png",
     "jpg": "image/jpeg",
@@ -72,6 +73,8 @@ def _is_bitmap(content: bytes) -> bool:
     try:
         Image.open(io.BytesIO(content), formats=kinds).verify()  # its sums and its end
         with Image.open(io.BytesIO(content), formats=kinds) as image:
+            if image.width * image.height > MOST_PIXELS:
+                return False
             image.load()
     except (
         OSError,
@@ -113,7 +116,8 @@ def give_logo(
 def _require_picture(name: str, content: bytes, field: str) -> None:
     if not is_picture(name, content):
         words = say(
-            "%(name)s is no picture that browsers can show: it is of another kind, or damaged.", name=name
+            "%(name)s is no picture that browsers can show: it is of another kind, damaged, or over 40 million pixels.",
+            name=name,
         )
         raise Invalid(words, field=field)
 

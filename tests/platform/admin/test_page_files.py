@@ -24,9 +24,9 @@ HERE = f"/competitions/{SLUG}"
 MANAGE = f"/api/v1/competitions/{SLUG}/manage"
 
 
-def bitmap(kind: str) -> bytes:
+def bitmap(kind: str, side: int = 40) -> bytes:
     target = io.BytesIO()
-    Image.new("RGB", (40, 40), "red").save(target, kind)
+    Image.new("RGB", (side, side), "red").save(target, kind)
     return target.getvalue()
 
 
@@ -76,6 +76,7 @@ def test_a_page_shows_an_image_and_links_a_file(site: Site) -> None:
         ("text.png", b"Hello", "text.png is no picture that browsers can show"),
         ("cut.png", picture()[:-20], "cut.png is no picture"),
         ("other.svg", picture(), "other.svg is no picture"),
+        ("vast.png", bitmap("PNG", 8000), "over 40 million pixels"),
         ("empty.png", b"", "has 0 bytes"),
     ],
 )
