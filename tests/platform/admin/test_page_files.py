@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 import re
 import zipfile
 
@@ -24,10 +25,14 @@ HERE = f"/competitions/{SLUG}"
 MANAGE = f"/api/v1/competitions/{SLUG}/manage"
 
 
-def bitmap(kind: str, side: int = 40) -> bytes:
+def encoded(image: Image.Image, kind: str) -> bytes:
     target = io.BytesIO()
-    Image.new("RGB", (side, side), "red").save(target, kind)
+    image.save(target, kind)
     return target.getvalue()
+
+
+def bitmap(kind: str, side: int = 40) -> bytes:
+    return encoded(Image.new("RGB", (side, side), "red"), kind)
 
 
 def picture() -> bytes:
@@ -146,11 +151,14 @@ def test_a_post_shows_the_competitions_images_and_no_others(site: Site) -> None:
     assert '<a href="https://elsewhere.example/x.png"' in shown  # its reader chooses whether to fetch it
 
 
+_RANDOM = random.Random(7).randbytes(64 * 64 * 3)
+NOISE = encoded(Image.frombytes("RGB", (64, 64), _RANDOM), "JPEG")
 DRAWING = b"<svg xmlns='http://www.w3.org/2000/svg'><g/></svg>"
 NO_PICTURES = [
     ("logo.png", b"Hello"),
-    ("logo.jpg", bitmap("JPEG")[:200]),  # damaged
-    ("logo.png", bitmap("PNG")[:-20]),
+    ("logo.jpg", bitmap("JPEG")[:200]),
+    ("logo.jpg", NOISE[: len(NOISE) // 2]),  # its head is sound
+    ("logo.png", bitmap("PNG")[:-16] + bytes(4) + bitmap("PNG")[-12:]),  # its sum is wrong
     ("logo.png", bitmap("BMP")),
     ("logo.svg", bitmap("PNG")),
     ("logo.svg", b"<html xmlns='http://www.w3.org/1999/xhtml'/>"),

@@ -10,7 +10,7 @@ from anyshot_platform.database import now
 from anyshot_platform.queue.models import Trouble
 from anyshot_platform.workers.tokens import create_worker_token
 from tests.platform.admin.test_guarded_acts import log
-from tests.platform.admin.test_manage import acts
+from tests.platform.admin.test_manage import acts, page
 from tests.platform.site import SLUG, Site
 from tests.starting_kit.cli.test_platform_commands import (  # noqa: F401 - fixtures
     address,
@@ -98,6 +98,7 @@ def test_tokens_images_and_what_is_set_aside_are_looked_after_from_a_script(
     (entry,) = log(site, "worker.token")
     assert (entry.actor_id, entry.after["name"], entry.after["competition"]) == (adele.id, "rack", SLUG)
     assert made["token"] not in json.dumps(entry.after)
+    assert "any class, one competition" in " ".join(page(adele, "/admin/workers").text.split())
     offer = ("administer", "do", "image.offer", "torch-2", "--set", "description=CUDA 12")
     assert json.loads(call(*offer).output) == {"name": "torch-2", "description": "CUDA 12", "enabled": True}
     assert json.loads(call("administer", "do", "image.off", "torch-2").output)["enabled"] is False

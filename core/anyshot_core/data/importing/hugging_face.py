@@ -36,7 +36,7 @@ class _Columns:
 def read_parquet(
     path: Path, *, image: str | None = None, label: str | None = None, super_label: str | None = None
 ) -> Source:
-    """A Parquet file, or a folder: all its Parquet files, else all its Arrow files, and the licence of its card.
+    """A Parquet file, or a folder: all its Parquet files, else its Arrow files, and the licence that it names.
 
     Raises:
         CannotImport: no such files, no such columns, or pyarrow is missing.
@@ -53,7 +53,7 @@ def read_parquet(
 
 
 def _files(path: Path) -> list[Path]:
-    files = (sorted(path.rglob("*.parquet")) or sorted(path.rglob("*.arrow"))) if path.is_dir() else [path]
+    files = (sorted(path.rglob("*.parquet")) or _saved(path)) if path.is_dir() else [path]
     if not files or not files[0].is_file():
         raise CannotImport(
             f"{path}: found neither Parquet nor Arrow files. Download the dataset with `huggingface-cli download"
@@ -61,6 +61,19 @@ def _files(path: Path) -> list[Path]:
             " refs/convert/parquet."
         )
     return files
+
+
+def _saved(folder: Path) -> list[Path]:
+    """The Arrow files that a `state.json` names: `datasets` leaves what it made of them later beside them."""
+    try:
+        named = [
+            state.parent / file["filename"]
+            for state in sorted(folder.rglob("state.json"))
+            for file in json.loads(state.read_text(encoding="utf-8"))["_data_files"]
+        ]
+    except (ValueError, KeyError, TypeError) as error:
+        raise CannotImport(f"{folder}: a state.json names no files ({error!r}).") from error
+    return named or sorted(folder.rglob("*.arrow"))
 
 
 @dataclass(frozen=True)
@@ -152,7 +165,10 @@ def _name(columns: _Columns, column: str, cells: dict[str, Any], where: str) -> 
 def _picture(cell: Any, where: str) -> Image.Image:
     content = cell.get("bytes") if isinstance(cell, dict) else cell
     if not isinstance(content, bytes):
-        raise CannotImport(f"{where}: the file holds no bytes of the image, only a path: {cell!r:.80}.")
+        raise CannotImport(
+            f"{where}: the file holds no bytes of the image, only a path: {cell!r:.80}. `save_to_disk` takes the bytes"
+            " in; `to_parquet` does not."
+        )
     try:
         return Image.open(io.BytesIO(content))
     except UnidentifiedImageError as error:
@@ -160,10 +176,20 @@ def _picture(cell: Any, where: str) -> Image.Image:
 
 
 def _licence(path: Path) -> str:
-    """The licence that the card of a downloaded folder (`README.md`, YAML between two lines of dashes) names."""
+    """The licence that the card of a downloaded folder (`README.md`, YAML between two lines of dashes) names.
+
+    A folder of `save_to_disk` has it in a `dataset_info.json`.
+    """
     card = path / "README.md"
     if not card.is_file():
-        return ""
+        return next((said for file in sorted(path.rglob("dataset_info.json")) if (said := _said(file))), "")
     head = re.match(r"---\n(.*?)\n---", card.read_text(encoding="utf-8", errors="replace"), re.DOTALL)
     found = re.search(r"^license:\s*(?:\n\s*-\s*)?(\S+)", head[1], re.MULTILINE) if head else None
     return found[1].strip("\"'") if found else ""
+
+
+def _said(info: Path) -> str:
+    try:
+        return str(json.loads(info.read_text(encoding="utf-8")).get("license") or "")
+    except (ValueError, AttributeError):
+        return ""
