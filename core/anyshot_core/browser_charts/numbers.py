@@ -15,6 +15,22 @@ _MOST_PAIRS = 1000
 _QUANTILES = (0, 0.25, 0.5, 0.75, 1)
 
 
+def known_half(half_width: float | None) -> float | None:
+    """None where an interval is undefined: of a single task, and of equal ones, which say nothing of others."""
+    return half_width or None
+
+
+def interval_ends(
+    means: Sequence[float | None], halves: Sequence[float | None]
+) -> dict[str, list[float | None]]:
+    """The `low` and `high` of a series; None where there is no mean or its interval is undefined."""
+    known = [
+        None if mean is None or (own := known_half(half)) is None else (mean - own, mean + own)
+        for mean, half in zip(means, halves, strict=True)
+    ]
+    return {name: [ends and ends[place] for ends in known] for place, name in enumerate(("low", "high"))}
+
+
 def chart_data(
     at: Sequence[float],
     series: Sequence[Mapping[str, Any]],
@@ -119,10 +135,4 @@ def _series(groups: Sequence[Group | None], label: str) -> dict[str, Any]:
     """The means and the ends of their intervals; None where an interval is undefined, or there is no group."""
     means = [None if group is None else group.mean for group in groups]
     halves = [None if group is None else group.half_width for group in groups]
-    ends = list(zip(means, halves, strict=True))
-    return {
-        "label": label,
-        "values": means,
-        "low": [None if mean is None or half is None else mean - half for mean, half in ends],
-        "high": [None if mean is None or half is None else mean + half for mean, half in ends],
-    }
+    return {"label": label, "values": means, **interval_ends(means, halves)}

@@ -103,13 +103,13 @@ def _keys(series: Sequence[Sequence[Group]]) -> tuple[list[float], float, float]
 
 
 def _has_bars(series: Sequence[Sequence[Group]]) -> bool:
-    return len(series) > _MOST_BANDS and any(g.half_width is not None for groups in series for g in groups)
+    return len(series) > _MOST_BANDS and any(g.half_width for groups in series for g in groups)
 
 
 def _paint_curve(axes: Axes, i: int, name: str, groups: Sequence[Group], moved: float, bars: bool) -> None:
     ordered = sorted(groups, key=lambda g: float(g.key))
     x, y = [float(g.key) + moved for g in ordered], [g.mean for g in ordered]
-    half = [np.nan if g.half_width is None else g.half_width for g in ordered]  # undefined: no band there
+    half = [g.half_width or np.nan for g in ordered]  # undefined: no band there
     colour, marker, dashes = style(i)
     axes.plot(x, y, color=colour, marker=marker, markersize=4, linestyle=dashes, label=_legend(name))
     low = [m - h for m, h in zip(y, half, strict=True)]

@@ -13,6 +13,7 @@ import pyarrow as pa
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.browser_charts.numbers import known_half
 from anyshot_core.evaluations import PointScore
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.entries.models import Entry
@@ -144,7 +145,7 @@ def list_submissions(session: Session, competition: Competition) -> Iterator[dic
             "verdict": submission.verdict.value if submission.verdict else None,
             "cause": submission.cause.value if submission.cause else None,
             "score": submission.score,
-            "half_width": submission.half_width,
+            "half_width": known_half(submission.half_width),
             "leagues": " ".join(sorted(leagues.get(submission.id, []))),
             "uploaded": _iso(submission.created_at),
             "finished": _iso(submission.finished_at),
@@ -195,7 +196,7 @@ def _board(session: Session, storage: Storage, rows: Sequence[Any]) -> Iterator[
             "submission": row.submission_id,
             "baseline": kind == SubmissionKind.BASELINE,
             "score": row.value,
-            "half_width": row.half_width,
+            "half_width": known_half(row.half_width),
             "tasks": row.tasks,
             "runs": row.runs,
             "seconds": row.seconds,

@@ -1,7 +1,20 @@
-"""Numbers that come as text, from headers, forms and addresses of pages."""
+"""Numbers that come as text, from headers, forms and addresses of pages; and half widths, as JSON has them."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from anyshot_core.browser_charts.numbers import known_half
+
+HalfWidth = Annotated[
+    float | None,
+    AfterValidator(known_half),
+    Field(
+        description="of the 95 % interval over tasks; null where it is undefined: of one task, or of equal ones"
+    ),
+]
 MOST = 2**31 - 1  # what an integer column holds
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anyshot_core.browser_charts.numbers import known_half
 from anyshot_platform.kernel.tables import Form, write
 from anyshot_platform.results.awards import in_words
 from anyshot_platform.results.reading import LeagueResults, ResultRow
@@ -40,7 +41,7 @@ def as_csv(found: LeagueResults) -> bytes:
             "team": row.team,
             "baseline": row.is_baseline,
             "score": row.score,
-            "half_width": row.half_width,
+            "half_width": known_half(row.half_width),
             "runs": row.runs,
             "tasks": row.tasks,
             "prize": in_words(row.cents, found.league.currency) if row.cents else "",
@@ -67,7 +68,7 @@ def as_latex(found: LeagueResults, title: str, rule: str) -> bytes:
 
 
 def _line(row: ResultRow, currency: str) -> str:
-    interval = "" if row.half_width is None else f" \\pm {row.half_width:.3f}"
+    interval = f" \\pm {row.half_width:.3f}" if row.half_width else ""
     team = f"\\emph{{{escape(row.team)}}} (baseline)" if row.is_baseline else escape(row.team)
     prize = escape(in_words(row.cents, currency)) if row.cents else ""
     return f"{row.rank or ''} & {team} & ${row.score:.3f}{interval}$ & {prize} \\\\\n"

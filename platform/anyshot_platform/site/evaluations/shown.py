@@ -22,6 +22,7 @@ from anyshot_core.report.evaluations import EvaluationPart, evaluation_parts
 from anyshot_platform.evaluations.points import list_evaluations
 from anyshot_platform.evaluations.reading import read_scores
 from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.numbers import HalfWidth
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.sight.names import name_datasets
 from anyshot_platform.sight.phases import PhaseSight
@@ -41,7 +42,7 @@ class PointOut(BaseModel):
     label: str
     at: float | None
     mean: float | None = Field(description="normalized accuracy; null where `message` says why there is none")
-    half_width: float | None = Field(description="of the 95 % interval over tasks")
+    half_width: HalfWidth
     tasks: int
     message: str
 

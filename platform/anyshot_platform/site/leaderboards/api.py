@@ -16,6 +16,7 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import Forbidden, NotFound
 from anyshot_platform.judging.pairs import Statement
 from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.numbers import HalfWidth
 from anyshot_platform.leaderboards.extra_columns import ExtraColumn, read_extra_columns
 from anyshot_platform.leaderboards.memo import read_state
 from anyshot_platform.leaderboards.reading import BoardPlace, read_board, read_history, read_rank
@@ -42,7 +43,7 @@ class RowOut(BaseModel):
     submission_number: int
     is_baseline: bool
     score: float
-    half_width: float | None
+    half_width: HalfWidth
     runs: int
     tasks: int
     seconds: float

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
+from anyshot_core.browser_charts.numbers import known_half
 from anyshot_platform.judging.pairs import Statement
 from anyshot_platform.leaderboards.reading import BoardPlace
 from anyshot_platform.sight.names import DatasetNames, natural
@@ -45,8 +46,8 @@ class RowView:
     half_width: float | None
     drawn: bool
     x: float
-    x_low: float
-    x_high: float
+    x_low: float | None  # None where the interval is undefined
+    x_high: float | None
     datasets: tuple[BoardCell, ...]
     seconds: float
     submitted_at: datetime
@@ -115,8 +116,8 @@ def make_rows(
             half_width=place.row.half_width,
             drawn=scale.holds(place.row.value),
             x=scale.x(place.row.value),
-            x_low=scale.x(place.row.value - (place.row.half_width or 0.0)),
-            x_high=scale.x(place.row.value + (place.row.half_width or 0.0)),
+            x_low=scale.x(place.row.value - half) if (half := known_half(place.row.half_width)) else None,
+            x_high=scale.x(place.row.value + half) if half else None,
             datasets=tuple(
                 _cell(place.row.by_dataset.get(column.name), span)
                 for column, span in zip(columns, spans, strict=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from anyshot_core.browser_charts.numbers import known_half
 from anyshot_core.evaluations import PointScore
 from anyshot_platform.kernel.tables import Form, write
 from anyshot_platform.leaderboards.reading import BoardPlace, read_board
@@ -55,6 +56,7 @@ def as_csv(rows: Sequence[EvaluatedRow]) -> bytes:
             "team": row.name,
             "submission": row.place.submission_number,
             **{name: getattr(score, name) for name in POINT_COLUMNS},
+            "half_width": known_half(score.half_width),
         }
         for row in rows
         for score in row.scores

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from anyshot_platform.errors import NotFound
 from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.numbers import HalfWidth
 from anyshot_platform.leagues.states import AwardSplit
 from anyshot_platform.results import certificates, tables, view
 from anyshot_platform.results.reading import LeagueResults, ResultRow
@@ -37,7 +38,7 @@ class ResultOut(BaseModel):
     team_id: str
     is_baseline: bool
     score: float
-    half_width: float | None
+    half_width: HalfWidth
     runs: int
     tasks: int
     prize: float = Field(description="in the league's currency; 0 without one")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anyshot_core.browser_charts.numbers import chart_data, scatter
+from anyshot_core.browser_charts.numbers import chart_data, interval_ends, scatter
 from anyshot_platform.judging.pairs import Statement
 from anyshot_platform.kernel.filters import chance, count, number, percent, score
 from anyshot_platform.kernel.language import Amount, say, together
@@ -222,8 +222,7 @@ def _draw(rows: Sequence[DatasetLine], first: str, second: str) -> ChartView:
     series = {
         "label": f"{first} − {second}",
         "values": [row.difference for row in rows],
-        "low": [None if row.half_width is None else row.difference - row.half_width for row in rows],
-        "high": [None if row.half_width is None else row.difference + row.half_width for row in rows],
+        **interval_ends([row.difference for row in rows], [row.half_width for row in rows]),
     }
     names = [row.dataset for row in rows]
     data = chart_data(

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.browser_charts.numbers import known_half
 from anyshot_core.report import report_html
 from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.artifacts.models import Artifact
@@ -105,7 +106,7 @@ def read_figures(session: Session, found: SubmissionAccess) -> list[MeanOfTasks]
     found.sight.require_scored()
     names = _names(session, found)
     return [
-        MeanOfTasks(number, by, group.key, group.mean, group.half_width, group.tasks)
+        MeanOfTasks(number, by, group.key, group.mean, known_half(group.half_width), group.tasks)
         for number, (_, score) in enumerate(_scores(session, found), 1)
         for by in ("dataset", "domain", "ways", "shots")
         for group in getattr(hide_summary(score.summary, names), f"by_{by}")

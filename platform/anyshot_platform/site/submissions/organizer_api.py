@@ -15,6 +15,7 @@ from anyshot_platform.acts.service import ActOutcome
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.numbers import HalfWidth
 from anyshot_platform.organizers.submissions import bulk, organizing
 from anyshot_platform.organizers.submissions.acts import ACTS
 from anyshot_platform.organizers.submissions.bulk import SubmissionAct
@@ -74,7 +75,7 @@ class ManagedOut(BaseModel):
     verdict: Verdict | None
     cause: Cause | None
     score: float | None
-    half_width: float | None
+    half_width: HalfWidth
     created_at: datetime
     finished_at: datetime | None
     disqualified: str | None = Field(description="the reason")

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import Provenance, Series, Stage, Usage
+from anyshot_platform.kernel.numbers import HalfWidth
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Upload
@@ -142,7 +143,7 @@ class RunOut(BaseModel):
     train_seed: int | None = Field(description="No secret once the run has ended: to repeat it at home.")
     reproduce: str | None = Field(description="The command that repeats an ended run on public data.")
     score: float | None
-    half_width: float | None
+    half_width: HalfWidth
     usage: Usage | Nothing = Field(description="an empty object while it is not known")
     provenance: Provenance | Nothing = Field(description="an empty object while it is not known")
     artifacts: list[str]
@@ -166,7 +167,7 @@ class SubmissionOut(BaseModel):
     verdict: Verdict | None
     cause: Cause | None
     score: float | None
-    half_width: float | None
+    half_width: HalfWidth
     counts_quota: bool
     quota_reason: str
     created_at: datetime
@@ -246,7 +247,7 @@ class SmokeOut(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     score: float
-    half_width: float | None
+    half_width: HalfWidth
     tasks: int
     projection: str = Field(description="how long the phase's tasks would take at this speed")
     fits: bool | None

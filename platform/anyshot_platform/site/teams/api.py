@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, Field
 
+from anyshot_platform.kernel.numbers import HalfWidth
 from anyshot_platform.leaderboards.standings import TeamStanding
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.teams.shown import read_team
@@ -26,7 +27,7 @@ class StandingOut(BaseModel):
     rank: int | None
     ranked: int | None = Field(description="how many rows have a rank")
     score: float
-    half_width: float | None
+    half_width: HalfWidth
     submitted_at: datetime
 
 
