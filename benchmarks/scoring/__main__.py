@@ -19,9 +19,12 @@ from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_sc
 
 from anyshot_scoring.metrics import score_tasks
 from anyshot_scoring.reliability import RankReliability, ScoreMatrix, rank_reliability, resample
+from anyshot_scoring.reliability.board_pairs import know_board
+from anyshot_scoring.rules import find_rule
 from benchmarks.figures import Figure, figure, keep
 
 TASKS, RUNS, QUERIES, SUBMISSIONS, REPLICATES, DATASETS = 6_000, 3, 20, 30, 10_000, 10
+MOST_ROWS = 100  # of one model
 TOLERANCE = 1e-12
 
 
@@ -50,7 +53,7 @@ def main() -> None:
         # Scoring must be quick on a single core, whatever the machine has.
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     # The bootstrap first: what was held before would hide its memory.
-    figures = [*measure_bootstrap(), *measure_scoring(options.loop_tasks)]
+    figures = [*measure_bootstrap(), *measure_model(), *measure_scoring(options.loop_tasks)]
     keep("scoring", figures, "CPU seconds on one core of a shared machine, beside them the wall clock")
 
 
@@ -87,6 +90,27 @@ def measure_bootstrap() -> list[Figure]:
     return [*made, figure("memory of the bootstrap beyond its input", more, "MiB", "< 512", more < 512)]
 
 
+def measure_model() -> list[Figure]:
+    """The one model of a board, against the bootstrap that boards had their statements from before.
+
+    Boards of 30 and of 100 submissions on 6,000 tasks in each of three runs, by the lowest run.
+    """
+    made: list[Figure] = []
+    rule = find_rule("worst_run")
+    for submissions in (SUBMISSIONS, MOST_ROWS):
+        matrix = draw_matrix(submissions, RUNS)
+        times = sorted(
+            (Timing.of(lambda m=matrix: know_board(m, rule)) for _ in range(3)), key=lambda t: t.cpu
+        )
+        name = f"model of a board, {submissions} submissions x 6,000 tasks x 3 runs"
+        made.append(figure(name, times[1].cpu, "s", "< 10", times[1].cpu < 10))
+        peer = Timing.of(lambda m=matrix: resample(m, "tasks", replicates=REPLICATES, rule=rule))
+        ratio = peer.cpu / times[1].cpu
+        name = f"times as quick as 10,000 bootstrap replicates of {submissions} submissions, tasks alone"
+        made.append(figure(name, ratio, "x", ">= 1", ratio >= 1))
+    return made
+
+
 def judge_ranks(matrix: ScoreMatrix, population: str) -> RankReliability:
     """Replicates and what follows for the ranks."""
     drawn = resample(matrix, population, replicates=REPLICATES)
@@ -103,19 +127,20 @@ def draw_runs() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return predictions, labels, ways, np.concatenate([[0], np.cumsum(ways * QUERIES)])
 
 
-def draw_matrix() -> ScoreMatrix:
-    """30 submissions whose levels differ by up to ten points."""
+def draw_matrix(submissions: int = SUBMISSIONS, runs: int = 1) -> ScoreMatrix:
+    """Submissions whose levels differ by up to ten points, on tasks of their own in each run."""
     rng = np.random.default_rng(0)
-    scores = 0.5 + 0.2 * rng.standard_normal((TASKS, SUBMISSIONS)) + np.linspace(0, 0.1, SUBMISSIONS)
+    count = runs * TASKS
+    scores = 0.5 + 0.2 * rng.standard_normal((count, submissions)) + np.linspace(0, 0.1, submissions)
     return ScoreMatrix(
-        keys=tuple(f"submission {i}" for i in range(SUBMISSIONS)),
+        keys=tuple(f"submission {i}" for i in range(submissions)),
         datasets=tuple(f"dataset {i}" for i in range(DATASETS)),
         scores=scores,
-        task=np.arange(TASKS),
-        run=np.zeros(TASKS, np.int64),
-        dataset=np.arange(TASKS) * DATASETS // TASKS,
-        ways=rng.integers(2, 21, TASKS),
-        shots=rng.integers(1, 21, TASKS),
+        task=np.arange(count) % TASKS,
+        run=np.arange(count) // TASKS,
+        dataset=np.arange(count) % TASKS * DATASETS // TASKS,
+        ways=rng.integers(2, 21, count),
+        shots=rng.integers(1, 21, count),
     )
 
 
