@@ -43,6 +43,7 @@ from tests.platform.site import Site
 from tests.platform.web.conftest import LiveSite, Visitor
 from tests.platform.web.scene import HIDDEN_MEMORY, Scene, add_measures
 from tests.platform.web.test_ugly_states import NOTE_FONTS
+from tests.services.browsing import until
 from tests.services.processes import free_port
 from tests.services.sites import served
 
@@ -264,6 +265,49 @@ def test_ways_and_shots_have_whole_numbers_at_their_axis(live: LiveSite, browser
         assert not {"2.5", "3.5", "2.2", "2.4"} & set(written)
     finally:
         browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", noting)
+
+
+MANY_SERIES = """
+const box = document.querySelector("figure:not([hidden]) [data-chart]");
+const kind = { line: arguments[0], bare: false, steps: false, low: null, high: null };
+const series = Array.from({ length: 13 }, (_, place) => (
+  { ...kind, label: `learner ${place}`, values: [place, place + 1, place] }));
+const spec = { ...JSON.parse(box.dataset.chart), series, at: [1, 2, 3], cells: null, limit: null };
+box.dataset.chart = JSON.stringify({ ...spec, x: { kind: "number", label: "Shots" } });
+globalThis.strokes = new Set();
+const stroke = CanvasRenderingContext2D.prototype.stroke;
+CanvasRenderingContext2D.prototype.stroke = function (...path) {
+  globalThis.strokes.add(`${this.strokeStyle} ${this.getLineDash()} ${this.fillStyle} ${this.lineWidth}`);
+  return stroke.apply(this, path);
+};
+document.documentElement.dataset.theme = arguments[1];
+"""
+LEGEND = """
+return [...document.querySelectorAll("figure:not([hidden]) .u-series")].filter(
+  (row) => row.textContent.startsWith("learner")).map((row) => {
+    const marker = getComputedStyle(row.querySelector(".u-marker"));
+    return [marker.background, marker.borderWidth, marker.borderColor, marker.width].join("; "); });
+"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_thirteen_learners_look_different_in_the_chart_and_in_its_legend(
+    live: LiveSite, browser: webdriver.Chrome, theme: str
+) -> None:
+    """Colours came again after six: the seventh learner was drawn as the first one."""
+    live.sign_in(browser, live.scene.ada)
+    browser.get(live.path("finished"))
+    until(browser, lambda here: here.find_elements(By.CSS_SELECTOR, "figure .u-legend"))
+    browser.execute_script(MANY_SERIES, True, theme)
+    until(browser, lambda here: len(here.execute_script(LEGEND)) == 13)
+    lines = browser.execute_script("return [...strokes]")
+    assert len(set(browser.execute_script(LEGEND))) == 13
+    assert (
+        len({line.rsplit(" ", 2)[0] for line in lines if line.startswith("#") and line.endswith(" 2")}) >= 13
+    )
+    browser.execute_script(MANY_SERIES, False, "dark" if theme == "light" else "light")
+    until(browser, lambda here: "2px" in (here.execute_script(LEGEND) or [""])[0])
+    assert len(set(browser.execute_script(LEGEND)[:12])) == 12, "points: two rounds of colours"
 
 
 def test_the_curve_of_a_further_evaluation_is_drawn_where_it_is_known(

@@ -124,7 +124,7 @@ function xAxis(spec, text, grid, width) {
 const font = () => `12px ${css("--font-sans") || "Inter, sans-serif"}`;
 
 /** Intervals as whiskers. Where an interval is undefined there is none. */
-function whiskers(spec, colours) {
+function whiskers(spec, looks) {
   return (plot) => {
     const { ctx } = plot;
     const ratio = devicePixelRatio || 1;
@@ -136,7 +136,7 @@ function whiskers(spec, colours) {
     ctx.lineWidth = 1.5 * ratio;
     spec.series.forEach((series, place) => {
       if (!series.low || !plot.series[place + 1].show) return;
-      ctx.strokeStyle = colours[place % colours.length];
+      ctx.strokeStyle = looks[place].stroke;
       spec.at.forEach((at, index) => {
         if (series.low[index] === null || series.high[index] === null) return;
         const x = plot.valToPos(at, "x", true);
@@ -202,8 +202,37 @@ function plotOf(spec, box) {
   return cellPlot(spec, width, look, xAxis(spec, text, text, width));
 }
 
-function options(spec, width) {
+// Six colours and five dashes make thirty different lines. Points alone have no dash: theirs are hollow in every second
+// round of the colours, and larger in every round.
+const dashes = [[], [6, 4], [2, 3], [12, 3], [10, 3, 2, 3]];
+function lookOf(spec) {
   const colours = [1, 2, 3, 4, 5, 6].map((place) => colour(`--series-${place}`));
+  const surface = colour("--surface");
+  return spec.series.map((series, place) => {
+    const round = Math.floor(place / colours.length);
+    const stroke = colours[place % colours.length];
+    const line = Boolean(series.line || series.steps);
+    const dash = line ? dashes[place % dashes.length] : [];
+    return { stroke, line, dash, fill: round % 2 ? surface : stroke, larger: 2 * round };
+  });
+}
+
+/** What stands beside a name in the legend: its line with its gaps, as a CSS background, or the fill of its points. */
+function sample({ stroke, line, dash, fill }) {
+  if (!line) return fill;
+  if (!dash.length) return stroke;
+  const stops = [];
+  let end = 0;
+  dash.forEach((length, place) => {
+    const ink = place % 2 ? "transparent" : stroke;
+    stops.push(`${ink} ${end}px`, `${ink} ${end + length}px`);
+    end += length;
+  });
+  return `repeating-linear-gradient(90deg, ${stops.join(", ")})`;
+}
+
+function options(spec, width) {
+  const looks = lookOf(spec);
   const [text, grid] = [colour("--text-2"), colour("--border")];
   const xFormat = spec.x.kind === "names" ? (at) => spec.x.names[Math.round(at)] ?? "" : formats[spec.x.kind];
   const few = spec.at.length <= 60;
@@ -231,22 +260,28 @@ function options(spec, width) {
       { label: spec.x.label, value: (_, at) => (at === null ? "–" : xFormat(at)) },
       ...spec.series.map((series, place) => ({
         label: series.label,
-        stroke: colours[place % colours.length],
+        stroke: looks[place].stroke,
         width: 2,
-        dash: place ? [6, 4] : undefined,
+        dash: looks[place].dash,
         spanGaps: true,
         paths: pathOf(series),
         points: {
           show: !series.bare && (few || !series.line),
-          size: series.low || series.line ? 6 : 5,
-          fill: colours[place % colours.length],
+          size: (series.low || series.line ? 6 : 5) + looks[place].larger,
+          fill: looks[place].fill,
         },
         value: (_, value, __, index) => shown(spec, series, value, index),
       })),
     ],
     cursor: { drag: { x: true, y: false }, y: false },
-    legend: { show: true },
-    hooks: { draw: [whiskers(spec, colours)] },
+    legend: {
+      show: true,
+      markers: {
+        width: (_, place) => (looks[place - 1]?.line === false ? 2 : 0),
+        fill: (_, place) => (place ? sample(looks[place - 1]) : "none"),
+      },
+    },
+    hooks: { draw: [whiskers(spec, looks)] },
   };
 }
 
