@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,10 @@ from anyshot_platform.kernel.language import FOLDER
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.site.users import reset_pages
+from anyshot_platform.users.models import User
 from anyshot_worker.images.recipe import PINS
+from tests.platform.admin.test_manage import BASE, post
+from tests.platform.core.test_access import member_of
 from tests.platform.entries.promised import all_sentences, sentences
 from tests.platform.entries.test_finals import end_feedback, launch
 from tests.platform.entries.test_finals import final as final
@@ -101,6 +105,52 @@ def sentences_of_mails() -> set[str]:
                     said = [call.args[0] for call in calls if getattr(call.func, "id", "") == "say"]
                     found |= {str(one.value) for one in said if isinstance(one, ast.Constant)}
     return found
+
+
+def test_no_words_of_a_message_are_put_together_outside_the_catalogue() -> None:
+    """Who was let in, and who had asked for a report or a rehearsal, read English whatever their language."""
+    found: list[str] = []
+    for path in sorted((ROOT / "platform/anyshot_platform").rglob("*.py")):
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(function, ast.FunctionDef):
+                found += [f"{path.name}: {ast.unparse(words)}" for words in _unmarked(function)]
+    assert found == [], "say() them"
+
+
+def _unmarked(function: ast.FunctionDef) -> Iterator[ast.expr]:
+    """Titles, subjects and texts of messages that are no sentences of the catalogue."""
+    nodes = list(ast.walk(function))
+    named = {
+        target.id: node.value
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for call in nodes:
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") in MAILERS:
+            for word in call.keywords:
+                value = named.get(getattr(word.value, "id", ""), word.value)
+                if word.arg in ("title", "subject", "body") and _has_letters(value):
+                    yield value
+
+
+def _has_letters(value: ast.expr) -> bool:
+    parts = value.values if isinstance(value, ast.JoinedStr) else [value]
+    return any(
+        isinstance(part, ast.Constant) and re.search("[A-Za-z]", str(part.value or "")) for part in parts
+    )
+
+
+def test_who_reads_french_hears_of_their_registration_in_french(site: Site) -> None:
+    owner, pia = site.owner(), site.member("pia")
+    with site.services.database.writing() as session:
+        session.get_one(User, pia.id).language = "fr"
+    for act in ("ban", "approve"):
+        post(owner, f"{BASE}/people/{member_of(site, pia.id)}/{act}", reason="Deux comptes", confirm="pia")
+    heard = [row["title"] for row in pia.call("GET", "/api/v1/notifications").json()]
+    title = "A small competition"
+    assert sorted(heard) == [f"{title} : vous participez", f"{title} : vous êtes exclu"]
 
 
 def test_every_sentence_of_a_mail_is_listed_and_every_promise_has_tests() -> None:

@@ -133,17 +133,16 @@ def set_status(
     if before != status and membership.team_id:
         ask_again(session, membership.team_id)
     competition = session.get_one(Competition, membership.competition_id)
-    words = {
-        "approved": "You are in",
-        "banned": "You were banned",
-        "rejected": "Your registration was declined",
+    told = {
+        MemberStatus.APPROVED: say("%(title)s: You are in", title=competition.title),
+        MemberStatus.BANNED: say("%(title)s: You were banned", title=competition.title),
+        MemberStatus.REJECTED: say("%(title)s: Your registration was declined", title=competition.title),
     }
-    title = f"{competition.title}: {words.get(status.value, status.value)}"
     notify(
         session,
         [membership.user_id],
         kind="membership",
-        title=title,
+        title=told[status],
         body=reason,
         url=f"/competitions/{competition.slug}",
     )

@@ -16,6 +16,7 @@ from anyshot_platform.database import now
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.intake.service import Wishes, create_submission
 from anyshot_platform.kernel.filters import count
+from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.models import League
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.organizers.phases import final_acts, finals, publication
@@ -152,7 +153,7 @@ def _end(session: Session, rehearsal: Rehearsal, copy: Competition, words: str) 
     rehearsal.ended_at = now()
     original = session.get_one(Competition, rehearsal.competition_id)
     url = f"/competitions/{original.slug}/manage/rehearsals"
-    title = f"The rehearsal of {original.title} has ended"
+    title = say("The rehearsal of %(title)s has ended", title=original.title)
     notify(session, [rehearsal.actor_id], kind="report", title=title, body=words, url=url)
     return 1
 

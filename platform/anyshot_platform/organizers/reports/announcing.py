@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.judging.happenings import RunEnded
+from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.reports.models import Report
 from anyshot_platform.runs.states import RunState
@@ -21,12 +22,14 @@ def announce_report(session: Session, ended: RunEnded) -> None:
     if report is None or report.requested_by is None or run.state not in (RunState.FINISHED, RunState.FAILED):
         return
     competition = session.get_one(Competition, report.competition_id)
-    words = "is ready" if run.state == RunState.FINISHED else "failed"
+    about = {"title": competition.title, "report": report.analysis, "phase": report.phase.name}
+    ready = say("%(title)s: the report “%(report)s” on %(phase)s is ready", **about)
+    failed = say("%(title)s: the report “%(report)s” on %(phase)s failed", **about)
     notify(
         session,
         [report.requested_by],
         kind="report",
-        title=f"{competition.title}: the report “{report.analysis}” on {report.phase.name} {words}",
+        title=ready if run.state == RunState.FINISHED else failed,
         body=run.message,
         url=f"/competitions/{competition.slug}/manage/reports/{report.id}",
     )
