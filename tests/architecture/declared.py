@@ -1,6 +1,6 @@
 """The words that are declared with what they describe, and not where they are shown, stand in the catalogue too.
 
-Settings of descriptions with their choices, task protocols, reports, and acts with their buttons.
+Settings of descriptions with their choices, task protocols, further evaluations, reports, and acts with their buttons.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
+from anyshot_core.evaluations import EVALUATIONS, NO_DOMAIN
 from anyshot_core.protocols import PROTOCOLS
 from anyshot_platform import operations, organizers
 from anyshot_platform.acts.declaration import Act
@@ -25,7 +26,7 @@ Words = tuple[str, str]  # where they are declared, and the words
 
 def words() -> Iterator[Words]:
     """All of them, those that are said twice twice."""
-    found = (*of_settings(), *of_protocols(), *of_reports(), *of_acts(all_acts()))
+    found = (*of_settings(), *of_protocols(), *of_evaluations(), *of_reports(), *of_acts(all_acts()))
     return (pair for pair in found if pair[1])
 
 
@@ -51,6 +52,13 @@ def of_protocols() -> Iterator[Words]:
     for kind, card in zip(PROTOCOLS.values(), cards({}), strict=True):
         place = f"{kind.__module__.replace('.', '/')}.py"
         yield from _at(place, (card.words, *(field.label for field in card.fields)))
+
+
+def of_evaluations() -> Iterator[Words]:
+    """What each further evaluation is called, and what is said of it where one is added."""
+    for kind in EVALUATIONS.values():
+        yield from _at(f"{kind.__module__.replace('.', '/')}.py", (kind.title, kind.says, kind.axis))
+    yield from _at("anyshot_core/evaluations/kinds.py", (NO_DOMAIN,))
 
 
 def of_reports() -> Iterator[Words]:

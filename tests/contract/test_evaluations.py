@@ -150,8 +150,21 @@ def test_a_point_that_fails_costs_no_other(stage: Stage) -> None:
     worker = stage.worker()
     worker.work()
     assert stage.shown(alice, entry)["status"] == "finished"
-    found = {point: (row["mean"] is None, row["message"]) for (_, point), row in points(alice, entry).items()}
-    assert found == {"1": (False, ""), "2": (True, "failed"), "3": (False, "")}
+    rows = {point: row for (_, point), row in points(alice, entry).items()}
+    assert {point: (row["mean"] is None, row["message"]) for point, row in rows.items()} == {
+        "1": (False, ""),
+        "2": (True, "failed"),
+        "3": (False, ""),
+    }
+    assert [row["failures"] for point, row in rows.items() if point != "2"] == [[], []]
+    (why,) = rows["2"]["failures"]
+    assert (why["verdict"], why["cause"], why["task_index"]) == ("RUNTIME_ERROR", "participant", 0)
+    assert (why["task_shots"], why["message"]) == (2, "AssertionError in fit (model.py, line 8).")
+    assert why["detail"] == "model.py, line 8", "no more than its phase shows of meta-testing"
+    page = text_of(stage.page(f"/submissions/{entry}", alice))
+    told = page[page.index("Number of shots: 2 shots") :]
+    assert "Your code raised an error." in told and why["message"] in told
+    assert "It cost nothing of your quota." in told
     done = len(worker.wire.jobs)
     ask(stage, "POST", f"{ACTS}/evaluate", {})
     worker.work()

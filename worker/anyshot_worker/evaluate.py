@@ -8,7 +8,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-from anyshot_core.taskserver.job import Hooks, JobOutcome, LogLine, ServerProgress, TaskServerJob
+from anyshot_core.taskserver.job import Failure, Hooks, JobOutcome, LogLine, ServerProgress, TaskServerJob
 from anyshot_core.taskserver.joined import serve_parts
 from anyshot_core.taskserver.scores import collect, put_together
 from anyshot_core.taskserver.server import serve, serve_isolated
@@ -18,6 +18,7 @@ from anyshot_core.wire.jobs import MetaTest, Smoke, Tested
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import (
     Complete,
+    PartFailure,
     Progress,
     Provenance,
     Stage,
@@ -47,11 +48,11 @@ def evaluate(attempt: AttemptContext[Tested]) -> Complete:
     job = _job(attempt, materials, parts[0])
     outcomes = serve_parts(lambda joined: _run(attempt, materials, joined), job, parts)
     _keep_logger_tables(attempt, outcomes[0])
-    _require_answers(attempt, outcomes)
+    failures = _require_answers(attempt, outcomes)
     summary = _score(attempt, parts, outcomes)
     export(attempt, job, parts[0], outcomes[0], lambda: _open_box(attempt).channel)
     attempt.upload("log.txt", attempt.log.close())
-    return Complete(
+    done = Complete(
         epoch=attempt.assignment.epoch,
         summary=summary,
         artifacts=attempt.artifacts,
@@ -59,20 +60,36 @@ def evaluate(attempt: AttemptContext[Tested]) -> Complete:
         provenance=attempt.provenance,
         evidence=found,
     )
+    return done.model_copy(update={"failures": failures}) if failures else done
 
 
-def _require_answers(attempt: AttemptContext[Tested], outcomes: Sequence[JobOutcome]) -> None:
-    """Raise `Failed` where no part was answered, or one failed for a reason that is not the code's."""
+def _require_answers(attempt: AttemptContext[Tested], outcomes: Sequence[JobOutcome]) -> list[PartFailure]:
+    """Why parts failed. Raises `Failed` where none was answered, or one failed for a reason that is not the code's."""
     failures = [one.failure for one in outcomes if one.failure is not None]
     ours = [failure for failure in failures if failure.verdict.cause is not Cause.PARTICIPANT]
     if ours or len(failures) == len(outcomes):
         done = sum(len(one.results) for one in outcomes)
         attempt.lease.report(attempt.lease.progress.model_copy(update={"tasks_done": done}))
         raise Failed((ours or failures)[0])
-    for place, one in enumerate(outcomes, start=1):
-        if one.failure is not None:
-            words = f"Test {place} of {len(outcomes)} failed: {one.failure.verdict}: {one.failure.message}"
-            attempt.log.add(LogLine("platform", Stage.META_TESTING, words))
+    found = [
+        _part_failure(place, one.failure) for place, one in enumerate(outcomes) if one.failure is not None
+    ]
+    for one in found:
+        words = f"Test {one.part + 1} of {len(outcomes)} failed: {one.verdict}: {one.message}"
+        attempt.log.add(LogLine("platform", Stage.META_TESTING, words))
+    return found
+
+
+def _part_failure(place: int, failure: Failure) -> PartFailure:
+    return PartFailure(
+        part=place,
+        verdict=failure.verdict,
+        message=failure.message,
+        detail=failure.detail,
+        task_index=failure.task_index,
+        ways=failure.ways,
+        shots=failure.shots,
+    )
 
 
 def _inspect(attempt: AttemptContext[Tested], materials: Materials) -> Evidence:

@@ -2,6 +2,7 @@
 
 from anyshot_core.evaluations.evaluation import EvaluationPoint, FurtherEvaluation, pool_part
 from anyshot_core.evaluations.kinds import (
+    NO_DOMAIN,
     AnotherPool,
     BaseClasses,
     EachDomain,
@@ -23,6 +24,7 @@ from anyshot_core.evaluations.scores import PointScore, PointSeries, point_words
 
 __all__ = [
     "EVALUATIONS",
+    "NO_DOMAIN",
     "AnotherPool",
     "BaseClasses",
     "EachDomain",

@@ -76,10 +76,14 @@ class FurtherEvaluation(ProtocolSettings):
         return self.key or self.name
 
     @property
+    def more(self) -> str:
+        """What tells it from others of its kind: its key, or the name of its pool."""
+        return self.key or self.pool.rstrip("/").rpartition("/")[2]
+
+    @property
     def words(self) -> str:
-        """What pages call it."""
-        more = self.key or self.pool.rstrip("/").rpartition("/")[2]
-        return f"{self.title} ({more})" if more else self.title
+        """What reports call it."""
+        return f"{self.title} ({self.more})" if self.more else self.title
 
     def points(self, roles: Roles, domains: Sequence[str]) -> tuple[EvaluationPoint, ...]:
         """The tests that it consists of, for learners trained as `roles` say; `domains` are those of its pool.

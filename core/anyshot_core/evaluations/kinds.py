@@ -18,6 +18,8 @@ from anyshot_core.protocols.task import Protocol, ProtocolError, Range
 from anyshot_core.protocols.within_domain import WithinDomain
 from anyshot_core.protocols.writers import Writers
 
+NO_DOMAIN = "no domain"  # the label of the datasets that are of none
+
 
 @dataclass(frozen=True)
 class BaseClasses(FurtherEvaluation):
@@ -137,7 +139,7 @@ class EachDomain(FurtherEvaluation):
         if isinstance(test, HeldOutDomains):
             domains = [domain for domain in domains if domain in test.domains]
         return tuple(
-            EvaluationPoint(key, domain or "no domain", test, domain=domain)
+            EvaluationPoint(key, domain or NO_DOMAIN, test, domain=domain)
             for key, domain in zip(_keys(domains), domains, strict=True)
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-API_VERSION = 7  # of the messages: raise when one changes
+API_VERSION = 8  # of the messages: raise when one changes
 OLDEST_WORKER = 1  # the oldest version of workers that the platform still gives work to
 
 

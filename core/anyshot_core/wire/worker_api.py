@@ -59,6 +59,7 @@ __all__ = [
     "Measure",
     "MetaTest",
     "PackRef",
+    "PartFailure",
     "Progress",
     "Provenance",
     "Release",
@@ -234,6 +235,21 @@ class Provenance(Message):
     protocol_digest: str = ""
 
 
+class PartFailure(Message):
+    """Why one of several tests of a job failed by the participant's code, while the others went on.
+
+    Its words are those of a `Fail`; `part` counts from 0.
+    """
+
+    part: int = Field(ge=0)
+    verdict: Verdict
+    message: str
+    detail: str = ""
+    task_index: int | None = None
+    ways: int | None = None
+    shots: int | None = None
+
+
 class Complete(Message):
     """The attempt succeeded; artifacts are already stored. Sent again, it changes nothing."""
 
@@ -245,6 +261,9 @@ class Complete(Message):
     evidence: Evidence | None = Field(
         default=None,
         description="what was found about pretrained weights; none where the job looks at no zip",
+    )
+    failures: list[PartFailure] = Field(
+        default=[], description="of the parts that failed; none from workers before API version 8"
     )
 
 

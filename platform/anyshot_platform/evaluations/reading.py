@@ -11,10 +11,12 @@ from sqlalchemy.orm import Session, joinedload
 from anyshot_core.evaluations import PointScore
 from anyshot_platform.evaluations.models import FurtherTest
 from anyshot_platform.evaluations.points import PhasePoint, list_points
+from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.states import ENDED
 
-WAITS, FAILED, NOT_TESTED = "not ended yet", "failed", "not tested"
+WAITS, FAILED, NOT_TESTED = say("not ended yet"), say("failed"), say("not tested")
+_BySeed = dict[int, FurtherTest]
 
 
 def read_scores(
@@ -25,11 +27,7 @@ def read_scores(
     A submission of which nothing was tested is left out.
     """
     points = list_points(session, version) if submissions else []
-    rows = _rows(session, version, submissions) if points else []
-    found: dict[str, dict[str, dict[int, FurtherTest]]] = {}
-    for row in rows:
-        if until is None or (row.scored_at is not None and row.scored_at <= until):
-            found.setdefault(row.submission_id, {}).setdefault(row.digest, {})[row.seed_index] = row
+    found = _tests(session, version, submissions, until) if points else {}
     return {
         submission: [_score(version, point, own.get(point.digest, {})) for point in points]
         for submission, own in found.items()
@@ -37,14 +35,29 @@ def read_scores(
     }
 
 
-def _rows(session: Session, version: PhaseVersion, submissions: Sequence[str]) -> Sequence[FurtherTest]:
-    """The newest test comes last, and counts."""
+def read_failed(session: Session, version: PhaseVersion, submission: str) -> list[list[FurtherTest]]:
+    """Of each point of the phase the tests of a submission that failed, one for each seed that did."""
+    found = _tests(session, version, [submission], None).get(submission, {})
+    return [
+        [row for _, row in sorted(found.get(point.digest, {}).items()) if row.failed]
+        for point in list_points(session, version)
+    ]
+
+
+def _tests(
+    session: Session, version: PhaseVersion, submissions: Sequence[str], until: datetime | None
+) -> dict[str, dict[str, _BySeed]]:
+    """The newest tests, by submission and by the digest of what the point is."""
     query = select(FurtherTest).options(joinedload(FurtherTest.run))
     wanted = (FurtherTest.phase_version_id == version.id, FurtherTest.submission_id.in_(submissions))
-    return session.scalars(query.where(*wanted).order_by(FurtherTest.created_at, FurtherTest.id)).all()
+    found: dict[str, dict[str, _BySeed]] = {}
+    for row in session.scalars(query.where(*wanted).order_by(FurtherTest.created_at, FurtherTest.id)):
+        if until is None or (row.scored_at is not None and row.scored_at <= until):
+            found.setdefault(row.submission_id, {}).setdefault(row.digest, {})[row.seed_index] = row
+    return found
 
 
-def _score(version: PhaseVersion, point: PhasePoint, seeds: dict[int, FurtherTest]) -> PointScore:
+def _score(version: PhaseVersion, point: PhasePoint, seeds: _BySeed) -> PointScore:
     empty = PointScore.of(point.evaluation, point.point, None, _why_none(version, seeds))
     summaries = [seeds[place].summary for place in sorted(seeds)]
     runs = [summary.as_run() for summary in summaries if summary is not None]

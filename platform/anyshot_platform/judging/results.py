@@ -19,7 +19,7 @@ from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.judging.leases import back_off_seconds, end_attempt, end_cancelled, fail_run, requeue
 from anyshot_platform.judging.settlement import settle
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.records import StageTimes
+from anyshot_platform.runs.records import KEPT_OF_DETAIL, KEPT_OF_MESSAGE, StageTimes
 from anyshot_platform.runs.states import RunState, state_of_stage
 from anyshot_platform.runs.transitions import write_state
 from anyshot_platform.scores.verification import WrongResult
@@ -148,9 +148,9 @@ def fail(session: Session, settings: PlatformSettings, run: Run, failure: Fail) 
         session,
         run,
         verdict,
-        failure.message[:4000],
-        detail=failure.detail[:200_000],
-        private=failure.private[:200_000],
+        failure.message[:KEPT_OF_MESSAGE],
+        detail=failure.detail[:KEPT_OF_DETAIL],
+        private=failure.private[:KEPT_OF_DETAIL],
         quarantined=run.workers_lost >= 2,
         task_index=failure.task_index,
         task_ways=failure.ways,

@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict
 
 from anyshot_platform.runs.states import STAGES, RunState
 
+KEPT_OF_MESSAGE, KEPT_OF_DETAIL = 4_000, 200_000  # characters of what a worker says of a failure
+
 
 class StageTimes(BaseModel):
     """When each stage of the last attempt was first seen, UTC; None: it was not."""

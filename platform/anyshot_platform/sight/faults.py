@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anyshot_core.wire.verdicts import Cause
+from anyshot_core.wire.worker_api import PartFailure
 from anyshot_platform.kernel.language import say
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
@@ -30,9 +31,16 @@ class Fault:
 def fault_of(run: Run, *, details: bool) -> Fault:
     """The failure of a run; without `details` one fixed sentence for what is not the participant's doing."""
     failed = run.state in ENDED and run.state != RunState.FINISHED
-    if details or not failed or run.cause in _TOLD:
-        return Fault(run.message, run.detail)
-    return Fault(NOT_YOURS, "")
+    return _told(run.message, run.detail, details or not failed or run.cause in _TOLD)
+
+
+def fault_of_test(failure: PartFailure, *, details: bool) -> Fault:
+    """The failure of a further test, told as that of a run is."""
+    return _told(failure.message, failure.detail, details or failure.verdict.cause in _TOLD)
+
+
+def _told(message: str, detail: str, told: bool) -> Fault:
+    return Fault(message, detail) if told else Fault(NOT_YOURS, "")
 
 
 def progress_of(run: Run, *, details: bool) -> str:

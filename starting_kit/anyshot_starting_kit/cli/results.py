@@ -16,7 +16,7 @@ from anyshot_core.report.text import group_lines
 from anyshot_scoring.summary import Group
 from anyshot_starting_kit.cli.account import connection_options, which_submission
 from anyshot_starting_kit.cli.exits import Exit
-from anyshot_starting_kit.cli.status import describe, exit_code
+from anyshot_starting_kit.cli.status import describe, describe_failure, exit_code
 
 
 @click.command()
@@ -46,8 +46,10 @@ def results(
             click.echo(_run_line(run))
         for line in _tables(client.figures(state["id"])):
             click.echo(line)
-        if scores := [PointScore.from_dict(row) for row in client.evaluations(state["id"])]:
-            click.echo(f"Further evaluations\n{score_text(scores)}")
+        if points := client.evaluations(state["id"]):
+            click.echo(f"Further evaluations\n{score_text([PointScore.from_dict(row) for row in points])}")
+            for line in _failures(points):
+                click.echo(line)
     if output is not None:
         _download(client, state, output, quiet=as_json)
     if archive is not None:
@@ -64,6 +66,17 @@ def _run_line(run: dict[str, Any]) -> str:
     score = "" if run["score"] is None else f", score {run['score']:.4f}"
     used = run["usage"].get("participant_seconds", run["seconds_used"])
     return f"  run {run['seed_index']}: {run['state']}{score}, {used:.1f} s used, files: {', '.join(run['artifacts'])}"
+
+
+def _failures(points: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Why further evaluations failed, each reason once; older platforms tell none."""
+    found: dict[str, dict[str, None]] = {}
+    for row in points:
+        for failure in row.get("failures", []):
+            why = "\n".join(describe_failure(failure))
+            found.setdefault(why, {})[PointScore.from_dict(row).words] = None
+    for why, words in found.items():
+        yield f"{', '.join(words)}\n{why}"
 
 
 _TABLES = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -131,13 +132,17 @@ def _describe_answer(state: dict[str, Any]) -> list[str]:
 def _describe_run(state: dict[str, Any], run: dict[str, Any]) -> list[str]:
     if run["verdict"] in (None, "OK"):
         return []
-    lines = [f"  {run['verdict']}: {run['message']}"]
-    if run["task_index"] is not None:
-        lines.append(
-            f"  at task number {run['task_index'] + 1}: {run['task_ways']}-way, {run['task_shots']}-shot"
-        )
-    if run["detail"]:
-        lines += [f"    {line}" for line in run["detail"].splitlines()]
+    lines = describe_failure(run)
     if run["cause"] == "participant" and run.get("reproduce"):
         lines.append(f"  Repeat it here, on public data: {run['reproduce']}")
     return lines
+
+
+def describe_failure(failed: Mapping[str, Any]) -> list[str]:
+    """Why a run, or a further evaluation, failed: its verdict, its task, its traceback."""
+    lines = [f"  {failed['verdict']}: {failed['message']}"]
+    if failed["task_index"] is not None:
+        lines.append(
+            f"  at task number {failed['task_index'] + 1}: {failed['task_ways']}-way, {failed['task_shots']}-shot"
+        )
+    return lines + [f"    {line}" for line in failed["detail"].splitlines()]

@@ -13,11 +13,14 @@ from pydantic import ValidationError
 from sqlalchemy import select
 
 from anyshot_core.wire.advice import NO_NETWORK
-from anyshot_core.wire.verdicts import Cause
-from anyshot_core.wire.worker_api import Usage
+from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_core.wire.worker_api import PartFailure, Usage
 from anyshot_core.words import told
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.database import now
 from anyshot_platform.entries.service import stand
+from anyshot_platform.evaluations.points import list_points
+from anyshot_platform.judging.kinds import FURTHER
 from anyshot_platform.kernel.filters import count, duration, score, size, when
 from anyshot_platform.kernel.language import (
     FOLDER,
@@ -39,7 +42,10 @@ from anyshot_platform.phases.ranking import rule_words
 from anyshot_platform.phases.states import PhaseStatus, VersionState
 from anyshot_platform.phases.status_words import STATUS_WORDS
 from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.scores.models import RunScore
 from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 from anyshot_platform.web.language import LANGUAGE_COOKIE
@@ -187,6 +193,47 @@ def test_board_and_submission_are_read_in_french(visitor: Visitor, scene: Scene)
     assert "Votre code a levé une erreur." in failed and "Échouée." in failed and "Failed." not in failed
     upload = visitor.see(f"/competitions/{scene.competition.slug}/phases/{scene.phase.slug}/submit")
     assert "Soumettre pour un score" in upload
+
+
+def test_further_evaluations_are_read_in_french(visitor: Visitor, scene: Scene) -> None:
+    """Titles, points and failures; names of an organizer's own, and what programs read, stay as they are."""
+    submission = scene.submissions["finished"].id
+    with visitor.services.database.writing() as session:
+        session.get_one(User, scene.ada.id).language = "fr"
+        phase = session.get_one(Phase, scene.phase.id)
+        phase.evaluations = "shots numbers=1,2,3 tasks=4\nshots key=one-shot tasks=4\ndomains tasks=4"
+        source = session.scalars(select(Run).where(Run.submission_id == submission)).one()
+        score = session.scalars(select(RunScore).where(RunScore.run_id == source.id)).one()
+        points = list_points(session, phase.live)
+        for test in FURTHER.plan_tests(session, session.get_one(Submission, submission), source, points):
+            test.run.state, test.summary, test.scored_at = RunState.FINISHED, score.summary, now()
+            if test.place == 1:
+                test.summary, test.failure = (
+                    None,
+                    PartFailure(part=1, verdict=Verdict.RUNTIME_ERROR, message=""),
+                )
+            session.add(test)
+    visitor.sign_in(scene.ada)
+    for path in (f"/submissions/{submission}", f"/competitions/{scene.competition.slug}/leaderboard"):
+        page = " ".join(html.unescape(visitor.see(path)).split())
+        for words in ("Nombre d'exemples par classe", "Domaine par domaine", "Domaine 1", "Testé sur"):
+            assert words in page, (path, words)
+        assert "Nombre d'exemples par classe (one-shot)" in page and "1 exemple par classe" in page
+        assert '"exemples par classe"' in page and ">échouée<" in page
+        assert not [words for words in ("2 shots", "Domain 1", ">failed<", "Number of") if words in page], (
+            path
+        )
+        if path.startswith("/submissions"):
+            assert "Nombre d'exemples par classe : 2 exemples par classe" in page
+            assert "Votre code a levé une erreur." in page
+        else:
+            assert "Nombre d'exemples par classe (one-shot) : 1 exemple par classe" in page
+    told = visitor.client.get(f"/api/v1/submissions/{submission}/evaluations").json()
+    assert [(one["title"], one["label"], one["message"]) for one in told[1:4]] == [
+        ("Number of shots", "2 shots", "failed"),
+        ("Number of shots", "3 shots", ""),
+        ("Number of shots (one-shot)", "1 shot", ""),
+    ]
 
 
 def test_each_step_of_a_run_has_a_name_in_the_language_of_its_reader(visitor: Visitor, scene: Scene) -> None:

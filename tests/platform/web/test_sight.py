@@ -18,6 +18,7 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from anyshot_core.exports.files import ESTIMATES, FILES, LAYERS, SNAPSHOTS
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.accounts.service import begin_session, create_user
 from anyshot_platform.artifacts.models import Artifact, Blob
@@ -25,6 +26,7 @@ from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
 from anyshot_platform.entries.service import stand
+from anyshot_platform.evaluations.models import FurtherTest
 from anyshot_platform.evaluations.points import list_points
 from anyshot_platform.intake import service
 from anyshot_platform.intake.withdrawing import withdraw
@@ -40,6 +42,7 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore, SubmissionScore
 from anyshot_platform.services import Services
+from anyshot_platform.sight.faults import NOT_YOURS
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionStatus
 from anyshot_platform.teams.models import Team
@@ -559,6 +562,29 @@ def test_further_evaluations_can_be_the_organizers_alone(stage: Stage) -> None:
     stage.change(frozen_at=None, evaluations_visible=False)
     for exit_ in exits:
         assert {role for role in WHO["all"] if _sees(exit_, stage, role)} == STAFF, exit_
+
+
+@pytest.mark.parametrize(
+    ("verdict", "told"), [(Verdict.RUNTIME_ERROR, "team"), (Verdict.SANDBOX_START, "staff")]
+)
+def test_why_a_further_evaluation_failed_is_told_as_of_a_run(
+    stage: Stage, verdict: Verdict, told: str
+) -> None:
+    """Its team reads what its own code did; what is ours is told in one sentence, and a board says no reason."""
+    why = "a reason that stands nowhere else"
+    with stage.services.database.writing() as session:
+        test = session.scalars(select(FurtherTest)).one()
+        test.summary = None
+        test.run.state, test.run.verdict, test.run.cause = RunState.FAILED, verdict, verdict.cause
+        test.run.message = why
+    exits = ("page", "API's evaluations", "everything", "board", "board's evaluations", "evaluations as CSV")
+    for exit_ in exits:
+        people = WHO["all"] if exit_ not in SLOW else ONE_OF_EACH
+        expected = WHO[told] & people if exit_ in exits[:3] else set()
+        assert {role for role in people if why in stage.text(role, exit_)} == expected, exit_
+    assert (str(NOT_YOURS) in stage.text("member", "API's evaluations")) is (told == "staff")
+    stage.change(evaluations_visible=False)
+    assert {role for role in WHO["all"] if why in stage.text(role, exits[1])} == STAFF
 
 
 def test_exports_are_the_organizers_until_the_phase_shows_them(stage: Stage) -> None:

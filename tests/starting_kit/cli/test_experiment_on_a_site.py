@@ -13,6 +13,8 @@ from sqlalchemy import select
 
 from anyshot_analysis.studies.experiment.carry_out import Done
 from anyshot_analysis.studies.experiment.tables import make_rows, pooled
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import PartFailure
 from anyshot_platform.database import now
 from anyshot_platform.evaluations.points import list_points
 from anyshot_platform.judging.kinds import FURTHER
@@ -97,3 +99,40 @@ def give_evaluations(site: Site) -> None:
             (test,) = FURTHER.plan_tests(session, submission, source, list_points(session, phase.live))
             test.run.state, test.summary, test.scored_at = RunState.FINISHED, score.summary, now()
             session.add(test)
+
+
+def test_a_failed_evaluation_says_why_in_the_terminal(
+    site: Site,
+    address: str,  # noqa: F811
+    folder: Path,  # noqa: F811
+) -> None:
+    """Once for all of its points that the same thing stopped, with the traceback, as of a run."""
+    ada = site.member("ada")
+    entry = ada.submit().json()["id"]
+    finish_with_table(site.worker(), draw_table(0.5, site_tasks(site), 0))
+    with site.services.database.writing() as session:
+        phase = session.get_one(Phase, site.phase_id)
+        phase.evaluations = "shots numbers=1,2,3 tasks=4"
+        source = session.scalars(select(Run)).one()
+        submission = session.scalars(select(Submission)).one()
+        score = session.scalars(select(RunScore)).one()
+        tests = FURTHER.plan_tests(session, submission, source, list_points(session, phase.live))
+        tests[0].summary, tests[0].run.state = score.summary, RunState.FINISHED
+        for test in tests[1:]:
+            test.failure = PartFailure(
+                part=test.place,
+                verdict=Verdict.TIME_LIMIT,
+                message="It took too long.",
+                detail="in fit\nin step",
+                task_index=4,
+                ways=5,
+                shots=2,
+            )
+        session.add_all(tests)
+    assert call("login", "--server", address, "--token", ada.token).exit_code == 0
+    said = call("results", entry).output
+    assert "  2 shots: failed\n  3 shots: failed\n" in said
+    assert said.endswith(
+        "Number of shots: 2 shots, Number of shots: 3 shots\n"
+        "  TIME_LIMIT: It took too long.\n  at task number 5: 5-way, 2-shot\n    in fit\n    in step\n"
+    )

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from anyshot_core.protocols import Protocol
 from anyshot_core.protocols.keys import PhaseSecrets, write_seed
 from anyshot_core.wire.jobs import MetaTest, MetaTestPart, PackRef
-from anyshot_core.wire.worker_api import Complete
+from anyshot_core.wire.worker_api import Complete, PartFailure
 from anyshot_platform.database import now
 from anyshot_platform.evaluations.models import FurtherTest
 from anyshot_platform.evaluations.points import PhasePoint
@@ -23,6 +23,7 @@ from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.queue import priorities
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.planning import demands
+from anyshot_platform.runs.records import KEPT_OF_DETAIL, KEPT_OF_MESSAGE
 from anyshot_platform.runs.secrets import RunSecrets, complete_protocol, secrets_of
 from anyshot_platform.runs.states import RunKind
 from anyshot_platform.scores.verification import RESULTS, WrongResult, read_table, verify
@@ -143,8 +144,10 @@ class FurtherRun(ScoredKind):
         several = len(tests) > 1
         verify(result.summary, result.summary.tasks if several else self.tasks(run), files, storage)
         summaries = _summaries(run, tests, files, storage) if several else [result.summary]
+        why = {failure.part: _kept(failure) for failure in result.failures}
         for test, summary in zip(tests, summaries, strict=True):
             test.summary, test.scored_at = summary, None if summary is None else moment
+            test.failure = why.get(test.place) if summary is None else None
 
     def called(self, run: Run, parts: str) -> str:
         """What a page calls it."""
@@ -160,6 +163,11 @@ def _tests_of(session: Session, run: Run) -> Sequence[FurtherTest]:
 def _tasks_each(run: Run, tests: Sequence[FurtherTest]) -> int:
     """The tasks of a point: all points of an evaluation have as many."""
     return run.tasks_total // len(tests)
+
+
+def _kept(failure: PartFailure) -> PartFailure:
+    words = {"message": failure.message[:KEPT_OF_MESSAGE], "detail": failure.detail[:KEPT_OF_DETAIL]}
+    return failure.model_copy(update=words)
 
 
 def _protocol(test: FurtherTest, known: PhaseSecrets) -> Protocol:

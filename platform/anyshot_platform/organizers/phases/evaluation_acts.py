@@ -10,6 +10,7 @@ from anyshot_core.protocols import ProtocolError
 from anyshot_platform.acts.declaration import ActDone, ActOptions, ActRequest, Findings
 from anyshot_platform.errors import Invalid
 from anyshot_platform.evaluations.points import points_of
+from anyshot_platform.evaluations.words import said_title
 from anyshot_platform.judging.further import cancel_dropped, count_missing, queue_missing
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import say, say_count, together
@@ -49,7 +50,9 @@ def look_add(session: Session, phase: Phase, request: ActRequest) -> Findings:
         return Findings(does=[RANKS_NOTHING])
     evaluation = read_evaluation(line)
     if evaluation in read_evaluations(before):
-        return Findings(done=say("%(name)s has %(words)s already.", name=phase.name, words=evaluation.words))
+        return Findings(
+            done=say("%(name)s has %(words)s already.", name=phase.name, words=said_title(evaluation))
+        )
     if version.each_dataset:
         return Findings(
             refused=[
@@ -74,8 +77,8 @@ def look_add(session: Session, phase: Phase, request: ActRequest) -> Findings:
         does=[
             say(
                 "%(words)s: %(says)s; %(tests)s of %(tasks)s.",
-                words=evaluation.words,
-                says=evaluation.says,
+                words=said_title(evaluation),
+                says=say(evaluation.says),
                 tests=count(len(points), "test"),
                 tasks=count(points[0].tasks if points else 0, "task"),
             ),
@@ -109,7 +112,7 @@ def add(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     tests, _ = queue_missing(session, live_version(session, phase))
     words = say(
         "%(words)s is added; queued: %(tests)s.",
-        words=read_evaluation(line).words,
+        words=said_title(read_evaluation(line)),
         tests=count(tests, "test"),
     )
     return ActDone(words, {"evaluations": before}, {"evaluations": phase.evaluations}, {"queued": tests})

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
 
 from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
-from anyshot_core.evaluations import (
-    EachDomain,
-    FurtherEvaluation,
-    PointScore,
-    PointSeries,
-    point_words,
-    split_points,
-)
-from anyshot_core.report.evaluations import EvaluationPart, evaluation_parts
+from anyshot_core.evaluations import PointScore, PointSeries, point_words, split_points
+from anyshot_core.report.evaluations import TOGETHER, EvaluationPart, evaluation_parts
+from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_platform.evaluations.models import FurtherTest
 from anyshot_platform.evaluations.points import list_evaluations
-from anyshot_platform.evaluations.reading import read_scores
+from anyshot_platform.evaluations.reading import read_failed, read_scores
+from anyshot_platform.evaluations.words import said_points, said_words
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.numbers import HalfWidth
 from anyshot_platform.phases.models import PhaseVersion
@@ -30,6 +25,19 @@ from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.shell.chart_data import SCORE, ChartView
 
 SIDE_BY_SIDE = 8  # learners in one table and chart
+
+
+class EvaluationFailure(BaseModel):
+    """Why a further evaluation failed at a point, with the words of a run that failed."""
+
+    seed_index: int
+    verdict: Verdict
+    cause: Cause | None
+    message: str
+    detail: str
+    task_index: int | None
+    task_ways: int | None
+    task_shots: int | None
 
 
 class PointOut(BaseModel):
@@ -45,6 +53,9 @@ class PointOut(BaseModel):
     half_width: HalfWidth
     tasks: int
     message: str
+    failures: list[EvaluationFailure] = Field(
+        default=[], description="one a seeded run that failed; of a submission, never of the rows of a board"
+    )
 
     @classmethod
     def of(cls, score: PointScore) -> PointOut:
@@ -71,6 +82,43 @@ def of_submission(session: Session, sight: Sight, version: PhaseVersion | None) 
     return _masked(session, sight.phase, version, found).get(sight.submission.id, [])
 
 
+def failed_of_submission(
+    session: Session, sight: Sight, version: PhaseVersion | None, scores: Sequence[PointScore]
+) -> list[tuple[PointScore, FurtherTest]]:
+    """The tests that failed of the points that `of_submission` showed, each with its point."""
+    if version is None or not scores:
+        return []
+    failed = read_failed(session, version, sight.submission.id)
+    return [(score, test) for score, tests in zip(scores, failed, strict=True) for test in tests]
+
+
+def points_out(session: Session, sight: Sight, version: PhaseVersion | None) -> list[PointOut]:
+    """The points of a submission as JSON, and why some failed."""
+    scores = of_submission(session, sight, version)
+    why: dict[tuple[str, str], list[EvaluationFailure]] = {}
+    for score, test in failed_of_submission(session, sight, version, scores):
+        why.setdefault((score.evaluation, score.point), []).extend(_failures_out(sight, test))
+    return [
+        PointOut.of(score).model_copy(update={"failures": why.get((score.evaluation, score.point), [])})
+        for score in scores
+    ]
+
+
+def _failures_out(sight: Sight, test: FurtherTest) -> Iterator[EvaluationFailure]:
+    if (failure := test.ended_by) is not None:
+        fault = sight.fault_of_test(failure)
+        yield EvaluationFailure(
+            seed_index=test.seed_index,
+            verdict=failure.verdict,
+            cause=failure.verdict.cause,
+            message=fault.message,
+            detail=fault.detail,
+            task_index=failure.task_index,
+            task_ways=failure.ways,
+            task_shots=failure.shots,
+        )
+
+
 def of_board(
     session: Session, sight: PhaseSight, version: PhaseVersion, submissions: Sequence[str]
 ) -> dict[str, list[PointScore]]:
@@ -92,7 +140,7 @@ def single_points(series: PointSeries) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for name, scores in split_points(series)[0].items():
         for score in scores:
-            found.setdefault(score.words, {})[name] = point_words(score)
+            found.setdefault(said_words(score), {})[name] = point_words(score)
     return found
 
 
@@ -107,15 +155,25 @@ def _cards(series: tuple[tuple[str, tuple[PointScore, ...]], ...]) -> tuple[Eval
 
 
 def _card(part: EvaluationPart) -> EvaluationCard:
-    rows = tuple((label, tuple(point_words(cell) for cell in cells)) for label, cells in part.rows)
-    return EvaluationCard(part.name, part.title, part.names, rows, _chart(part, rows))
+    shared = part.name == TOGETHER[0]
+    rows = tuple(_row(label, cells, shared) for label, cells in part.rows)
+    names = part.names if len(part.names) > 1 else (say("Score"),)
+    title = say("Further evaluations") if shared else part.title
+    return EvaluationCard(part.name, title, names, rows, _chart(part, names, rows))
 
 
-def _chart(part: EvaluationPart, rows: tuple[tuple[str, tuple[str, ...]], ...]) -> ChartView | None:
+def _row(label: str, cells: Sequence[PointScore | None], shared: bool) -> tuple[str, tuple[str, ...]]:
+    first = next((cell for cell in cells if cell is not None), None) if shared else None
+    return said_words(first) if first else label, tuple(point_words(cell) for cell in cells)
+
+
+def _chart(
+    part: EvaluationPart, names: Sequence[str], rows: tuple[tuple[str, tuple[str, ...]], ...]
+) -> ChartView | None:
     if part.curves is None:
         return None
     cells = tuple((label, *(cell or "–" for cell in found)) for label, found in rows)
-    return ChartView(part.title, part.chart(SCORE), (say("Tested on"), *part.names), cells)
+    return ChartView(part.title, part.chart(SCORE), (say("Tested on"), *names), cells)
 
 
 def _masked(
@@ -124,23 +182,9 @@ def _masked(
     version: PhaseVersion,
     found: dict[str, list[PointScore]],
 ) -> dict[str, list[PointScore]]:
-    """Without the names of hidden domains and pools, where the viewer may not know those of datasets."""
-    if not name_datasets(session, sight, version).hidden:
-        return found
-    known = {one.short_name: one for one in list_evaluations(version)}
+    """In the words of pages, without the names of hidden domains and pools where one may not know those of datasets."""
+    hidden = name_datasets(session, sight, version).hidden
+    evaluations = list_evaluations(version)
     return {
-        submission: [
-            _hidden(score, place, known[name])
-            for name, own in groupby(scores, lambda score: score.evaluation)
-            for place, score in enumerate(own, 1)
-        ]
-        for submission, scores in found.items()
+        submission: said_points(scores, evaluations, hidden=hidden) for submission, scores in found.items()
     }
-
-
-def _hidden(score: PointScore, place: int, evaluation: FurtherEvaluation) -> PointScore:
-    """Of a point without a label of its own the title is the label."""
-    title = f"{evaluation.title} ({evaluation.key})" if evaluation.key else evaluation.title
-    if evaluation.name == EachDomain.name:
-        return replace(score, title=title, point=f"domain-{place}", label=f"Domain {place}")
-    return replace(score, title=title, label=title if score.label == score.title else score.label)

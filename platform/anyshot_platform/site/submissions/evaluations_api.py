@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 
 from anyshot_platform.sight.access import SubmissionAccess
-from anyshot_platform.site.evaluations.shown import PointOut, of_submission
+from anyshot_platform.site.evaluations.shown import PointOut, points_out
 from anyshot_platform.site.submissions.show import find_version
 from anyshot_platform.web.access import submission_reader
 from anyshot_platform.web.services import SessionDep
@@ -21,4 +21,4 @@ def show_evaluations(
 ) -> list[PointOut]:
     """What its learner scores on further tasks, point by point; empty where there is nothing that one may see."""
     version = find_version(session, found.submission)
-    return [PointOut.of(score) for score in of_submission(session, found.sight, version)]
+    return points_out(session, found.sight, version)

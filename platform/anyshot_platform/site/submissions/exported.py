@@ -29,7 +29,7 @@ from anyshot_platform.services import Services
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.sight.names import DatasetNames, hide_names, hide_summary, name_datasets
 from anyshot_platform.sight.submissions import TasksNotShown
-from anyshot_platform.site.evaluations.shown import of_submission
+from anyshot_platform.site.evaluations.shown import points_out
 from anyshot_platform.site.submissions import views
 from anyshot_platform.site.submissions.downloads import open_stored
 from anyshot_platform.site.submissions.log_view import missing_words, part_key, part_titles
@@ -155,8 +155,8 @@ def write_everything(session: Session, services: Services, found: SubmissionAcce
         with archive.open("log.txt", "w") as log:
             for piece in log_text(services, found, [run.id for run in runs]):
                 log.write(piece.encode())
-        if scores := of_submission(session, found.sight, find_version(session, submission)):
-            rows = [score.to_dict() for score in scores]
+        if points := points_out(session, found.sight, find_version(session, submission)):
+            rows = [point.model_dump(mode="json") for point in points]
             archive.writestr("evaluations.json", json.dumps(rows, indent=1))
         for name, make in (
             ("figures.csv", lambda: figures_csv(session, found)),

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from anyshot_core.wire.verdicts import Cause
+from anyshot_core.wire.worker_api import PartFailure
 from anyshot_platform.kernel.filters import duration, size
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.retold import retold
@@ -16,7 +17,7 @@ from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.submissions.progress import last_stage
 from anyshot_platform.site.submissions.provenance import repeat_command
-from anyshot_platform.site.submissions.words import STAGE_WORDS, blame
+from anyshot_platform.site.submissions.words import STAGE_WORDS, blame, blame_of_evaluation
 from anyshot_platform.submissions.models import Submission
 
 _FRAME = re.compile(r'^\s*(?:File "(?P<path>[^"]+)"|(?P<bare>[\w./-]+\.py)), line (?P<line>\d{1,7})')
@@ -68,6 +69,22 @@ def show_failure(sight: Sight, run: Run, *, budget: float) -> FailureView:
     )
 
 
+def show_failed_evaluation(sight: Sight, failure: PartFailure) -> FailureView:
+    """The failure of a further evaluation of the submission, as the viewer is told of it."""
+    fault, words = sight.fault_of_test(failure), blame_of_evaluation(failure.verdict)
+    task = [] if failure.task_index is None else [_task(failure.task_index, failure.ways, failure.shots)]
+    return FailureView(
+        cause=(failure.verdict.cause or Cause.UNCLEAR).value,
+        icon=words.icon,
+        sentence=words.sentence,
+        next_step=words.next_step,
+        facts=[*task, (say("Quota"), say("It cost nothing of your quota."))],
+        message=retold(fault.message),
+        frames=mark_traceback(fault.detail, f"/submissions/{sight.submission.id}/code"),
+        reproduce="",
+    )
+
+
 def mark_traceback(detail: str, code: str = "") -> list[TraceLine]:
     """The lines of a traceback; a frame of the participant's own files and its source line are marked.
 
@@ -110,7 +127,7 @@ def _facts(submission: Submission, run: Run, budget: float) -> list[tuple[str, A
     if stage is not None:
         facts.append((say("Stage"), STAGE_WORDS[stage]))
     if run.task_index is not None:
-        facts.append((say("Task"), _task_words(run)))
+        facts.append(_task(run.task_index, run.task_ways, run.task_shots))
     facts.append(
         (
             say("Time used"),
@@ -129,15 +146,12 @@ def _facts(submission: Submission, run: Run, budget: float) -> list[tuple[str, A
     return facts
 
 
-def _task_words(run: Run) -> str:
-    number = (run.task_index or 0) + 1
-    if run.task_ways is None or run.task_shots is None:
-        return say("number %(number)s", number=number)
-    return say(
-        "number %(number)s, %(ways)s ways, %(shots)s shots",
-        number=number,
-        ways=run.task_ways,
-        shots=run.task_shots,
+def _task(index: int, ways: int | None, shots: int | None) -> tuple[str, str]:
+    number = index + 1
+    if ways is None or shots is None:
+        return say("Task"), say("number %(number)s", number=number)
+    return say("Task"), say(
+        "number %(number)s, %(ways)s ways, %(shots)s shots", number=number, ways=ways, shots=shots
     )
 
 

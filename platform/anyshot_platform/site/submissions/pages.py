@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_core.evaluations import PointScore
 from anyshot_platform.acts.merging import Stale
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Invalid, PlatformError
+from anyshot_platform.evaluations.words import said_words
 from anyshot_platform.intake import withdrawing
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import Said, say, together
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.notifications.service import has_unread
+from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.sight.access import CompetitionAccess, SubmissionAccess, require_own
-from anyshot_platform.site.evaluations.shown import EvaluationCard, cards, of_submission
+from anyshot_platform.site.evaluations.shown import cards, failed_of_submission, of_submission
 from anyshot_platform.site.shell.act_frame import ask_which, merge
 from anyshot_platform.site.shell.manage_frame import manage_path
 from anyshot_platform.site.shell.many_frame import offered
 from anyshot_platform.site.shell.page_header import open_for_uploads, read_header
 from anyshot_platform.site.submissions.answer import read_answer
 from anyshot_platform.site.submissions.confusion_pages import offers_confusion
+from anyshot_platform.site.submissions.failures import FailureView, show_failed_evaluation
 from anyshot_platform.site.submissions.log_view import read_log
 from anyshot_platform.site.submissions.menu import BULK, CHOICES
 from anyshot_platform.site.submissions.next_steps import read_next_steps
@@ -111,6 +116,7 @@ def show_submission(request: Request, found: Reader, session: SessionDep, servic
     submission, sight = found.submission, found.sight
     version = find_version(session, submission)
     runs = read_runs(session, submission, version)
+    scores = of_submission(session, sight, version)
     results = None
     if version is not None and sight.scored:
         results = read_results_view(session, services.storage, sight, version, runs)
@@ -130,7 +136,8 @@ def show_submission(request: Request, found: Reader, session: SessionDep, servic
         next=None if is_live(runs) else read_next_steps(session, found),
         failure=read_failure(sight, runs),
         results=results,
-        evaluations=_evaluations(session, found),
+        evaluations=cards({"Score": scores}) if scores else (),
+        failed_evaluations=_failed_evaluations(session, found, version, scores),
         running=read_running(session, found, runs),
         log=read_log(session, found, runs),
         unread_here=has_unread(session, found.viewer.id, f"/submissions/{submission.id}"),
@@ -138,9 +145,19 @@ def show_submission(request: Request, found: Reader, session: SessionDep, servic
     )
 
 
-def _evaluations(session: Session, found: SubmissionAccess) -> tuple[EvaluationCard, ...]:
-    scores = of_submission(session, found.sight, find_version(session, found.submission))
-    return cards({"Score": scores}) if scores else ()
+def _failed_evaluations(
+    session: Session, found: SubmissionAccess, version: PhaseVersion | None, scores: Sequence[PointScore]
+) -> list[tuple[Said, FailureView]]:
+    """The failures of further evaluations, each once, with the points that it is of."""
+    points: dict[tuple[str, ...], dict[str, str]] = {}
+    views: dict[tuple[str, ...], FailureView] = {}
+    for score, test in failed_of_submission(session, found.sight, version, scores):
+        if (failure := test.ended_by) is not None:
+            key = (failure.verdict, failure.message, failure.detail)
+            words = said_words(score)
+            points.setdefault(key, {})[words] = words
+            views.setdefault(key, show_failed_evaluation(found.sight, failure))
+    return [(together(points[key].values(), ", "), view) for key, view in views.items()]
 
 
 @router.post("/submissions/{submission_id}/note")

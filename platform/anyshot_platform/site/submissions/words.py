@@ -113,6 +113,17 @@ _BY_CAUSE = {
     ),
 }
 
+_OF_AN_EVALUATION = {
+    Cause.ORGANIZER: Blame(
+        say("The organizers' settings prevented this evaluation."),
+        say("They can start it again once they have corrected them. Nothing for you to do."),
+        "settings",
+    ),
+    Cause.USER: Blame(
+        say("This evaluation was cancelled."), say("The organizers can start it again."), "ban"
+    ),
+}
+
 
 def blame(verdict: Verdict | None, cause: Cause | None) -> Blame:
     """Whose doing it was. The verdict decides, the cause where the verdict has no words of its own."""
@@ -120,3 +131,8 @@ def blame(verdict: Verdict | None, cause: Cause | None) -> Blame:
         return _PARTICIPANT[verdict]
     known = cause or (verdict.cause if verdict else None)
     return _BY_CAUSE[known or Cause.UNCLEAR]
+
+
+def blame_of_evaluation(verdict: Verdict) -> Blame:
+    """The same for a further evaluation, which nobody can submit again."""
+    return _OF_AN_EVALUATION.get(verdict.cause or Cause.UNCLEAR) or blame(verdict, verdict.cause)
