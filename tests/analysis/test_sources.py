@@ -77,3 +77,16 @@ def test_settings_that_an_experiment_did_not_use_make_it_no_older(
         (bundle / f"{name}.json").write_text('{"a": 1}')
     (bundle / "two-sides.json").write_text("{}")
     assert not changed(before, sources.code_of_experiment(parameters))
+
+
+def test_what_a_bundle_takes_from_the_kit_counts_wherever_it_stands(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Adaptation as in 2022 lies beside the kit's training, and only the bundles that name it follow from it."""
+    beside = "anyshot_starting_kit.adaptation_2022"
+    for name, text in (("names", f"from {beside} import adapt_as_2022\n"), ("other", "x = 1\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.py").write_text(text)
+    monkeypatch.setattr(sources, "BUNDLES", tmp_path)
+    assert beside in sources.code_of_experiment({"baselines": ["names"]})
+    assert beside not in sources.code_of_experiment({"baselines": ["other"]})

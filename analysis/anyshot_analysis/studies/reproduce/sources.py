@@ -63,23 +63,29 @@ BUNDLES = Path(anyshot_analysis.__path__[0]) / "_baselines"  # a link to baselin
 
 
 def code_of_experiment(parameters: Mapping[str, Any]) -> dict[str, str]:
-    """Digests of the modules of `EXPERIMENT` and what is in them, and of each bundle that ships with Anyshot.
+    """Digests of the modules of `EXPERIMENT` and what is in them, of each bundle that ships with Anyshot, and of the
+    modules of the kit that it imports besides.
 
     A manifest's parameters name the bundles, and the files of settings that lay over their `config.json`: others do
     not count.
     """
     settings = settings_of([one for one in parameters.values() if isinstance(one, Mapping)])
-    modules = sorted(own for module in EXPERIMENT for own in _all_in(module))
+    bundles = [name for name in parameters["baselines"] if (BUNDLES / name).is_dir()]
+    modules = {own for module in EXPERIMENT for own in _all_in(module)} | set(_imported_by(bundles))
     found = {
         module: _digest(module)
-        for module in modules
+        for module in sorted(modules)
         if not any(module == part or module.startswith(f"{part}.") for part in BESIDE)
     }
-    return found | {
-        f"baselines/{name}": _bundle(name, settings)
-        for name in parameters["baselines"]
-        if (BUNDLES / name).is_dir()
-    }
+    return found | {f"baselines/{name}": _bundle(name, settings) for name in bundles}
+
+
+def _imported_by(bundles: Sequence[str]) -> Iterator[str]:
+    """The modules of the kit that the code of bundles names."""
+    for name in bundles:
+        for path in (BUNDLES / name).glob("*.py"):
+            found = _imports(ast.parse(path.read_text(encoding="utf-8")))
+            yield from (module for module in found if module.partition(".")[0] == KIT)
 
 
 def _all_in(module: str) -> Iterator[str]:
