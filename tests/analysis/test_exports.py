@@ -14,6 +14,7 @@ from anyshot_analysis.studies.experiment.arms import Arm
 from anyshot_core.baselines import find_baselines, pack_baseline
 from anyshot_core.command import main
 from anyshot_core.protocols.keys import draw_mark
+from anyshot_core.results import read_predictions
 from tests.baselines.trial import FOLDER
 from tests.core.conftest import HONEST
 from tests.core.tinydata import write_dataset
@@ -211,6 +212,8 @@ def test_what_is_exported_of_probabilities_belongs_to_the_answers(stated: Path) 
     assert (found["predicted"] == 0).all() and (found["label"] == 0).mean() == 0.5
     each = -np.log(rows[np.arange(32), found["label"]]).reshape(8, 4).mean(axis=1)
     assert found["nll"] == pytest.approx(each, abs=1e-6)
+    drawn = read_predictions(stated / "out-proud" / "predictions.parquet").predictions
+    assert found["classes"].tolist() == drawn.classes.tolist()
 
 
 def test_who_returns_labels_alone_is_told_why_there_are_no_probabilities(stated: Path) -> None:

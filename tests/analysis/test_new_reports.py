@@ -24,6 +24,7 @@ from anyshot_core.demo_data import make_demo_data
 from anyshot_core.evaluations import PointScore
 from anyshot_core.protocols.base_novel import mixture_classes
 from anyshot_core.protocols.draws import Draws
+from anyshot_scoring.intervals import t_interval
 from tests.analysis.test_jobs import write_stated
 from tests.core.tinydata import write_pack
 
@@ -171,6 +172,39 @@ def test_probabilities_that_err_both_ways_are_no_good_ones(tmp_path: Path) -> No
     found = judge_stated(tmp_path, "s")
     assert found["result"]["ece"] == pytest.approx(0.2, abs=1e-6)
     assert found["finding"].startswith("Stated probabilities are too high for some answers and too low for")
+
+
+def test_a_class_that_is_never_believed_stands_first_and_exact_probabilities_by_class_are_chance(
+    tmp_path: Path,
+) -> None:
+    """Exact probabilities over five of ten classes; then class 7 gets a fiftieth of its own wherever it is."""
+    rng = np.random.default_rng(1)
+    classes = np.array([rng.permutation(10)[:5] for _ in range(60)])
+    write_stated(tmp_path / "exact.npz", 60, classes=classes.ravel())
+    with np.load(tmp_path / "exact.npz") as stored:
+        rows, label = stored["probabilities"].reshape(60, 10, 5), stored["label"].reshape(60, 10)
+    exact = {
+        one["klass"]: one
+        for one in judge_stated(tmp_path, "exact")["result"]["classes"]
+        if not one["dataset"]
+    }
+    own = [(t, classes[t].tolist().index(7)) for t in range(0, 60, 2) if 7 in classes[t]]
+    losses = [-np.log(rows[t, label[t] == j, j]).mean() for t, j in own if (label[t] == j).any()]
+    assert exact[7]["tasks"] == len(own) and exact[7]["nll"] == pytest.approx(np.mean(losses))
+    assert exact[7]["half_width"] == pytest.approx(t_interval(losses)[1])
+    assert all(one["ece"] < 2 * one["chance"] for one in exact.values())
+    doubted = np.where((classes == 7)[:, None], rows / 50, rows)
+    doubted /= doubted.sum(axis=2, keepdims=True)
+    write_stated(
+        tmp_path / "d.npz", 60, classes=classes.ravel(), probabilities=doubted.ravel().astype(np.float32)
+    )
+    found = judge_stated(tmp_path, "d")
+    first = found["result"]["classes"][0]
+    assert first["klass"] == 7 and first["ece"] > 2 * first["chance"]
+    page = (tmp_path / "r" / "page.html").read_text()
+    assert f"number 7 of dataset {first['dataset']}" in page and "By class, highest NLL first" in page
+    write_stated(tmp_path / "old.npz", 60)
+    assert "Nothing is said by class" in " ".join(judge_stated(tmp_path, "d", "old")["notes"])
 
 
 def test_a_folder_with_estimates_is_read_by_the_command(tmp_path: Path) -> None:

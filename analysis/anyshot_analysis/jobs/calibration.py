@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anyshot_analysis.jobs.calibration_by_class import (
+    ClassAnswers,
+    ClassCalibration,
+    classes_note,
+    classes_table,
+    judge_classes,
+)
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.jobs.predictor import FEWEST, OVER
 from anyshot_analysis.pages import Cell, PageTable, ReportPage, points
@@ -54,6 +61,7 @@ class Stated:
         of: `[n]`, which task each answers; tasks are numbered from 0 over all runs, one that several runs answered has
             one number.
         dataset, ways: of each task `[T]`.
+        classes: the same answers by class; None where a file does not say which classes its tasks have.
         left_out: tasks of the runs without probabilities; `doubted` of them because what came was none.
     """
 
@@ -63,6 +71,7 @@ class Stated:
     of: NDArray[np.int64]
     dataset: NDArray[np.int64]
     ways: NDArray[np.int64]
+    classes: ClassAnswers | None
     left_out: int
     doubted: int
 
@@ -89,6 +98,9 @@ def read_probabilities(paths: list[Path]) -> Stated:
         of=answers,
         dataset=np.concatenate([part["dataset"] for part in parts])[first],
         ways=np.concatenate([part["ways"] for part in parts])[first],
+        classes=_by_class(
+            parts, np.split(number.ravel(), np.cumsum([len(part["task"]) for part in parts])[:-1])
+        ),
         left_out=sum(int(part["tasks_of_run"]) - len(part["task"]) for part in parts),
         doubted=sum(int(part["not_believed"]) for part in parts),
     )
@@ -105,9 +117,35 @@ def _read(path: Path) -> dict[str, NDArray[Any]]:
     found.setdefault("not_believed", np.array(0))
     queries, ways = found["queries"], found["ways"]
     fits = len(found["dataset"]) == len(ways) == len(queries) == count > 0
+    fits &= len(found.get("classes", np.empty(ways.sum()))) == ways.sum()
     if not fits or (len(found["label"]), len(found["probabilities"])) != (queries.sum(), queries @ ways):
         raise BadAnalysis(f"{path.name} holds arrays of lengths that do not fit together")
     return found | _judge(path, found)
+
+
+def _by_class(
+    parts: Sequence[Mapping[str, NDArray[Any]]], numbers: Sequence[NDArray[np.int64]]
+) -> ClassAnswers | None:
+    """The answers by class, where all files say the classes; `numbers` are those of each file's tasks."""
+    if not all("classes" in part for part in parts):
+        return None
+    return ClassAnswers.joined([_answers_of(part, own) for part, own in zip(parts, numbers, strict=True)])
+
+
+def _answers_of(part: Mapping[str, NDArray[Any]], number: NDArray[np.int64]) -> ClassAnswers:
+    ways, queries = part["ways"], part["queries"]
+    cells = ways * queries
+    names = np.split(part["classes"], np.cumsum(ways)[:-1])
+    labels = np.split(part["label"], np.cumsum(queries)[:-1])
+    return ClassAnswers(
+        dataset=np.repeat(part["dataset"], cells),
+        klass=np.concatenate([np.tile(own, count) for own, count in zip(names, queries, strict=True)]),
+        stated=part["probabilities"],
+        true=np.concatenate(
+            [(own[:, None] == np.arange(count)).ravel() for own, count in zip(labels, ways, strict=True)]
+        ),
+        task=np.repeat(number, cells),
+    )
 
 
 def _judge(path: Path, found: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.float64]]:
@@ -134,8 +172,12 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     if stated.tasks < FEWEST:
         raise BadAnalysis(f"{stated.tasks} tasks with probabilities are too few: at least {FEWEST}")
     error = calibration_error(stated.confidence, stated.hit, stated.of, parameters.bins, parameters.seed)
-    progress("Judging", 1, 1)
-    return describe(stated, error, parameters)
+    progress("Judging", 1, 2)
+    classes = (
+        judge_classes(stated.classes, parameters.bins, parameters.seed, FEWEST) if stated.classes else None
+    )
+    progress("Judging", 2, 2)
+    return describe(stated, error, classes, parameters)
 
 
 def estimates_of(stated: Stated, error: CalibrationError) -> list[Estimate]:
@@ -174,7 +216,12 @@ def finding_of(claims: Mapping[str, Estimate], error: CalibrationError) -> str:
     return f"{said} ECE {estimate_words(ece)}; {beside}. NLL {estimate_words(nll)}."
 
 
-def describe(stated: Stated, error: CalibrationError, parameters: Parameters) -> ReportPage:
+def describe(
+    stated: Stated,
+    error: CalibrationError,
+    classes: Sequence[ClassCalibration] | None,
+    parameters: Parameters,
+) -> ReportPage:
     """Set the found figures on a page: finding, tables, chart and what they are of."""
     estimates = estimates_of(stated, error)
     return ReportPage(
@@ -184,8 +231,17 @@ def describe(stated: Stated, error: CalibrationError, parameters: Parameters) ->
         population=f"{OVER}; unit: the task.",
         estimates=estimates,
         charts=[draw_reliability({"your predictor": _diagram(stated, error)}, "Confidence and accuracy")],
-        listings=[_bins_table(error), _datasets_table(stated)],
-        notes=_notes(stated, parameters),
+        listings=[
+            _bins_table(error),
+            _datasets_table(stated),
+            *([classes_table(classes)] if classes else []),
+        ],
+        notes=[
+            *_notes(stated, parameters),
+            classes_note(classes)
+            if classes
+            else "Nothing is said by class: a file of a run does not say its classes.",
+        ],
         result={
             "tasks": stated.tasks,
             "answers": len(stated.of),
@@ -195,6 +251,7 @@ def describe(stated: Stated, error: CalibrationError, parameters: Parameters) ->
             "ece_by_chance": {"mean": error.chance, "most": error.chance_most},
             "confidence": float(stated.by_task(stated.confidence).mean()),
             "accuracy": float(stated.by_task(stated.hit).mean()),
+            "classes": None if classes is None else [vars(one) for one in classes],
             "left_out": {"all": stated.left_out, "not believed": stated.doubted},
         },
         table={

@@ -197,7 +197,7 @@ def _mark(run: Exporting) -> int:
 
 
 def _probabilities(run: Exporting) -> dict[str, np.ndarray]:
-    """For each task with probabilities: its place, shape and `nll`; `label`, `predicted` and the rows of
+    """For each task with probabilities: its place, shape, classes and `nll`; `label`, `predicted` and the rows of
     `probabilities`, one after the other, of all its query images.
     """
     ordered = sorted(run.results, key=lambda result: result.index)
@@ -221,6 +221,7 @@ def _probabilities(run: Exporting) -> dict[str, np.ndarray]:
         "ways": np.array([answer.ways for answer in answers]),
         "shots": np.array([answer.shots for answer in answers]),
         "queries": np.array([len(answer.labels) for answer in answers]),
+        "classes": np.concatenate([run.tasks.spec(answer.index).classes for answer in answers]),
         "nll": np.array([negative_log_likelihoods(own, answer.labels).mean() for answer, own in kept]),
         "label": np.concatenate([answer.labels for answer in answers]),
         "predicted": np.concatenate([answer.predictions for answer in answers]),
