@@ -40,23 +40,25 @@ def known(model: BoardModel | Undefined) -> BoardModel:
     return model
 
 
-Judged = dict[str, list[dict[str, NDArray[np.float64]]]]
+StatedAndTrue = dict[str, list[dict[str, NDArray[np.float64]]]]
 
 
-JUDGED = pytest.mark.rotating(together=True)  # half a minute of boards, which the tests of the file share
+SHARES_BOARDS = pytest.mark.rotating(
+    together=True
+)  # half a minute of boards, which the tests of the file share
 
 
 @pytest.fixture(scope="module")
-def judged() -> Judged:
+def judged() -> StatedAndTrue:
     """What was stated and true on sixty boards of each family, of nearly equal and of very different submissions."""
     return {name: [judge(simulate(name, 5, 6, seed)) for seed in range(1000, 1060)] for name in FAMILIES}
 
 
-@JUDGED
+@SHARES_BOARDS
 @pytest.mark.seconds("simulates many boards")
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_what_is_stated_is_as_often_true(judged: Judged, family: str, question: str) -> None:
+def test_what_is_stated_is_as_often_true(judged: StatedAndTrue, family: str, question: str) -> None:
     assert is_flat(diagram([each[question] for each in judged[family]], column=0))
 
 
@@ -87,10 +89,10 @@ def test_each_family_of_boards_is_what_it_is_called() -> None:
         assert (np.diff(points) <= 1e-12).all(), "best first by the rule that counts"
 
 
-@JUDGED
+@SHARES_BOARDS
 @pytest.mark.seconds("simulates many boards")
 @pytest.mark.parametrize("question", ["first", "ahead"])
-def test_the_model_is_calibrated_and_the_share_of_draws_is_not(judged: Judged, question: str) -> None:
+def test_the_model_is_calibrated_and_the_share_of_draws_is_not(judged: StatedAndTrue, question: str) -> None:
     boards = np.array([each[question].mean(axis=0) for family in judged.values() for each in family])
     gaps = boards[:, [0, 2]] - boards[:, 3:]
     model, share = gaps.mean(axis=0) / (gaps.std(axis=0, ddof=1) / np.sqrt(len(gaps)))
