@@ -21,7 +21,8 @@ class SampleSizePlan:
 
     `tasks` and `classes` are a dataset's, for the datasets at hand (these fixed, so that their own variance does not
     count); `datasets` are new ones with as many classes and tasks each as now. Each has its 95 % range. Undefined where
-    no number is enough. `leads` are those of the pairs, by the mean of the runs.
+    no number is enough. `now` is the largest share of flips over other datasets, as things are. `leads` are those of
+    the pairs, by the mean of the runs, `units` the tasks and classes a dataset, over all runs, and the datasets now.
     """
 
     top: int
@@ -34,6 +35,7 @@ class SampleSizePlan:
     tasks_interval: Range
     classes_interval: Range
     leads: tuple[float, ...] = ()
+    units: tuple[float, float, int] = (0.0, 0.0, 0)
 
 
 def plan_top(pairs: Sequence[Components], flip: float = 0.05, *, known_leads: bool = False) -> SampleSizePlan:
@@ -55,6 +57,7 @@ def plan_top(pairs: Sequence[Components], flip: float = 0.05, *, known_leads: bo
         tasks_interval=_range_within(pairs, z, known_leads, "task", tasks),
         classes_interval=_range_within(pairs, z, known_leads, "klass", classes),
         leads=tuple(pair.lead for pair in pairs),
+        units=(pairs[0].tasks, pairs[0].classes, pairs[0].datasets) if pairs else (0.0, 0.0, 0),
     )
 
 

@@ -109,6 +109,9 @@ def test_a_plan_says_which_lead_it_speaks_of_where_the_board_ranks_by_another_on
     leads = f"{first} leads {second} by {means[first] - means[second]:.4f}"
     leads += f", {second} leads {third} by {means[second] - means[third]:.4f}."
     assert "Of the mean score over the 3 runs, whatever the board ranks by: " in page and leads in page
+    own = len(matrix.scores) // len(matrix.datasets)
+    assert f"Tasks a dataset, all runs together, same datasets (now {own})" in page
+    assert f"New datasets (now {len(matrix.datasets)})" in page and "Classes a dataset, same datasets</dt>" in page
 
 
 def test_ranks_and_groups_are_those_of_the_board_and_redraws_are_named_as_such(matrix: ScoreMatrix):
@@ -266,7 +269,7 @@ def test_no_probability_of_the_model_is_called_certain() -> None:
         "truly the best with probability over 0.99" in page and "over 0.999" in page and "under 0.01" in page
     )
     assert "with probability 1.00" not in page
-    assert "(now under 1 %)" in page
+    assert "the first lead flips in under 1 % of draws of other datasets" in page
     assert [chance_words(p) for p in (0.0, 0.004, 0.5, 0.996, 1.0)] == [
         "under 0.01",
         "under 0.01",
