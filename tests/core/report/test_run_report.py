@@ -86,8 +86,40 @@ def test_a_file_draws_its_charts_without_a_site(tmp_path: Path, browser: webdriv
 def test_a_report_has_the_colours_of_the_site() -> None:
     page = " ".join(report_html(SUMMARY, TABLE, META).split())
     tokens = (ROOT / "platform/anyshot_platform/static/css/tokens.css").read_text(encoding="utf-8")
-    for name in ("--text-2", "--border", "--series-1"):
+    for name in (
+        "--text",
+        "--text-2",
+        "--surface",
+        "--border",
+        *(f"--series-{number}" for number in range(1, 7)),
+    ):
         assert (found := re.search(rf"{name}: [^;]+;", tokens)) and found[0] in page
+
+
+def test_a_report_is_printed_whole_and_in_light_colours(tmp_path: Path, browser: webdriver.Chrome) -> None:
+    """All charts are drawn for paper, also those that nobody has scrolled to."""
+    file = tmp_path / "report.html"
+    file.write_text(report_html(SUMMARY, TABLE, META), encoding="utf-8")
+    dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
+    try:
+        browser.get(file.as_uri())
+        browser.execute_script(NOTE_DRAWINGS)
+        browser.execute_cdp_cmd("Page.printToPDF", {})
+        drawn = browser.execute_script("return light.size")
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert drawn == len(browser.find_elements(By.CSS_SELECTOR, "[data-chart]")) > 3
+
+
+NOTE_DRAWINGS = """
+globalThis.light = new Set(); // the canvases that were written on in the light theme's ink
+const write = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (...text) {
+  if (this.fillStyle === "#4b5865") light.add(this.canvas);
+  return write.apply(this, text);
+};
+"""
 
 
 def test_score_interval_and_facts_are_there():

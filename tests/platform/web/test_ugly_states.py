@@ -167,15 +167,66 @@ def test_a_board_is_printed_whole_and_without_what_is_pressed(
     _open(
         browser, f"{live.address}/competitions/{live.scene.competition.slug}/leaderboard", "desk", bare=False
     )
-    a4 = {"width": 718, "height": 1000, "deviceScaleFactor": 1, "mobile": False}  # between margins of 10 mm
+    seen = _printed(browser, PRINTED)
+    assert seen["pressed"] == [] and seen["rows"] > 5
+    assert seen["right"] <= 718, "the table is cut off at the right"
+
+
+def _printed(browser: webdriver.Chrome, script: str) -> Any:
+    """What a script finds on a page that is laid out for paper of A4, between margins of 10 mm."""
+    a4 = {"width": 718, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", a4)
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
-        seen = browser.execute_script(PRINTED)
+        return browser.execute_script(script)
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-    assert seen["pressed"] == [] and seen["rows"] > 5
-    assert seen["right"] <= 718, "the table is cut off at the right"
+
+
+def test_charts_are_printed_in_their_cards_and_in_light_colours(
+    live: LiveSite, browser: webdriver.Chrome
+) -> None:
+    """They ran out of their cards, and from a dark screen their labels were light grey on paper."""
+    noting = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": NOTE_INKS})
+    dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    try:
+        live.sign_in(browser, live.scene.ada)
+        _open(browser, live.path("finished"), "desk", bare=False)
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
+        browser.get(live.path("finished"))
+        _draw_charts(browser)
+        browser.execute_script("document.querySelector('.comphead, h1').scrollIntoView(); inks.clear()")
+        pdf = browser.execute_cdp_cmd("Page.printToPDF", {})["data"]
+        inks = browser.execute_script("return [...inks]")
+        for _ in range(2):  # the second time the page has been on the screen again
+            browser.execute_cdp_cmd("Page.printToPDF", {})
+        seen = _printed(browser, PRINTED_CHARTS)
+    finally:
+        browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", noting)
+    assert base64.b64decode(pdf).startswith(b"%PDF")
+    assert inks[0] == "#4b5865", inks  # the light theme's, first of all that is written on paper
+    assert seen["charts"] > 3 and seen["out"] == [] and seen["pressed"] == []
+
+
+NOTE_INKS = """
+globalThis.inks = new Set();
+const write = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (...text) {
+  globalThis.inks.add(this.fillStyle);
+  return write.apply(this, text);
+};
+"""
+PRINTED_CHARTS = """
+const shown = (one) => one.offsetParent !== null;
+const canvases = [...document.querySelectorAll("canvas")];
+return {
+  charts: canvases.length,
+  out: canvases.map((one) => [one, one.closest(".card")].map((box) => box.getBoundingClientRect().width)).filter(
+    ([canvas, card]) => canvas > card || canvas < 0.7 * card),
+  pressed: [...document.querySelectorAll("button, .btn, input, nav:not(.crumbs)")].filter(shown).map(
+    (one) => one.outerHTML),
+};
+"""
 
 
 PRINTED = """

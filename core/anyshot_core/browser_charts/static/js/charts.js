@@ -9,6 +9,7 @@ const settings = document.getElementById("charts-script")?.dataset;
 const drawn = new Map(); // the element of a chart -> its uPlot
 const waiting = new Set();
 let library = null;
+let printing = false;
 
 function load() {
   if (globalThis.uPlot) return globalThis.uPlot;
@@ -26,9 +27,10 @@ function load() {
 
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** A colour of the theme as the canvas understands it: `light-dark()` is worked out by the browser. */
+/** A colour of the theme, on paper of the light one, as the canvas understands it: the browser works out `light-dark()`. */
 function colour(name) {
-  const probe = Object.assign(document.createElement("span"), { style: `color: var(${name})`, hidden: true });
+  const style = `color: var(${name});${printing ? "color-scheme: light" : ""}`;
+  const probe = Object.assign(document.createElement("span"), { style, hidden: true });
   document.body.append(probe);
   const found = getComputedStyle(probe).color;
   probe.remove();
@@ -308,7 +310,10 @@ function xRange(spec, low, high) {
 async function draw(box) {
   waiting.add(box);
   const uPlot = await load();
-  if (!waiting.delete(box)) return;
+  if (waiting.delete(box)) place(uPlot, box);
+}
+
+function place(uPlot, box) {
   const spec = JSON.parse(box.dataset.chart);
   drawn.get(box)?.plot.destroy();
   drawn.set(box, { spec, plot: new uPlot(...plotOf(spec, box), box) });
@@ -316,6 +321,16 @@ async function draw(box) {
 
 function redraw() {
   for (const box of drawn.keys()) draw(box);
+}
+
+/** On paper, which waits for nothing: charts in light colours, or their tables where no chart was drawn yet. */
+function print(begins) {
+  printing = begins;
+  for (const box of document.querySelectorAll("figure:not([hidden]) [data-chart]")) {
+    const table = box.closest("figure").querySelector(".chart__table");
+    if (globalThis.uPlot) place(globalThis.uPlot, box);
+    else if (table) table.open = begins;
+  }
 }
 
 const seen = new IntersectionObserver(
@@ -375,6 +390,8 @@ export function grow({ points, epochs }) {
 }
 
 if (settings) {
+  addEventListener("beforeprint", () => print(true));
+  addEventListener("afterprint", () => print(false));
   for (const table of document.querySelectorAll(".chart__table")) table.open = false;
   for (const box of document.querySelectorAll("figure:not([hidden]) [data-chart]")) seen.observe(box);
   if (document.querySelector("figure[data-key]:not([hidden])"))
