@@ -299,6 +299,20 @@ def test_a_board_of_ten_datasets_fits_a_desk_in_french(live: LiveSite, browser: 
     )
 
 
+def test_whole_dates_and_long_titles_leave_tables_in_shape(live: LiveSite, browser: webdriver.Chrome) -> None:
+    """Without scripts a board says whole dates, and its last column was cut off; a long title took six lines."""
+    pages = _in_french(live)
+    live.sign_in(browser, live.scene.ada)
+    _open(browser, live.address + pages["bare-board"].path, "desk", bare=True)
+    frame = "document.querySelector('.board__table').parentElement"
+    assert browser.execute_script(f"return {frame}.scrollWidth - {frame}.clientWidth") <= 0
+    _open(browser, live.address + pages["names-mine"].path, "desk", bare=False)
+    titles = browser.execute_script(
+        "return [...document.querySelectorAll('td a[href^=\"/competitions/\"]')].map((one) => one.clientHeight)"
+    )
+    assert len(titles) > 5 and max(titles) <= 48
+
+
 def test_what_is_undefined_is_not_drawn(visitor: Visitor, scene: Scene) -> None:
     with visitor.services.database.writing() as session:
         pages = make_ugly(session, scene)
