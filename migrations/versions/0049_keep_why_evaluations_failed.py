@@ -1,6 +1,6 @@
 """Further evaluations keep why they failed
 
-Revision: 0048, after 0047
+Revision: 0049, after 0048
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "0048"
-down_revision = "0047"
+revision = "0049"
+down_revision = "0048"
 branch_labels = None
 depends_on = None
 
