@@ -111,7 +111,10 @@ def test_a_plan_says_which_lead_it_speaks_of_where_the_board_ranks_by_another_on
     assert "Of the mean score over the 3 runs, whatever the board ranks by: " in page and leads in page
     own = len(matrix.scores) // len(matrix.datasets)
     assert f"Tasks a dataset, all runs together, same datasets (now {own})" in page
-    assert f"New datasets (now {len(matrix.datasets)})" in page and "Classes a dataset, same datasets</dt>" in page
+    assert (
+        f"New datasets (now {len(matrix.datasets)})" in page
+        and "Classes a dataset, same datasets</dt>" in page
+    )
 
 
 def test_ranks_and_groups_are_those_of_the_board_and_redraws_are_named_as_such(matrix: ScoreMatrix):
