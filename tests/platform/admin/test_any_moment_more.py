@@ -78,9 +78,9 @@ TABLES = {
     "image": {"offer": "d a d", "off": "r d a"},  # never offered, offered, off
     "set_aside": {"retry": "d a", "retry-all": "d a"},  # set aside, being tried
     "worker": {
-        "pause": "d a",  # at work, paused
-        "resume": "a d",
-        "revoke": "n n",
+        "pause": "d a d",  # at work, paused, gone
+        "resume": "a d a",
+        "revoke": "n d a",  # in use, expired without a worker, revoked
         "token": "d r d",  # no token of this name, one in use, a revoked one
     },
 }
@@ -432,9 +432,19 @@ def test_acts_of_administrators(site: Site) -> None:
     )
     users = [user(other, **values) for values in states_of_users]
     hold(site, "user", account_acts.ACTS, (*users, user(own, is_site_admin=True)))
-    hold(site, "worker", worker_acts.ACTS, (worker(), worker(paused_at=now())))
-    revoke = [lambda session: session.query(WorkerToken).one()] * 2
-    hold(site, "worker", worker_acts.OF_TOKENS, tuple(revoke))
+    hold(site, "worker", worker_acts.ACTS, (worker(), worker(paused_at=now()), worker(stopped_at=now())))
+
+    def token(**values: Any) -> Callable[[Session], WorkerToken]:
+        def made(session: Session) -> WorkerToken:
+            if not values:
+                return session.query(WorkerToken).one()
+            create_worker_token(session, "rack")
+            return _changed(session.query(WorkerToken).filter_by(name="rack").one(), session, **values)
+
+        return made
+
+    in_state = (token(), token(expires_at=now()), token(revoked_at=now()))
+    hold(site, "worker", worker_acts.OF_TOKENS, in_state)
 
 
 def test_acts_of_administrators_on_what_no_worker_holds(site: Site) -> None:

@@ -9,16 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import inspect
 from sqlalchemy.orm import Session
 
 import anyshot_platform.operations
 import anyshot_platform.organizers
 from anyshot_platform.acts.declaration import Act, ActRequest, Consent
 from anyshot_platform.acts.service import ActRefused, NeedsConsent, carry_out, preview
+from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.baselines.models import Baseline
+from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
-from anyshot_platform.database import now
+from anyshot_platform.database import Moment, now
 from anyshot_platform.errors import PlatformError
+from anyshot_platform.leagues.models import League
 from anyshot_platform.organizers.competitions import acts as competition_acts
 from anyshot_platform.organizers.competitions import member_acts
 from anyshot_platform.organizers.competitions.member_acts import Invitation
@@ -38,12 +42,16 @@ from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import PhaseKind, RescoreMode, VersionState
 from anyshot_platform.pools.models import Pack, Pool
 from anyshot_platform.pools.service import create_pool, create_pool_version
+from anyshot_platform.queue.models import Trouble
+from anyshot_platform.reports.models import Report
 from anyshot_platform.runs.models import Run
 from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionStatus
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.webhooks.models import WebhookDelivery
+from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
+from anyshot_platform.workers.models import Worker, WorkerToken
 from tests.platform.admin import test_any_moment as first
 from tests.platform.admin import test_any_moment_more as more
 from tests.platform.admin.test_any_moment import HOUR, member, outcome
@@ -73,16 +81,17 @@ WEBHOOK_TABLE = {  # on, off, with a test that waits, removed
     "remove": "d d d a",
 }
 SUBMISSION_TABLE = {
-    # queued, running, finished, disqualified, deleted, without quota
-    "rerun": "a a d d d d",
-    "rescore": "r r d d d d",
-    "cancel": "d d a a a a",
-    "disqualify": "d d d a d d",
-    "qualify": "a a a d a a",
-    "refund": "d d d d d a",
-    "charge": "a a a a a d",
-    "delete": "d d d d a d",
-    "restore": "a a a a d a",
+    # queued, running, failed, cancelled; finished: as it is, disqualified, withdrawn, deleted, without quota,
+    # quarantined, with published code
+    "rerun": "a a d d d d d d d d d",
+    "rescore": "r r r r d d d d d d d",
+    "cancel": "d d a a a a a a a a a",
+    "disqualify": "d d d d d a d d d d d",
+    "qualify": "a a a a a d a a a a a",
+    "refund": "d d d d d d d d a d d",
+    "charge": "a a a a a a a a d a a",
+    "delete": "d d d d d d d a d d d",
+    "restore": "a a a a a a a d a a a",
 }
 CODE_TABLE = {  # nothing published, published, hidden
     "hide": "d d a",
@@ -126,6 +135,69 @@ def declared() -> dict[str, Act[Any]]:
                 if isinstance(act, Act):
                     found[act.key] = act
     return found
+
+
+NO_STATE = "no act asks for it"
+HELD = "in the table"
+# Every moment, state and flag of what an act is done to, and whether a state of its table has it.
+MOMENTS: dict[type[Any], dict[str, str]] = {
+    Competition: {
+        "state": HELD,
+        "deleted_at": HELD,
+        "opens_at": "the clock publishes, by the act: web/test_look.py, admin/test_visibility.py",
+        "fact_sheet_by": NO_STATE,
+        "code_published_at": "code.hide and code.show are done to teams",
+    },
+    Phase: dict.fromkeys(
+        ("ends_at", "paused_at", "closed_at", "frozen_at", "published_at", "key_published_at", "deleted_at"),
+        HELD,
+    ),
+    PhaseVersion: {"state": HELD, "live_at": "goes with its state"},
+    Membership: {"status": HELD, "role": HELD, "terms_accepted_at": NO_STATE},
+    Team: {"deleted_at": HELD, "code_hidden_at": HELD},
+    Submission: {
+        "status": HELD,
+        "disqualified_at": HELD,
+        "withdrawn_at": HELD,
+        "deleted_at": HELD,
+        "code_published_at": HELD,
+        "noted_at": NO_STATE,
+        "finished_at": "goes with its status",
+    },
+    Pool: {"published_at": HELD, "deleted_at": HELD},
+    Webhook: {"deleted_at": HELD},
+    Report: {"deleted_at": HELD},
+    League: {"deleted_at": HELD, "opens_at": NO_STATE},
+    Baseline: {"deleted_at": HELD},
+    Announcement: {"deleted_at": HELD, "edited_at": NO_STATE},
+    User: {
+        "blocked_at": HELD,
+        "second_factor_since": HELD,
+        "deleted_at": "`find_user` finds no account that is deleted",
+        "email_verified_at": NO_STATE,
+        "last_login_at": NO_STATE,
+    },
+    Worker: {"paused_at": HELD, "stopped_at": HELD},
+    WorkerToken: {"revoked_at": HELD, "expires_at": HELD, "last_used_at": NO_STATE},
+    Trouble: {"set_aside_at": HELD},
+}
+
+
+def test_every_moment_of_what_acts_are_done_to_has_its_state() -> None:
+    """A new column `..._at`, state or status is one more moment: a state of the tables has it, or it says why not."""
+    for model, known in MOMENTS.items():
+        columns = {
+            column.key
+            for column in inspect(model).columns
+            if (isinstance(column.type, Moment) and column.nullable)
+            or column.key in ("state", "status", "role")
+        }
+        assert columns == known.keys(), model.__name__
+    subjects = {act.key.partition(".")[0] for act in declared().values()}
+    # their objects have no moments of their own, or are those of a row above
+    without = {"code", "entry", "file", "final", "image", "page", "set_aside", "version", "winner", "member"}
+    named = {model.__tablename__.rstrip("s") for model in MOMENTS}
+    assert subjects - without <= named, "what these are done to stands in no row"
 
 
 def test_every_act_that_is_declared_has_its_row() -> None:
@@ -231,20 +303,28 @@ def test_every_act_on_a_webhook_in_every_state(site: Site) -> None:
 
 
 def test_every_act_on_a_submission_in_every_state(site: Site) -> None:
+    site.set_phase(quota_day=9)
     pia, worker = site.member("pia"), site.worker()
     ids = [pia.submit().json()["id"]]
     finish(worker, 0.5)
     ids += [pia.submit().json()["id"]]
+    job = worker.claim()
+    assert job is not None and worker.fail(job, "RUNTIME_ERROR").is_success
+    ids += [pia.submit().json()["id"]]
+    assert pia.call("POST", f"/api/v1/submissions/{ids[-1]}/cancel").is_success
+    ids += [pia.submit().json()["id"]]
     assert worker.claim() is not None
     ids += [pia.submit().json()["id"]]
-    finished, running, queued = ids
+    finished, failed, cancelled, running, queued = ids
+    assert {site.submission(one).status for one in ids} == set(SubmissionStatus)
     states: list[tuple[str, dict[str, Any]]] = [
-        (queued, {}),
-        (running, {}),
-        (finished, {}),
+        *((one, {}) for one in (queued, running, failed, cancelled, finished)),
         (finished, {"disqualified_at": now(), "disqualified_reason": "why"}),
+        (finished, {"withdrawn_at": now()}),
         (finished, {"deleted_at": now()}),
         (finished, {"counts_quota": False}),
+        (finished, {"quarantined": True}),
+        (finished, {"code_published_at": now()}),
     ]
     for name, row in SUBMISSION_TABLE.items():
         found = []

@@ -13,6 +13,11 @@ from tests.platform.entries.test_promises import names_in
 from tests.platform.site import Site
 
 A, C, E, W = "tests/platform/admin", "tests/platform/core", "tests/platform/entries", "tests/platform/web"
+K, D, P = (
+    "tests/starting_kit/cli",
+    "tests/core/data/test_importing.py",
+    "tests/platform/admin/test_page_files.py",
+)
 ROWS = {
     "one click publishes the hidden test pool": [
         f"{A}/test_guarded_acts.py::test_a_pool_that_a_phase_tests_on_is_not_published",
@@ -39,6 +44,7 @@ ROWS = {
     "no competition shows its logo": [
         f"{W}/test_crawl.py::test_a_logo_is_shown_and_runs_nothing",
         f"{W}/test_crawl.py::test_every_address_on_every_page_answers",
+        f"{P}::test_a_logo_that_is_no_picture_is_refused",
     ],
     "nobody is asked to accept new terms": [
         f"{A}/test_two_actors.py::test_whoever_has_not_accepted_new_terms_is_asked"
@@ -97,11 +103,6 @@ SERIOUS = {  # of the review's list, what the table above does not hold
     ],
 }
 
-K, D, P = (
-    "tests/starting_kit/cli",
-    "tests/core/data/test_importing.py",
-    "tests/platform/admin/test_page_files.py",
-)
 WANTED = {  # what the issue wants, and how we will know
     "1 every act is declared, and says what it does at each moment": [
         f"{A}/test_any_moment_others.py::test_every_act_that_is_declared_has_its_row",
@@ -131,6 +132,9 @@ WANTED = {  # what the issue wants, and how we will know
         f"{A}/test_two_actors.py::test_two_organizers_change_two_fields_of_a_phase",
         f"{A}/test_two_actors.py::test_a_save_without_a_change_leaves_no_entry",
         f"{A}/test_two_actors.py::test_the_log_names_the_phase_and_what_changed_and_no_gate_that_was_kept",
+        f"{W}/test_changed_fields.py::test_a_form_that_is_opened_and_left_alone_sends_no_field",
+        f"{W}/test_changed_fields.py::test_a_participants_form_that_is_left_alone_sends_no_field",
+        f"{W}/test_crawl.py::test_a_form_that_shows_what_is_there_sends_what_was_changed",
     ],
     "3 one validator, at import, save and publication": [
         f"{A}/test_sense.py::test_nonsense_is_refused_at_every_save",
@@ -159,7 +163,12 @@ WANTED = {  # what the issue wants, and how we will know
     ],
     "5 importers": [
         f"{D}::test_folder_of_digits_becomes_a_dataset_that_packs",
-        f"{D}::test_a_given_dataset_of_meta_album_comes_through_its_own_list_with_its_pixels_and_licence",
+        f"{D}::test_leaves_of_plant_village_come_as_folders",
+        f"{D}::test_blood_cells_and_omniglot_come_by_their_lists",
+        f"{D}::test_blood_cells_come_in_the_file_of_medmnist",
+        f"{D}::test_trash_comes_in_parquet",
+        f"{D}::test_a_folder_that_save_to_disk_wrote",
+        f"{D}::test_eurosat_comes_by_the_class_of_torchvision",
         f"{D}::test_csv_with_paths_and_super_classes_of_a_second_file",
         f"{D}::test_medmnist_file_gets_the_names_of_its_classes_and_its_licence",
         f"{D}::test_hugging_face_parquet_with_class_labels_and_a_card",

@@ -144,8 +144,21 @@ def test_95_of_100_pages_weigh_less_than_100_kb_cold(dressed: Visitor, scene: Sc
 WITH_RUNS = ("ada", "rita", "oscar", "olga", "root-admin")  # who may see Ada's submission
 
 
+WALKERS = ("", "penny", "ada", "rita", "oscar", "olga", "root-admin")
+
+
+def test_somebody_of_every_role_walks(dressed: Visitor, scene: Scene) -> None:
+    with dressed.services.database.reading() as session:
+        walking = select(User.id).where(User.username.in_(WALKERS))
+        query = select(Membership.role).where(
+            Membership.competition_id == scene.competition.id, Membership.user_id.in_(walking)
+        )
+        assert set(session.scalars(query)) == set(Role)
+        assert session.query(User).filter_by(username=WALKERS[-1]).one().is_site_admin
+
+
 @pytest.mark.rotating
-@pytest.mark.parametrize("name", ["", "penny", "ada", "rita", "oscar", "olga", "root-admin"])
+@pytest.mark.parametrize("name", WALKERS)
 def test_every_address_on_every_page_answers(dressed: Visitor, scene: Scene, name: str) -> None:
     if name:
         with dressed.services.database.reading() as session:

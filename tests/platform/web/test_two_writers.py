@@ -122,6 +122,10 @@ def test_one_person_answers_a_league_in_two_tabs(site: Site) -> None:
     assert women_["mine"] == {"woman": True, "cv": "https://a.example"}  # the second tab left it empty
     asked = post(ada, where, seen=read, women_woman="yes", women_cv="https://b.example")
     shows_both(asked, "ada", "https://a.example", "https://b.example")
+    read = seen_beside(ada, f"{HERE}/leagues", 'name="women_cv"')
+    assert post(ada, where, seen=read, unchanged="women_cv", women_woman="yes").status_code == 303
+    (women_,) = (row for row in ada.call("GET", f"{API}/leagues").json() if row["league"] == "women")
+    assert women_["mine"]["cv"] == "https://a.example"  # the browser left it out: it stays
 
 
 # The discussion
