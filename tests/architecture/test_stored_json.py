@@ -53,7 +53,7 @@ def test_no_other_column_holds_json_without_a_model() -> None:
 
 def test_what_workers_say_is_stored_as_the_models_of_the_wire() -> None:
     assert columns(TypedJson) == {
-        "further_tests": {"summary"},
+        "further_tests": {"summary", "failure"},
         "league_entries": {"evidence"},
         "reports": {"parameters", "results", "answer"},
         "run_scores": {"summary"},

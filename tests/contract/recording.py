@@ -106,6 +106,11 @@ def worker_info(**changes: Any) -> api.WorkerInfo:
     return api.WorkerInfo.model_validate(recorded("claim")["worker"] | changes)
 
 
+def part_failure(part: int, **changes: Any) -> api.PartFailure:
+    """What a worker tells of one of several tests that failed: the words of a recorded failure, with other values."""
+    return api.PartFailure.model_validate(play("fail-RUNTIME_ERROR", **changes) | {"part": part})
+
+
 def name_of_job(job: Json) -> str:
     """`job-evaluate`, `job-meta_test` and so on; a report's has the name of its analysis."""
     return f"job-{_what(job)}"

@@ -8,7 +8,6 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import PartFailure
 from anyshot_platform.database import Base, TypedJson, new_id, now
 from anyshot_platform.phases.models import PhaseVersion
@@ -57,19 +56,3 @@ class FurtherTest(Base):
     def failed(self) -> bool:
         """Whether it has ended without a score: its run did not finish, or finished without this test."""
         return self.run.state in ENDED and self.summary is None
-
-    @property
-    def ended_by(self) -> PartFailure | None:
-        """Why it failed, by itself or with its run; None where no worker said why."""
-        run = self.run
-        if not self.failed or self.failure is not None or run.verdict in (None, Verdict.OK):
-            return self.failure
-        return PartFailure(
-            part=self.place,
-            verdict=run.verdict,
-            message=run.message,
-            detail=run.detail,
-            task_index=run.task_index,
-            ways=run.task_ways,
-            shots=run.task_shots,
-        )

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anyshot_core.wire.verdicts import Cause
-from anyshot_core.wire.worker_api import PartFailure
+from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_platform.evaluations.models import FurtherTest
 from anyshot_platform.kernel.language import say
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
@@ -28,15 +28,38 @@ class Fault:
     detail: str
 
 
+@dataclass(frozen=True)
+class EvaluationFault(Fault):
+    """The failure of a further evaluation at a point: whose doing it was, and its task where one was under way."""
+
+    verdict: Verdict
+    task_index: int | None
+    ways: int | None
+    shots: int | None
+
+
 def fault_of(run: Run, *, details: bool) -> Fault:
     """The failure of a run; without `details` one fixed sentence for what is not the participant's doing."""
     failed = run.state in ENDED and run.state != RunState.FINISHED
     return _told(run.message, run.detail, details or not failed or run.cause in _TOLD)
 
 
-def fault_of_test(failure: PartFailure, *, details: bool) -> Fault:
-    """The failure of a further test, told as that of a run is."""
-    return _told(failure.message, failure.detail, details or failure.verdict.cause in _TOLD)
+def fault_of_test(test: FurtherTest, *, details: bool) -> EvaluationFault | None:
+    """The failure of a further test, its own or its run's, told as that of a run is; None where nobody said why."""
+    alone, run = test.failure, test.run
+    if not test.failed:
+        return None
+    if alone is not None:
+        told = _told(alone.message, alone.detail, details or alone.verdict.cause in _TOLD)
+        return EvaluationFault(
+            told.message, told.detail, alone.verdict, alone.task_index, alone.ways, alone.shots
+        )
+    if run.verdict in (None, Verdict.OK):
+        return None
+    told = fault_of(run, details=details)
+    return EvaluationFault(
+        told.message, told.detail, run.verdict, run.task_index, run.task_ways, run.task_shots
+    )
 
 
 def _told(message: str, detail: str, told: bool) -> Fault:

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from sqlalchemy import select
 
 from anyshot_core.wire.advice import NO_NETWORK
-from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_core.wire.worker_api import PartFailure, Usage
+from anyshot_core.wire.verdicts import Cause
+from anyshot_core.wire.worker_api import Usage
 from anyshot_core.words import told
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
 from anyshot_platform.database import now
@@ -52,6 +52,7 @@ from anyshot_platform.web.language import LANGUAGE_COOKIE
 from anyshot_scoring.rules import RULES
 from tests.architecture.catalogue import catalogue
 from tests.architecture.structure import sources
+from tests.contract.recording import part_failure
 from tests.platform.site import make_zip
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import Scene
@@ -208,10 +209,7 @@ def test_further_evaluations_are_read_in_french(visitor: Visitor, scene: Scene) 
         for test in FURTHER.plan_tests(session, session.get_one(Submission, submission), source, points):
             test.run.state, test.summary, test.scored_at = RunState.FINISHED, score.summary, now()
             if test.place == 1:
-                test.summary, test.failure = (
-                    None,
-                    PartFailure(part=1, verdict=Verdict.RUNTIME_ERROR, message=""),
-                )
+                test.summary, test.failure = None, part_failure(1)
             session.add(test)
     visitor.sign_in(scene.ada)
     for path in (f"/submissions/{submission}", f"/competitions/{scene.competition.slug}/leaderboard"):

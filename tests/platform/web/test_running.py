@@ -315,7 +315,7 @@ def test_the_curve_of_a_further_evaluation_is_drawn_where_it_is_known(
 ) -> None:
     first, second = (mixed([(0.7, 0.05), (0.6, None)]), mixed([(0.5, 0.05), (None, None)]))
     monkeypatch.setattr(pages, "of_submission", lambda *_: first)
-    monkeypatch.setattr(pages, "failed_of_submission", lambda *_: [])
+    monkeypatch.setattr(pages, "faults_of_submission", lambda *_: [])
     monkeypatch.setattr(
         board_page, "of_board", lambda *asked: dict(zip(asked[3], (first, second), strict=False))
     )

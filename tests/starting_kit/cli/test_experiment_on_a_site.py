@@ -13,8 +13,6 @@ from sqlalchemy import select
 
 from anyshot_analysis.studies.experiment.carry_out import Done
 from anyshot_analysis.studies.experiment.tables import make_rows, pooled
-from anyshot_core.wire.verdicts import Verdict
-from anyshot_core.wire.worker_api import PartFailure
 from anyshot_platform.database import now
 from anyshot_platform.evaluations.points import list_points
 from anyshot_platform.judging.kinds import FURTHER
@@ -23,6 +21,7 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore
 from anyshot_platform.submissions.models import Submission
+from tests.contract.recording import part_failure
 from tests.platform.admin.results import draw_table, finish_with_table
 from tests.platform.site import SLUG, Site
 from tests.starting_kit.cli.test_platform_commands import (  # noqa: F401 - fixtures
@@ -119,20 +118,13 @@ def test_a_failed_evaluation_says_why_in_the_terminal(
         tests = FURTHER.plan_tests(session, submission, source, list_points(session, phase.live))
         tests[0].summary, tests[0].run.state = score.summary, RunState.FINISHED
         for test in tests[1:]:
-            test.failure = PartFailure(
-                part=test.place,
-                verdict=Verdict.TIME_LIMIT,
-                message="It took too long.",
-                detail="in fit\nin step",
-                task_index=4,
-                ways=5,
-                shots=2,
-            )
+            test.failure = part_failure(test.place, detail="in fit\nin step")
         session.add_all(tests)
     assert call("login", "--server", address, "--token", ada.token).exit_code == 0
     said = call("results", entry).output
     assert "  2 shots: failed\n  3 shots: failed\n" in said
     assert said.endswith(
         "Number of shots: 2 shots, Number of shots: 3 shots\n"
-        "  TIME_LIMIT: It took too long.\n  at task number 5: 5-way, 2-shot\n    in fit\n    in step\n"
+        "  RUNTIME_ERROR: ValueError in fit (model.py, line 10).\n  at task number 4: 5-way, 2-shot\n"
+        "    in fit\n    in step\n"
     )

@@ -165,9 +165,9 @@ def _tasks_each(run: Run, tests: Sequence[FurtherTest]) -> int:
     return run.tasks_total // len(tests)
 
 
-def _kept(failure: PartFailure) -> PartFailure:
-    words = {"message": failure.message[:KEPT_OF_MESSAGE], "detail": failure.detail[:KEPT_OF_DETAIL]}
-    return failure.model_copy(update=words)
+def _kept(told: PartFailure) -> PartFailure:
+    words = {"message": told.message[:KEPT_OF_MESSAGE], "detail": told.detail[:KEPT_OF_DETAIL]}
+    return told.model_copy(update=words)
 
 
 def _protocol(test: FurtherTest, known: PhaseSecrets) -> Protocol:

@@ -12,13 +12,13 @@ from sqlalchemy.orm import Session
 from anyshot_core.evaluations import PointScore, PointSeries, point_words, split_points
 from anyshot_core.report.evaluations import TOGETHER, EvaluationPart, evaluation_parts
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_platform.evaluations.models import FurtherTest
 from anyshot_platform.evaluations.points import list_evaluations
 from anyshot_platform.evaluations.reading import read_failed, read_scores
 from anyshot_platform.evaluations.words import said_points, said_words
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.numbers import HalfWidth
 from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.sight.faults import EvaluationFault
 from anyshot_platform.sight.names import name_datasets
 from anyshot_platform.sight.phases import PhaseSight
 from anyshot_platform.sight.submissions import Sight
@@ -38,6 +38,20 @@ class EvaluationFailure(BaseModel):
     task_index: int | None
     task_ways: int | None
     task_shots: int | None
+
+    @classmethod
+    def of(cls, seed: int, fault: EvaluationFault) -> EvaluationFailure:
+        """What a viewer is told, as JSON."""
+        return cls(
+            seed_index=seed,
+            verdict=fault.verdict,
+            cause=fault.verdict.cause,
+            message=fault.message,
+            detail=fault.detail,
+            task_index=fault.task_index,
+            task_ways=fault.ways,
+            task_shots=fault.shots,
+        )
 
 
 class PointOut(BaseModel):
@@ -82,41 +96,27 @@ def of_submission(session: Session, sight: Sight, version: PhaseVersion | None) 
     return _masked(session, sight.phase, version, found).get(sight.submission.id, [])
 
 
-def failed_of_submission(
+def faults_of_submission(
     session: Session, sight: Sight, version: PhaseVersion | None, scores: Sequence[PointScore]
-) -> list[tuple[PointScore, FurtherTest]]:
-    """The tests that failed of the points that `of_submission` showed, each with its point."""
-    if version is None or not scores:
-        return []
-    failed = read_failed(session, version, sight.submission.id)
-    return [(score, test) for score, tests in zip(scores, failed, strict=True) for test in tests]
+) -> Iterator[tuple[PointScore, int, EvaluationFault]]:
+    """Why tests failed of the points that `of_submission` showed: of each its point and the place of its seed."""
+    failed = read_failed(session, version, sight.submission.id) if version is not None and scores else []
+    for score, tests in zip(scores, failed, strict=True):
+        for test in tests:
+            if (fault := sight.fault_of_test(test)) is not None:
+                yield score, test.seed_index, fault
 
 
 def points_out(session: Session, sight: Sight, version: PhaseVersion | None) -> list[PointOut]:
     """The points of a submission as JSON, and why some failed."""
     scores = of_submission(session, sight, version)
     why: dict[tuple[str, str], list[EvaluationFailure]] = {}
-    for score, test in failed_of_submission(session, sight, version, scores):
-        why.setdefault((score.evaluation, score.point), []).extend(_failures_out(sight, test))
+    for score, seed, fault in faults_of_submission(session, sight, version, scores):
+        why.setdefault((score.evaluation, score.point), []).append(EvaluationFailure.of(seed, fault))
     return [
         PointOut.of(score).model_copy(update={"failures": why.get((score.evaluation, score.point), [])})
         for score in scores
     ]
-
-
-def _failures_out(sight: Sight, test: FurtherTest) -> Iterator[EvaluationFailure]:
-    if (failure := test.ended_by) is not None:
-        fault = sight.fault_of_test(failure)
-        yield EvaluationFailure(
-            seed_index=test.seed_index,
-            verdict=failure.verdict,
-            cause=failure.verdict.cause,
-            message=fault.message,
-            detail=fault.detail,
-            task_index=failure.task_index,
-            task_ways=failure.ways,
-            task_shots=failure.shots,
-        )
 
 
 def of_board(

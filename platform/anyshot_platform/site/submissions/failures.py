@@ -8,12 +8,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from anyshot_core.wire.verdicts import Cause
-from anyshot_core.wire.worker_api import PartFailure
 from anyshot_platform.kernel.filters import duration, size
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.retold import retold
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
+from anyshot_platform.sight.faults import EvaluationFault
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.submissions.progress import last_stage
 from anyshot_platform.site.submissions.provenance import repeat_command
@@ -69,18 +69,18 @@ def show_failure(sight: Sight, run: Run, *, budget: float) -> FailureView:
     )
 
 
-def show_failed_evaluation(sight: Sight, failure: PartFailure) -> FailureView:
-    """The failure of a further evaluation of the submission, as the viewer is told of it."""
-    fault, words = sight.fault_of_test(failure), blame_of_evaluation(failure.verdict)
-    task = [] if failure.task_index is None else [_task(failure.task_index, failure.ways, failure.shots)]
+def show_failed_evaluation(submission: Submission, fault: EvaluationFault) -> FailureView:
+    """The failure of a further evaluation of the submission, as the viewer was told of it."""
+    words = blame_of_evaluation(fault.verdict)
+    task = [] if fault.task_index is None else [_task(fault.task_index, fault.ways, fault.shots)]
     return FailureView(
-        cause=(failure.verdict.cause or Cause.UNCLEAR).value,
+        cause=(fault.verdict.cause or Cause.UNCLEAR).value,
         icon=words.icon,
         sentence=words.sentence,
         next_step=words.next_step,
         facts=[*task, (say("Quota"), say("It cost nothing of your quota."))],
         message=retold(fault.message),
-        frames=mark_traceback(fault.detail, f"/submissions/{sight.submission.id}/code"),
+        frames=mark_traceback(fault.detail, f"/submissions/{submission.id}/code"),
         reproduce="",
     )
 

@@ -21,7 +21,8 @@ from anyshot_platform.notifications.service import has_unread
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.sight.access import CompetitionAccess, SubmissionAccess, require_own
-from anyshot_platform.site.evaluations.shown import cards, failed_of_submission, of_submission
+from anyshot_platform.sight.faults import EvaluationFault
+from anyshot_platform.site.evaluations.shown import cards, faults_of_submission, of_submission
 from anyshot_platform.site.shell.act_frame import ask_which, merge
 from anyshot_platform.site.shell.manage_frame import manage_path
 from anyshot_platform.site.shell.many_frame import offered
@@ -149,15 +150,14 @@ def _failed_evaluations(
     session: Session, found: SubmissionAccess, version: PhaseVersion | None, scores: Sequence[PointScore]
 ) -> list[tuple[Said, FailureView]]:
     """The failures of further evaluations, each once, with the points that it is of."""
-    points: dict[tuple[str, ...], dict[str, str]] = {}
-    views: dict[tuple[str, ...], FailureView] = {}
-    for score, test in failed_of_submission(session, found.sight, version, scores):
-        if (failure := test.ended_by) is not None:
-            key = (failure.verdict, failure.message, failure.detail)
-            words = said_words(score)
-            points.setdefault(key, {})[words] = words
-            views.setdefault(key, show_failed_evaluation(found.sight, failure))
-    return [(together(points[key].values(), ", "), view) for key, view in views.items()]
+    points: dict[EvaluationFault, dict[str, str]] = {}
+    for score, _, fault in faults_of_submission(session, found.sight, version, scores):
+        words = said_words(score)
+        points.setdefault(fault, {})[words] = words
+    return [
+        (together(words.values(), ", "), show_failed_evaluation(found.submission, fault))
+        for fault, words in points.items()
+    ]
 
 
 @router.post("/submissions/{submission_id}/note")
