@@ -90,19 +90,21 @@ class Manifest:
     """How a report was made: with this, `anyshot analyse again` makes it again from the same inputs.
 
     `inputs` are name and digest of each file by role; `versions` of the packages that computed it; `code` digests of
-    its modules, where the report is stored beside them.
+    its modules, where the report is stored beside them; `machine` what sums were rounded by, where that was held.
     """
 
     parameters: Mapping[str, Any]
     inputs: Mapping[str, Sequence[tuple[str, str]]]
     versions: Mapping[str, str]
     code: Mapping[str, str] = field(default_factory=dict)
+    machine: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data."""
         files = {role: [{"name": n, "digest": d} for n, d in rows] for role, rows in self.inputs.items()}
         own = {"parameters": plain(self.parameters), "inputs": files, "versions": dict(self.versions)}
-        return own | ({"code": dict(self.code)} if self.code else {})
+        more = {"code": dict(self.code), "machine": dict(self.machine)}
+        return own | {name: value for name, value in more.items() if value}
 
 
 def summary_of(report: ReportPage, manifest: Manifest | None = None) -> dict[str, Any]:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import torch
+from click.testing import CliRunner
+from threadpoolctl import threadpool_info
 
+from anyshot_analysis.pages import ReportPage
+from anyshot_analysis.studies.reproduce import __main__ as reproduce
 from anyshot_analysis.studies.reproduce import sources
 from anyshot_analysis.studies.reproduce.sources import changed, code_of
+from anyshot_core.report.estimates import share
+from anyshot_core.report.stored import manifest_markup, read_report
 
 
 def words(text: str) -> str:
@@ -90,3 +98,30 @@ def test_what_a_bundle_takes_from_the_kit_counts_wherever_it_stands(
     monkeypatch.setattr(sources, "BUNDLES", tmp_path)
     assert beside in sources.code_of_experiment({"baselines": ["names"]})
     assert beside not in sources.code_of_experiment({"baselines": ["other"]})
+
+
+def test_a_study_sums_in_one_thread_and_says_on_which_machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Two threads add in another order, whose last digits grow while a network is trained."""
+    threads: list[int] = []
+
+    def make(material: object) -> ReportPage:
+        threads.append(torch.get_num_threads())
+        threads.extend(pool["num_threads"] for pool in threadpool_info())
+        found = share("a share", 1, 4, "other examples")
+        return ReportPage("reproduce-svcca", "A title", "A finding.", "other examples", [found])
+
+    monkeypatch.setattr(reproduce, "module_of", lambda name: SimpleNamespace(make=make))
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        made = CliRunner().invoke(reproduce.main, ["svcca", "--out", str(tmp_path)], catch_exceptions=False)
+        assert torch.get_num_threads() == 2, "what comes after has its threads again"
+    finally:
+        torch.set_num_threads(before)
+    assert made.exit_code == 0 and set(threads) == {1}
+    summary, *_ = read_report(tmp_path / "svcca")
+    machine = summary["manifest"]["machine"]
+    assert machine == {"instructions": torch.backends.cpu.get_cpu_capability(), "threads": 1}
+    assert machine["instructions"] in manifest_markup(summary["manifest"])

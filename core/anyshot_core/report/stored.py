@@ -131,12 +131,13 @@ def cell_words(cell: Any, reasons: Sequence[str]) -> str:
 
 
 def manifest_markup(manifest: Mapping[str, Any]) -> Markup:
-    """How the report was made: parameters, inputs, versions and, of a stored one, the code that computed it."""
+    """How the report was made: parameters, inputs, versions and, of a stored one, the machine and the code."""
     inputs = [[role, row["name"], row["digest"]] for role, rows in manifest["inputs"].items() for row in rows]
     tables = [
         ("Parameters", ("parameter", "value"), [[k, _shown(v)] for k, v in manifest["parameters"].items()]),
         ("Inputs", ("role", "file", "digest"), inputs),
         ("Versions", ("package", "version"), [[k, v] for k, v in manifest["versions"].items()]),
+        ("Machine", ("property", "value"), [[k, _shown(v)] for k, v in manifest.get("machine", {}).items()]),
         ("Code", ("module", "digest"), [[k, v] for k, v in manifest.get("code", {}).items()]),
     ]
     body = Markup("").join(

@@ -6,12 +6,15 @@ import importlib
 import json
 import os
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
+import torch
+from threadpoolctl import threadpool_limits
 
 from anyshot_analysis.pages import Manifest, write_report
 from anyshot_analysis.studies.reproduce.conditions import conditions_of
@@ -58,7 +61,10 @@ def main(name: str, out: Path, data: Path | None, cache: Path | None, full: bool
         raise click.UsageError(ONE_SIZE.format(name))
     start, manifest = time.process_time(), manifest_of(name, full)  # of the code that is loaded now
     material = Material(data, cache or default_cache() / "reproductions")
-    report = module.make(material, module.FULL) if full else module.make(material)
+    # Each thread adds a part of a long sum: with others, last digits differ, and grow while a network is trained.
+    with nullcontext() if full else threadpool_limits(limits=1):
+        manifest = replace(manifest, machine=this_machine())
+        report = module.make(material, module.FULL) if full else module.make(material)
     conditions = conditions_of(name, report.result)
     report = replace(report, result={**report.result, CONDITIONS: conditions})
     summary = write_report(report, out / name, manifest)
@@ -82,6 +88,12 @@ def manifest_of(name: str, full: bool = False) -> Manifest:
     """The code that computed a reproduction; its settings are constants there, its data are named in its notes."""
     versions = {package: version(package) for package in ("anyshot-analysis", "numpy", "scipy", "torch")}
     return Manifest({"name": name} | ({"full": True} if full else {}), {}, versions, code_of(name))
+
+
+def this_machine() -> dict[str, str | int]:
+    """What must be the same beside code and versions for the same numbers to come again: wide instructions add more at
+    a time."""
+    return {"instructions": torch.backends.cpu.get_cpu_capability(), "threads": torch.get_num_threads()}
 
 
 if __name__ == "__main__":
