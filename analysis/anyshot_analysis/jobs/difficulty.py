@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from anyshot_core.report.stored import estimate_words
 from anyshot_scoring.difficulty import Difficulty, measure_difficulty
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.table import TaskTable
+from anyshot_scoring.undefined import Undefined
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     return ReportPage(
         name="difficulty",
         title="Difficulty of the datasets",
-        finding=f"{hardest.dataset} is the hardest of {len(found)} datasets here: its intrinsic difficulty is "
-        f"{estimate_words(claims[hardest.dataset][0])}, the highest of them.",
+        finding=f"{hardest.dataset} comes out as the hardest of {len(found)} datasets: its intrinsic difficulty is "
+        f"{estimate_words(claims[hardest.dataset][0])}{_beside(hardest.dataset, claims)}.",
         estimates=[one for own in claims.values() for one in own],
         population=f"these datasets, for these {len(scores)} {who[1]}; no claim about others.",
         charts=[draw_difficulty(in_points(found), axis="Difficulty (points)", who=who[0])],
@@ -75,6 +76,23 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             "intrinsic": [d.intrinsic for d in found],
             "modelling": [d.modelling for d in found],
         },
+    )
+
+
+def _beside(hardest: str, claims: Mapping[str, Sequence[Estimate]]) -> str:
+    """Which datasets may be as hard: those whose interval reaches into that of the hardest."""
+    own = claims[hardest][0].interval
+    if isinstance(own, Undefined):
+        return ""
+    near = [
+        name
+        for name, (intrinsic, _) in claims.items()
+        if name != hardest
+        and not isinstance(intrinsic.interval, Undefined)
+        and intrinsic.interval[1] >= own[0]
+    ]
+    return (
+        f"; the intervals of {', '.join(near)} overlap with it" if near else "; no other interval reaches it"
     )
 
 

@@ -104,7 +104,10 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         title="How large a phase must be",
         finding=finding_of(plan, parameters, measured),
         population="other datasets, other classes of these datasets, other tasks, as the columns say.",
-        estimates=[*estimates_of(plan, source, measured), *components_as_estimates(components)],
+        estimates=[
+            *estimates_of(plan, f"a lead of {count_of(100 * parameters.lead, 'point')}", source, measured),
+            *components_as_estimates(components),
+        ],
         charts=[chart],
         listings=[
             PageTable(
@@ -120,9 +123,9 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             )
         ],
         notes=[
-            f"Variances: {source}.",
+            f"Variances: {source}.{UNUSED if measured else ''}",
             "Flips now: how probably another draw of as many datasets, classes and tasks turns a true lead of this "
-            "size round.",
+            f"size round. Now: {count_of(components.datasets, 'dataset')}, each with {_now(components, inputs)}.",
             "Tasks and classes: for the datasets at hand. Datasets: new ones, with as many classes and tasks.",
         ],
         result={
@@ -143,12 +146,24 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     )
 
 
+UNUSED = (
+    " Of the mean of the runs, whatever the board ranks by. The parameters sd_datasets, sd_classes, sd_tasks, "
+    "datasets, classes and tasks are assumptions for a phase without results: nothing here comes from them."
+)
+
+
+def _now(components: Components, inputs: Inputs) -> str:
+    """Classes and tasks of a dataset, where they are known."""
+    tasks = f"{components.tasks:,.0f} tasks{' over all runs' if inputs.files.get('results') else ''}"
+    return f"{components.classes:,.0f} classes and {tasks}" if components.klass else tasks
+
+
 def row(lead: float, plan: SampleSizePlan, components: Components) -> list[str | int | float | Undefined]:
     """One line, the lead in points."""
     return [lead, components.flip(), plan.tasks, plan.classes, plan.datasets]
 
 
-def estimates_of(plan: SampleSizePlan, source: str, measured: bool) -> list[Estimate]:
+def estimates_of(plan: SampleSizePlan, lead: str, source: str, measured: bool) -> list[Estimate]:
     """What would settle the lead, unit by unit; only the need of datasets has an interval, and only from results."""
     assumed = Undefined("assumed, not estimated")
     now = Undefined("follows from the spreads below, each of which has its interval") if measured else assumed
@@ -157,7 +172,13 @@ def estimates_of(plan: SampleSizePlan, source: str, measured: bool) -> list[Esti
         for found in (plan.datasets_interval, plan.classes_interval, plan.tasks_interval)
     )
     return [
-        Estimate("flips now", plan.now, now, "probability", "another draw of datasets, classes and tasks"),
+        Estimate(
+            f"flips of {lead} now",
+            plan.now,
+            now,
+            "probability",
+            "another draw of datasets, classes and tasks",
+        ),
         Estimate(
             "datasets needed", plan.datasets, datasets, "datasets", f"other datasets; variances: {source}"
         ),
@@ -202,7 +223,7 @@ def finding_of(plan: SampleSizePlan, parameters: Parameters, measured: bool) -> 
         return f"{lead} cannot be settled: {plan.datasets.reason}."
     known = _range_of(plan) if measured else ", if variances are as assumed"
     datasets = f"{plan.datasets:,} {'dataset' if plan.datasets == 1 else 'datasets'}"
-    return f"{lead} flips in under {parameters.flip:.0%} of draws from {datasets} on{known}."
+    return f"{lead} flips in under {100 * parameters.flip:g} % of draws from {datasets} on{known}."
 
 
 def _range_of(plan: SampleSizePlan) -> str:

@@ -67,8 +67,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         name="flips",
         title="Reliability of the ranking",
         finding=f"{parameters.names.get(best, best)} leads a board of {count_of(len(assessment.keys), 'submission')}; "
-        "below, by population, "
-        "how often another draw would turn the order round.",
+        "below, by population, how sure that is.",
         population=f"each on its own: {', '.join(str(p) for p in POPULATIONS)}; the unit is named beside it.",
         estimates=estimates_of(assessment, parameters.names),
         extra=reliability_section(assessment, parameters.names),

@@ -127,7 +127,9 @@ def _order_chart(report: PopulationReport, labels: list[str]) -> Chart | None:
         return None
     matrix = report.model.better[: len(labels), : len(labels)].copy()
     np.fill_diagonal(matrix, np.nan)
-    words = "probability that the row is truly better than the column"
+    words = (
+        "probability that the row is truly better than the column (0.00 is under 0.005, and 1.00 over 0.995)"
+    )
     return draw_heat_map(
         matrix, labels, f"{words.capitalize()}, over {report.words}", words, low=0.0, high=1.0
     )

@@ -122,6 +122,19 @@ def test_what_was_withdrawn_after_the_close_enters_no_final(final: Site) -> None
     assert not row["enters"] and "withdrew" in " ".join(row["reasons"]), row
 
 
+def test_what_was_withdrawn_before_the_close_leaves_its_place_to_the_one_before_it_for_good(
+    final: Site,
+) -> None:
+    """Also when the choice is made anew after the close."""
+    worker, ada, owner = final.worker(), final.member("ada"), final.owner()
+    first, second, last = (scored(worker, ada, mean) for mean in (0.9, 0.7, 0.4))
+    withdraw(ada, last)
+    final.set_phase(ends_at=now())
+    withdraw(ada, first)
+    row = preview(owner)["ada"]
+    assert row["enters"] and row["submission"] == second, row
+
+
 def test_a_phase_that_opens_again_gives_the_choice_back(site: Site, worker: PaperWorker) -> None:
     ada = site.member("ada")
     last = scored(worker, ada, 0.2)
