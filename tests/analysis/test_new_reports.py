@@ -202,7 +202,7 @@ def test_a_class_that_is_never_believed_stands_first_and_exact_probabilities_by_
     first = found["result"]["classes"][0]
     assert first["klass"] == 7 and first["ece"] > 2 * first["chance"]
     page = (tmp_path / "r" / "page.html").read_text()
-    assert f"number 7 of dataset {first['dataset']}" in page and "By class, highest NLL first" in page
+    assert f"class 7 of dataset {first['dataset'] + 1}" in page and "By class, highest NLL first" in page
     write_stated(tmp_path / "old.npz", 60)
     assert "Nothing is said by class" in " ".join(judge_stated(tmp_path, "d", "old")["notes"])
 

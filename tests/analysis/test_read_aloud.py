@@ -194,6 +194,42 @@ def test_no_interval_reaches_beyond_what_the_quantity_can_be(tmp_path: Path) -> 
     assert "which the choice of the farthest makes larger" in found["finding"]
 
 
+@pytest.mark.parametrize(
+    ("easier", "says"),
+    [(0.02, "; the intervals of D1 overlap with it."), (0.4, "; no other interval reaches it.")],
+)
+def test_the_hardest_dataset_is_named_with_those_that_may_be_as_hard(
+    tmp_path: Path, easier: float, says: str
+) -> None:
+    """ "D0 is the hardest" was said of the lowest of two scores that nothing told apart."""
+    noise = np.random.default_rng(0).normal(0, 0.1, 12)
+    score = np.tile(0.3 + noise - noise.mean(), 2)
+    table = draw_table(1, 24, datasets=2)
+    score += easier * (table.dataset == "D1")
+    for who, gap in (("ours", 0.0), ("theirs", 0.1)):
+        columns = table.columns() | {"normalized_accuracy": score - gap}
+        write_results(tmp_path / f"{who}.parquet", TaskTable.from_columns(columns), Identity(who=who))
+    found = run("difficulty", {"results": sorted(tmp_path.glob("*.parquet"))}, {}, tmp_path / "r")
+    assert found["finding"].startswith(
+        "D0 comes out as the hardest of 2 datasets: its intrinsic difficulty is "
+    )
+    assert found["finding"].endswith(says)
+
+
+def test_a_plan_says_of_how_much_it_speaks_and_which_parameters_it_did_not_use(tmp_path: Path) -> None:
+    """Its page named assumed spreads, 10 datasets and 600 tasks as parameters, and used those of the results."""
+    files = result_files(tmp_path, tasks=24)
+    measured, assumed = (run("plan", own, {"lead": 0.02}, tmp_path / "r") for own in ({"results": files}, {}))
+    notes = " ".join(measured["notes"])
+    assert (
+        "Now: 4 datasets, each with 12 tasks over all runs." in notes
+        and "nothing here comes from them" in notes
+    )
+    assert measured["estimates"][0]["name"] == "flips of a lead of 2 points now"
+    notes = " ".join(assumed["notes"])
+    assert "Now: 10 datasets, each with 20 classes and 600 tasks." in notes and "comes from them" not in notes
+
+
 def test_the_same_order_of_heads_is_no_finding_where_none_are_told_apart() -> None:
     """ "The order of heads is the same" was all that was said of heads that are equal on base classes."""
     equal, noisy = np.full(8, 0.5), np.tile([0.4, 0.7], 4)

@@ -308,7 +308,7 @@ def _datasets_table(stated: Stated) -> PageTable:
         (loss, width), single = t_interval(nll), Undefined("one task")
         spread: Cell = single if width is None else round(width, 4)
         shares = [points(float(values.mean())) for values in (right, sure)]
-        rows.append((loss, [f"number {dataset}", len(nll), round(loss, 4), spread, *shares]))
+        rows.append((loss, [f"dataset {dataset + 1}", len(nll), round(loss, 4), spread, *shares]))
     header = ("dataset", "tasks", "NLL (nats)", "± (nats)", "accuracy (points)", "confidence (points)")
     worst_first = sorted(rows, key=lambda row: -row[0])
     return PageTable("By dataset, highest NLL first", header, [cells for _, cells in worst_first])
@@ -329,8 +329,8 @@ def _notes(stated: Stated, parameters: Parameters) -> list[str]:
         "logits: their softmax.",
         "Two questions are asked, each at 5 %: whether confidence and accuracy differ on average, and whether ECE is "
         "above what exact probabilities show.",
-        "Datasets are numbered by their place in the pool that is tested on; the order of the table is by these very "
-        "tasks, which makes the first look worse than it is.",
+        "Datasets are numbered as they stand in the pool that is tested on, from 1; the order of the table is by these "
+        "very tasks, which makes the first look worse than it is.",
     ]
     if stated.left_out:
         words = f", {stated.doubted} of them because what came was no distribution" if stated.doubted else ""

@@ -113,7 +113,7 @@ def classes_table(found: Sequence[ClassCalibration]) -> PageTable:
 def _row(one: ClassCalibration) -> list[Cell]:
     spread: Cell = one.half_width if isinstance(one.half_width, Undefined) else round(one.half_width, 4)
     errors: list[Cell] = [e if isinstance(e, Undefined) else points(e) for e in (one.ece, one.chance)]
-    name = f"number {one.klass} of dataset {one.dataset}"
+    name = f"class {one.klass} of dataset {one.dataset + 1}"
     return [name, one.tasks, one.images, round(one.nll, 4), spread, points(one.stated), *errors]
 
 
@@ -123,6 +123,7 @@ def classes_note(found: Sequence[ClassCalibration]) -> str:
         f" The first {MOST_CLASSES} of {len(found)} classes are shown." if len(found) > MOST_CLASSES else ""
     )
     return (
+        "Classes have their number in the dataset, from 0, as in its files. "
         "NLL of a class is over its own images: how little its probability is where it is true. ECE of a class is "
         "class-wise (Nixon et al. 2019): its probability in all answers of the tasks that have it, against how often "
         "the image was of it. The worst of many look worse than they are: read each beside its ± and its chance."

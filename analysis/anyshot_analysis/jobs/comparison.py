@@ -113,7 +113,9 @@ def estimates_of(first: str, second: str, found: JudgedPair, board: KnownBoard) 
     known = found.interval
     interval = known if isinstance(known, Undefined) else (shown * known.low, shown * known.high)
     tasks, datasets = POPULATIONS[Population.TASKS], POPULATIONS[Population.DATASETS]
-    why = Undefined("a probability of the board's model, calibrated on simulated boards")
+    why = Undefined(
+        "of the board's model, calibrated on simulated boards; what rounds to 0 or 1 is not certain"
+    )
     better = f"{first} is truly better"
     return [
         Estimate(f"{first} minus {second}", shown * found.difference, interval, unit, tasks),

@@ -107,8 +107,9 @@ def describe(
         name="feature-diversity",
         title="How different the datasets look to the learner",
         finding=f"In the layer {seen.layer} the cosine distance of two of {len(names)} datasets, beyond that within "
-        f"them, is {estimate_words(claim, unit=False)} on average, {beyond} than with "
-        f"images dealt at random ({chance[0]:z.4f} to {chance[1]:z.4f}); least apart are {first} and {second}.",
+        f"them, is {estimate_words(claim, unit=False)} on average over datasets like these. On these very ones it is "
+        f"{beyond} than with images dealt at random ({chance[0]:z.4f} to {chance[1]:z.4f}); "
+        f"least apart are {first} and {second}.",
         population=f"{OVER}, seen by this learner; unit: the dataset.",
         estimates=[claim],
         charts=[

@@ -50,7 +50,8 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         finding=f"At lambda 0.5 a task of {p.ways} ways has {p.ways * means[5]:.2f} novel classes on average, none at "
         f"all with probability {found[5, 0]:.3f}. Uniform over all classes at lambda {uniform:.3f}"
         f"{' only in the mean: the coin knows no sizes' if p.mixing == 'coin' else ''}.",
-        population="tasks of one dataset with these numbers of classes; exact, nothing is sampled.",
+        population=f"tasks of one dataset with {p.base_classes} base and {p.novel_classes} novel classes; exact, "
+        "nothing is sampled.",
         estimates=[
             exact(f"share of novel classes at lambda {label}", mean, "share of the ways", OVER)
             for label, mean in zip(labels, means, strict=True)

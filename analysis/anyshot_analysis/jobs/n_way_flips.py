@@ -64,7 +64,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     first, second = (one, two) if gaps_lead(gaps, names) > 0 else (two, one)
     names_of = parameters.names
     shown = names_of.get(first, first), names_of.get(second, second)
-    return describe(found, shown, counts_of(classes, names), parameters)
+    return describe(found, shown, counts_of(classes, names), len(classes), parameters)
 
 
 def gaps_lead(gaps: NDArray[np.float64], names: NDArray[np.str_]) -> float:
@@ -92,8 +92,10 @@ def counts_of(classes: list[NDArray[np.int64]], names: NDArray[np.str_]) -> dict
     }
 
 
-def describe(found: TaskFlips, pair: tuple[str, str], counts: dict[str, int], p: Parameters) -> ReportPage:
-    """The page; the first of the pair leads."""
+def describe(
+    found: TaskFlips, pair: tuple[str, str], counts: dict[str, int], tasks: int, p: Parameters
+) -> ReportPage:
+    """The page; the first of the pair leads, by those of the `tasks` whose classes fit into a set."""
     first, second = pair
     sets = len(found.differences)
     over = f"other sets of {p.share:.0%} of the classes of each dataset, judged by the tasks within them"
@@ -101,7 +103,8 @@ def describe(found: TaskFlips, pair: tuple[str, str], counts: dict[str, int], p:
     return ReportPage(
         name="n-way-flips",
         title=f"Flips of {first} and {second} over sets of classes",
-        finding=f"{first} leads {second} by {points(found.lead)} points. Judged by the tasks within {p.share:.0%} of "
+        finding=f"{first} leads {second} by {points(found.lead)} points, datasets alike, on {_fitting(found, tasks)}. "
+        f"Judged by the tasks within {p.share:.0%} of "
         f"each dataset's classes, the order flips for {percent_words(claims['flips'])} of the sets; with as many tasks "
         f"of any classes, for {percent_words(claims['flips by few tasks alone'])}.",
         population=f"{over}; {sets:,} sets drawn out of the classes that were met.",
@@ -148,13 +151,22 @@ def describe(found: TaskFlips, pair: tuple[str, str], counts: dict[str, int], p:
     )
 
 
+def _fitting(found: TaskFlips, tasks: int) -> str:
+    """By which tasks: one of more ways than a set has classes of its dataset is in none."""
+    return (
+        f"all {tasks} tasks"
+        if found.of == tasks
+        else f"the {found.of} of {tasks} tasks whose classes fit into a set"
+    )
+
+
 def estimates_of(found: TaskFlips, sets: int, over: str) -> list[Estimate]:
     """Flips and exaggerations, by classes and by the few tasks alone, with Wilson's intervals over sets."""
     tasks = "as many tasks of any classes"
     return [
         share("flips", round(found.flip * sets), sets, over),
         share("exaggerations", round(found.exaggeration * sets), sets, over),
-        mean("lead", found.differences, "points", over, scale=100),
+        mean("lead within a set", found.differences, "points", over, scale=100),
         share("flips by few tasks alone", round(found.noise_flip * sets), sets, tasks),
         share("exaggerations by few tasks alone", round(found.noise_exaggeration * sets), sets, tasks),
     ]

@@ -184,6 +184,7 @@ def describe(told: Told, answers: dict[str, Answers], parameters: Parameters) ->
             )
         ],
         notes=[
+            "Error: what an estimate and the accuracy differ by, whatever the sign; bias: the estimate less it.",
             "Half of the tasks, drawn at random, calibrate the band around an estimate; the other half get the answers "
             "and say how often the band holds.",
             *(
