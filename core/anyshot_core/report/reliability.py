@@ -68,6 +68,7 @@ def reliability_section(assessment: Assessment, names: Mapping[str, str] | None 
             critical=_critical(assessment.over_datasets, labels),
             figure=figure,
             words=figure_words,
+            share=share_words,
             chance=chance_words,
             populations=POPULATIONS,
         )
@@ -94,6 +95,11 @@ def _critical(found: OverDatasets | Undefined, labels: list[str]) -> Chart | Non
 def figure_words(value: float | Undefined, pattern: str = "{:z.3f}") -> str:
     """A figure, or why it is undefined."""
     return f"undefined: {value.reason}" if isinstance(value, Undefined) else pattern.format(value)
+
+
+def share_words(share: float) -> str:
+    """A share in per cent; what rounds to none or to all is neither."""
+    return "under 1 %" if share < 0.005 else "over 99 %" if share > 0.995 else f"{100 * share:.0f} %"
 
 
 def _view(report: PopulationReport, labels: list[str]) -> PopulationView:
@@ -150,13 +156,10 @@ def _headline(assessment: Assessment, labels: list[str]) -> str:
         report = assessment.populations[population]
         if isinstance(report, PopulationReport) and not isinstance(report.ranks, Undefined):
             low, high = int(report.ranks.low[0]), int(report.ranks.high[0])
-            place = (
-                f"the first place of {labels[0]} is settled"
-                if high == 1
-                else f"the true rank of {labels[0]} is {low} to {high}"
-            )
+            place = "1: first place is settled" if high == 1 else f"{low} to {high}"
             beside = _beside(report, assessment.keys, labels)
-            return f"Over {report.words}, with 95 % probability {place}. {_best(report)}{beside}"
+            said = f"Over {report.words}, the 95 % interval of the true rank of {labels[0]} is {place}."
+            return f"{said} {_best(report)}{beside}"
     tasks = assessment.populations[Population.TASKS]
     why = tasks.ranks if isinstance(tasks, PopulationReport) else tasks
     return f"Nothing can be said about another draw: {why.reason}." if isinstance(why, Undefined) else ""

@@ -271,7 +271,8 @@ def test_no_probability_of_the_model_is_called_certain() -> None:
     assert (
         "truly the best with probability over 0.99" in page and "over 0.999" in page and "under 0.01" in page
     )
-    assert "with probability 1.00" not in page
+    assert "with probability 1.00" not in page and "over 99 % of the" in page and " 100 % of the" not in page
+    assert "the 95 % interval of the true rank of s1 is 1: first place is settled. It is truly" in page
     assert "the first lead flips in under 1 % of draws of other datasets" in page
     assert [chance_words(p) for p in (0.0, 0.004, 0.5, 0.996, 1.0)] == [
         "under 0.01",
