@@ -144,7 +144,7 @@ def test_the_subject_of_a_mail_is_read_as_it_was_written(visitor: Visitor) -> No
     with visitor.services.database.writing() as session:
         send_email(session, to="ada@example.org", subject=subject, body="A body")
     with visitor.services.database.reading() as session:
-        message = make_message(visitor.services, session.scalars(select(Email)).one())
+        message = make_message(visitor.services, session.scalars(select(Email)).one(), say_change)
     for sent in (message.as_bytes(), message.as_bytes(policy=message.policy.clone(linesep="\r\n"))):
         assert all(len(line) < 79 for line in sent.partition(b"\nDate:")[0].splitlines())
         read = message_from_bytes(sent, policy=policy.default)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -35,9 +36,8 @@ def _spread_tasks(mean: float) -> TaskTable:
 @pytest.mark.parametrize(
     ("draw", "known"), [(_one_task, False), (_equal_tasks, False), (_spread_tasks, True)]
 )
-def test_what_has_no_interval_shows_none(site: Site, draw: object, known: bool) -> None:
+def test_what_has_no_interval_shows_none(site: Site, draw: Callable[[float], TaskTable], known: bool) -> None:
     alice = site.member("alice")
-    assert callable(draw)
     site.set_version(tasks=len(draw(0.5)))
     for number, mean in enumerate((0.5, 0.75)):
         alice.submit(make_zip(salt=f"zip {number}"))
