@@ -84,6 +84,22 @@ def test_diversity_is_the_test_pools_alone(packs: list[Path], tmp_path: Path) ->
 
 
 @pytest.mark.seconds("a whole report")
+def test_the_heat_map_of_one_dataset_is_of_its_tasks(packs: list[Path], tmp_path: Path) -> None:
+    """By dataset it would be one cell."""
+    settings = {**SMALL, "protocol": FIXED}
+    for pool, title, across in (
+        (packs[:1], "Distance between tasks of SET_0", [str(task) for task in range(1, 7)]),
+        (packs[:2], "Distance between tasks, by dataset", ["SET_0", "SET_1"]),
+    ):
+        run("diversity", {"meta_test": pool}, settings, tmp_path / title)
+        chart, *_ = json.loads((tmp_path / title / "figures.json").read_text())["charts"]
+        assert chart["title"] == title
+        page = (tmp_path / title / "page.html").read_text()
+        picture = page[page.index(title) :].partition("</svg>")[0]
+        assert all(f">{name}<" in picture for name in across)
+
+
+@pytest.mark.seconds("a whole report")
 def test_a_copied_dataset_is_found_and_an_uncopied_one_is_not(packs: list[Path], tmp_path: Path) -> None:
     copy = write_pack(tmp_path / "again", "COPY", seed=0, classes=8, images=8)  # SET_0 under another name
     settings = {**SMALL, "protocol": FIXED}

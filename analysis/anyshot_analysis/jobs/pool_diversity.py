@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anyshot_analysis.backbones import make_backbone
 from anyshot_analysis.diversity.coefficient import (
@@ -23,7 +24,7 @@ from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
 from anyshot_analysis.jobs.ranges import held_within
 from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_analysis.undefined import Undefined
-from anyshot_core.charts import draw_distributions, draw_heat_map
+from anyshot_core.charts import Chart, draw_distributions, draw_heat_map
 from anyshot_core.data.overlap import SharedImages, find_shared_images
 from anyshot_core.protocols import protocol_from_dict
 from anyshot_core.report.estimates import Estimate, around
@@ -31,6 +32,8 @@ from anyshot_core.report.stored import percent_words
 
 OTHER_TASKS = "other tasks that this protocol draws from these datasets"
 PROTOCOL = {"name": "fixed", "ways": 5, "shots": 10, "query": 10}
+
+MOST_TASKS = 30  # in the heat map of a single dataset
 
 
 @dataclass(frozen=True)
@@ -113,9 +116,7 @@ def describe(
         f"(± 95 %). {percent_words(claims[2])} of the pairs are no further apart than that floor."
     )
     charts = [
-        draw_heat_map(
-            between, names, "Distance between tasks, by dataset", "mean Task2Vec distance of two tasks"
-        ),
+        draw_distances(found, names, between),
         draw_distributions(
             {"pairs of tasks": found.distances[pairs], "same task twice": found.floor},
             "Distances between tasks, and their floor",
@@ -165,6 +166,21 @@ def describe(
             "second_dataset": np.array(found.datasets)[pairs[1]],
             "distance": found.distances[pairs],
         },
+    )
+
+
+def draw_distances(found: PoolDiversity, names: list[str], between: NDArray[np.float64]) -> Chart:
+    """The heat map of a pool's datasets; of a single one that of its first tasks, as the paper's figures are."""
+    if len(names) > 1:
+        return draw_heat_map(
+            between, names, "Distance between tasks, by dataset", "mean Task2Vec distance of two tasks"
+        )
+    tasks = found.distances[:MOST_TASKS, :MOST_TASKS].copy()
+    np.fill_diagonal(tasks, np.nan)
+    numbers = [str(place) for place in range(1, len(tasks) + 1)]
+    more = f", the first {MOST_TASKS}" if len(found.distances) > MOST_TASKS else ""
+    return draw_heat_map(
+        tasks, numbers, f"Distance between tasks of {names[0]}{more}", "Task2Vec distance of two tasks"
     )
 
 
