@@ -141,8 +141,8 @@ def test_a_digest_says_it_when_it_goes_out_in_the_language_of_its_reader(site: S
     with site.services.database.writing() as session:
         session.execute(update(Email).values(next_at=now()))
     (digest,) = _sent(site, "alice")
-    assert "Votre meilleure autre soumission (n° 2) est meilleure de 0.021" in digest
-    assert "Cette soumission est meilleure de 0.021" in digest
+    assert "Votre meilleure autre (n° 2) dépasse cette soumission de 0.021" in digest
+    assert "Cette soumission dépasse votre meilleure autre (n° 1) de 0.021" in digest
     assert "* La soumission 2 (submission.zip) a un score : 0.423" in digest
     addresses_left_out = re.sub(r"/submissions/[0-9a-f]{32}", "", digest)
     assert not re.search(r"[0-9a-f]{32}", addresses_left_out)  # marks are no words
