@@ -108,12 +108,20 @@ def compare(order: dict[str, Any]) -> dict[str, Any]:
     return compare_code(Path(order["path"]), Path(order["other"]))
 
 
+def picture(order: dict[str, Any]) -> dict[str, Any]:
+    """Whether browsers show a file as a picture."""
+    from anyshot_platform.confined.pictures import is_bitmap, is_drawing
+
+    return {"shown": (is_drawing if order["drawn"] else is_bitmap)(Path(order["path"]))}
+
+
 _TASKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "code": code,
     "compare": compare,
     "check": check,
     "bundle": bundle,
     "pack": pack,
+    "picture": picture,
     "transfer": transfer,
     "transfer_scores": transfer_scores,
 }

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import re
+import tempfile
 from collections.abc import Sequence
-from xml.parsers import expat
 
-from PIL import Image
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.competitions.models import Competition, CompetitionFile
+from anyshot_platform.confined.service import TooCostly, run_confined
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.kernel.filters import size
 from anyshot_platform.kernel.language import Amount, say
@@ -20,7 +19,6 @@ from anyshot_platform.kernel.storage import Storage
 
 MOST_BYTES, MOST_FILES, MOST_IN_ALL = 10 << 20, 200, 100 << 20
 LOGO_LIMIT = 2 << 20
-MOST_PIXELS = 40_000_000  # a small file may unpack to gigabytes
 IMAGES = {
     "png": "image/png",
     "jpg": "image/jpeg",
@@ -61,43 +59,17 @@ def _ending(name: str) -> str:
 
 
 def is_picture(name: str, content: bytes) -> bool:
-    """Whether a browser shows this content where a page has an image of this name."""
+    """Whether a browser shows this content where a page has an image of this name; raises `Busy`."""
     if not is_image(name):
         return False
-    return _is_drawing(content) if IMAGES[_ending(name)] == IMAGES["svg"] else _is_bitmap(content)
-
-
-def _is_bitmap(content: bytes) -> bool:
-    """Whether it is decoded to its end; of which of the kinds says the content itself, to browsers too."""
-    kinds = ("PNG", "JPEG", "GIF", "WEBP")
-    try:
-        Image.open(io.BytesIO(content), formats=kinds).verify()  # its sums and its end
-        with Image.open(io.BytesIO(content), formats=kinds) as image:
-            if image.width * image.height > MOST_PIXELS:
-                return False
-            image.load()
-    except (
-        OSError,
-        SyntaxError,
-        ValueError,
-        EOFError,
-        Image.DecompressionBombError,
-        Image.DecompressionBombWarning,
-    ):
-        return False
-    return True
-
-
-def _is_drawing(content: bytes) -> bool:
-    """Whether it is XML to its end, with SVG's own root: anything else a browser shows as broken."""
-    roots: list[str] = []
-    reader = expat.ParserCreate(namespace_separator=" ")
-    reader.StartElementHandler = lambda name, _: roots.append(name) if not roots else None
-    try:
-        reader.Parse(content, True)
-    except expat.ExpatError:
-        return False
-    return roots == ["http://www.w3.org/2000/svg svg"]
+    with tempfile.NamedTemporaryFile(prefix="anyshot-picture-") as file:
+        file.write(content)
+        file.flush()
+        try:
+            drawn = IMAGES[_ending(name)] == IMAGES["svg"]
+            return run_confined("picture", path=file.name, drawn=drawn)["shown"]
+        except TooCostly:
+            return False
 
 
 def give_logo(
@@ -116,8 +88,7 @@ def give_logo(
 def _require_picture(name: str, content: bytes, field: str) -> None:
     if not is_picture(name, content):
         words = say(
-            "%(name)s is no picture that browsers can show: it is of another kind, damaged, or over 40 million pixels.",
-            name=name,
+            "%(name)s is no picture that browsers can show: it is of another kind, or damaged.", name=name
         )
         raise Invalid(words, field=field)
 

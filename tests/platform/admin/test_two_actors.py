@@ -492,7 +492,9 @@ def test_two_people_keep_a_file_under_one_name_and_both_are_in_the_log(site: Sit
         (otto.id, {"digest": digests[0]}, digests[1]),
     ]
     for who in (dana, otto, otto):
-        upload = who.upload(f"<svg><!-- {who.id} --></svg>".encode(), "logo.svg")
+        upload = who.upload(
+            f"<svg xmlns='http://www.w3.org/2000/svg'><!-- {who.id} --></svg>".encode(), "logo.svg"
+        )
         assert who.call("PUT", f"{MANAGE}/logo", json={"upload_id": upload}).status_code == 204
     first, second = log(site, "competition.logo")  # the same logo again is no change
     assert first.before == {} and second.before == first.after and second.after != first.after
