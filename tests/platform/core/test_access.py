@@ -305,6 +305,9 @@ def test_what_is_written_without_a_declared_act_says_why() -> None:
 _MANAGE = "/api/v1/competitions/{}/manage"
 # The calls of forms whose address is not theirs with `/api/v1` before it, or why there is none.
 CALLS = {
+    "/admin/images": "POST /api/v1/admin/images/{}/acts/offer",
+    "/admin/workers/tokens": "POST /api/v1/admin/worker-tokens/acts/token",
+    "/admin/workers/tokens/{}/{}": "POST /api/v1/admin/worker-tokens/{}/acts/revoke",
     "/competitions/{}/manage/baselines/gates": f"PUT {_MANAGE}/gates/{{}}/{{}}",
     "/competitions/{}/manage/entries": f"POST {_MANAGE}/entries/acts",
     "/competitions/{}/manage/files": f"PUT {_MANAGE}/files/{{}}",
@@ -328,14 +331,16 @@ CALLS = {
 
 
 def test_every_form_of_the_organizers_has_its_call() -> None:
-    """Their guide says that every act of their pages is in the JSON API too."""
+    """Their guide says that every act of their pages is in the JSON API too; so is every one of administrators."""
     calls, forms = set[str](), set[str]()
     for route in ROUTES:
         path = re.sub(r"{[^}]+}", "{}", route.path)
         if path.startswith("/api/v1/"):
             assert route.include_in_schema, path
             calls |= {f"{method} {path}" for method in (route.methods or set()) & UNSAFE}
-        elif "POST" in (route.methods or set()) and re.match(r"/organize\b|/competitions/{}/manage\b", path):
+        elif "POST" in (route.methods or set()) and re.match(
+            r"/(organize|admin)\b|/competitions/{}/manage\b", path
+        ):
             forms.add(path)
     assert len(forms) > 40 and CALLS.keys() <= forms
     beside = {path: call for path, call in CALLS.items() if call.split(" ")[0] in UNSAFE}
