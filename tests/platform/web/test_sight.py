@@ -49,6 +49,7 @@ from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 from anyshot_platform.web.viewer import SESSION_COOKIE
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
+from tests.contract.recording import part_failure
 from tests.platform.core.test_access import ROUTES
 from tests.platform.site import make_zip, the_app
 from tests.platform.web.scene import DATASETS, HIDDEN_MEMORY, Scene
@@ -567,16 +568,20 @@ def test_further_evaluations_can_be_the_organizers_alone(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("verdict", "told"), [(Verdict.RUNTIME_ERROR, "team"), (Verdict.SANDBOX_START, "staff")]
 )
+@pytest.mark.parametrize("alone", [False, True])
 def test_why_a_further_evaluation_failed_is_told_as_of_a_run(
-    stage: Stage, verdict: Verdict, told: str
+    stage: Stage, verdict: Verdict, told: str, alone: bool
 ) -> None:
     """Its team reads what its own code did; what is ours is told in one sentence, and a board says no reason."""
     why = "a reason that stands nowhere else"
     with stage.services.database.writing() as session:
         test = session.scalars(select(FurtherTest)).one()
         test.summary = None
-        test.run.state, test.run.verdict, test.run.cause = RunState.FAILED, verdict, verdict.cause
-        test.run.message = why
+        if alone:  # others of its run did not fail
+            test.failure = part_failure(0, verdict=verdict, message=why)
+        else:
+            test.run.state, test.run.verdict, test.run.cause = RunState.FAILED, verdict, verdict.cause
+            test.run.message = why
     exits = ("page", "API's evaluations", "everything", "board", "board's evaluations", "evaluations as CSV")
     for exit_ in exits:
         people = WHO["all"] if exit_ not in SLOW else ONE_OF_EACH
