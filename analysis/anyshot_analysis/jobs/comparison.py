@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anyshot_analysis.jobs.inputs import SAME_TASKS, BadAnalysis, Inputs, Progress
+from anyshot_analysis.jobs.inputs import OF_THE_MODEL, SAME_TASKS, BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Cell, PageTable, ReportPage
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.chances import chance_words
@@ -113,14 +113,11 @@ def estimates_of(first: str, second: str, found: JudgedPair, board: KnownBoard) 
     known = found.interval
     interval = known if isinstance(known, Undefined) else (shown * known.low, shown * known.high)
     tasks, datasets = POPULATIONS[Population.TASKS], POPULATIONS[Population.DATASETS]
-    why = Undefined(
-        "of the board's model, calibrated on simulated boards; what rounds to 0 or 1 is not certain"
-    )
     better = f"{first} is truly better"
     return [
         Estimate(f"{first} minus {second}", shown * found.difference, interval, unit, tasks),
-        Estimate(f"{better}, {tasks}", found.better, why, "probability", tasks),
-        Estimate(f"{better}, {datasets}", found.elsewhere, why, "probability", datasets),
+        Estimate(f"{better}, {tasks}", found.better, OF_THE_MODEL, "probability", tasks),
+        Estimate(f"{better}, {datasets}", found.elsewhere, OF_THE_MODEL, "probability", datasets),
     ]
 
 

@@ -16,7 +16,11 @@ from anyshot_core.results import BadResultsFile, FoundRun, find_runs, read_predi
 from anyshot_scoring.predictions import ClassTable
 from anyshot_scoring.reliability import ClassMatrix, ScoreMatrix, align_classes
 from anyshot_scoring.table import TaskTable
+from anyshot_scoring.undefined import Undefined
 
+OF_THE_MODEL = Undefined(
+    "of the board's model, calibrated on simulated boards; what rounds to 0 or 1 is not certain"
+)
 SAME_TASKS = (
     "The runs were tested on the same tasks: a task counts once, with the mean of the runs that count."
 )

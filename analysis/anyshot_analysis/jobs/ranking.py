@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from anyshot_analysis.jobs.inputs import SAME_TASKS, BadAnalysis, Inputs, Progress
+from anyshot_analysis.jobs.inputs import OF_THE_MODEL, SAME_TASKS, BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import ReportPage
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.report import reliability_section
@@ -99,9 +99,15 @@ def estimates_of(assessment: Assessment, names: Mapping[str, str]) -> list[Estim
             )
         best, model = names.get(assessment.keys[0], assessment.keys[0]), report.model
         first = model if isinstance(model, Undefined) else float(model.first[0])
-        why = Undefined("a probability of the board's model, calibrated on simulated boards")
         found.append(
-            Estimate(f"{best} is truly best, {population}", first, why, "probability", report.words, picked)
+            Estimate(
+                f"{best} is truly best, {population}",
+                first,
+                OF_THE_MODEL,
+                "probability",
+                report.words,
+                picked,
+            )
         )
     return found + spreads_of(assessment) + agreement_of(assessment)
 
