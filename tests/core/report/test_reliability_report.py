@@ -87,6 +87,7 @@ def test_the_page_says_it_in_words_and_escapes_names(matrix: ScoreMatrix):
         assert words in page
     assert "Nothing is said about other classes" in page
     assert "All tasks have the same number of ways: 5" in page
+    assert "normalized accuracies: a point is 0.01." in " ".join(page.split())
     assert "style" not in reliability_section(assessment, NAMES)
 
 
