@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -116,6 +117,16 @@ def test_a_plan_says_which_lead_it_speaks_of_where_the_board_ranks_by_another_on
         f"New datasets (now {len(matrix.datasets)})" in page
         and "Classes a dataset, same datasets</dt>" in page
     )
+
+
+def test_a_need_that_may_have_no_end_says_so():
+    """A lead that may be none: a number stood there without a word on its interval."""
+    assessment = assess(draw_matrix(0, [0.5, 0.51], tasks=20), replicates=1000)
+    assert isinstance(assessment.plan, SampleSizePlan)
+    endless = Undefined("from 3 on, and no number may be enough")
+    plan = replace(assessment.plan, tasks=11, tasks_interval=endless)
+    page = " ".join(reliability_html(replace(assessment, plan=plan)).split())
+    assert f"<dd>11 (no 95 % interval: {endless.reason})</dd>" in page
 
 
 def test_ranks_and_groups_are_those_of_the_board_and_redraws_are_named_as_such(matrix: ScoreMatrix):
