@@ -11,6 +11,8 @@ from importlib.util import find_spec
 
 import pytest
 
+from anyshot_platform.kernel.language import FOLDER
+from tests.architecture.catalogue import catalogue
 from tests.architecture.structure import PROJECTS, ROOT, sources
 
 GLOSSARY = (ROOT / "docs" / "developers" / "glossary.md").read_text()
@@ -129,3 +131,20 @@ def _holds(module: str, word: str) -> bool:
     if hasattr(import_module(module), word):
         return True
     return find_spec(f"{module}.{word}") is not None
+
+
+# One verb an act, and sentences with subjects: what the catalogue says in other words.
+NOT_SAID = {
+    r"\b[Ss]ign(s|ed)? in\b": "log in",
+    r"\b(is|are) wanted, found\b": "This must be ..., not ...",
+    r"\b[Mm]akes? (a )?new token": "create",
+    r"\b[Bb]egins? (no more )?(a )?(new )?(competition|pool)": "create",
+    r"\bTake (away|organizing|administration|the second factor)\b": "remove",
+}
+
+
+@pytest.mark.parametrize("said", NOT_SAID)
+def test_the_catalogue_has_one_verb_an_act(said: str) -> None:
+    messages = [str(message.id) for message in catalogue(FOLDER / "messages.pot") if message.id]
+    odd = [message for message in messages if re.search(said, message) and "in as" not in message]
+    assert odd == [], f"say: {NOT_SAID[said]}"

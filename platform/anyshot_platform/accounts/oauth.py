@@ -161,7 +161,7 @@ def find_or_make_user(
             raise Conflict(say("This log-in belongs to another account here."))
         user = session.get_one(User, known.user_id)
         if user.blocked_at is not None or user.deleted_at is not None:
-            raise LogInFailed(say("This account cannot sign in."))
+            raise LogInFailed(say("This account cannot log in."))
         return user
     if signed_in is None and settings.sign_up != "open":
         raise LogInFailed(say("This site takes no new accounts."))

@@ -6,10 +6,10 @@ from anyshot_platform.kernel.language import say
 
 TITLES: dict[str, str] = {
     "no_workers": say("No worker"),
-    "queue_stalled": say("A queue stands still"),
+    "queue_stalled": say("A queue is stuck"),
     "failure_rate": say("Many attempts fail"),
     "set_aside": say("Set aside"),
-    "loop_late": say("A background thread stands still"),
+    "loop_late": say("A background thread is stuck"),
     "run_lost": say("A run was given up"),
     "wrong_result": say("A wrong result"),
     "worker_too_old": say("A worker is too old"),

@@ -168,5 +168,5 @@ def _say_good_bye(
         console.print("The data is generated: these scores show the machinery at work and measure no method.")
     page = f"{server.address}/competitions/{stage.competition}/leaderboard"
     console.print(f"Leaderboard page: {page}", soft_wrap=True)
-    console.print(f"Sign in as organizer: user {stage.organizer}, password {stage.password}")
+    console.print(f"Log in as organizer: user {stage.organizer}, password {stage.password}")
     console.print("The server stops now (--exit)." if leave else "Stop the server with Ctrl-C.")

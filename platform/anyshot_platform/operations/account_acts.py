@@ -78,7 +78,7 @@ def _look_block(session: Session, user: User, request: ActRequest) -> Findings:
         return Findings(done=say("The account is blocked already."))
     return Findings(
         refused=_oneself(user, request),
-        does=[say("Nobody signs in with this account until it is unblocked."), *_ends(session, user)],
+        does=[say("Nobody can log in with this account until it is unblocked."), *_ends(session, user)],
         warnings=_orphans(session, user),
     )
 
@@ -95,7 +95,7 @@ BLOCK: Act[User] = Act(
     target=_target,
     look=_look_block,
     do=_block,
-    undo="Unblock the account; its person signs in again.",
+    undo="Unblock the account; its owner logs in again.",
     dangerous=True,
     button=Button("Block", fits=lambda user: user.blocked_at is None, group=OTHERS, style="btn--small"),
 )
@@ -104,7 +104,7 @@ BLOCK: Act[User] = Act(
 def _look_unblock(session: Session, user: User, request: ActRequest) -> Findings:
     if user.blocked_at is None:
         return Findings(done=say("The account is not blocked."))
-    return Findings(does=[say("It can be signed in with again.")])
+    return Findings(does=[say("Its owner can log in again.")])
 
 
 def _unblock(session: Session, user: User, request: ActRequest) -> ActDone:
@@ -145,13 +145,13 @@ def _look_demote(session: Session, user: User, request: ActRequest) -> Findings:
 def _look_let(session: Session, user: User, request: ActRequest) -> Findings:
     if user.may_organize:
         return Findings(done=say("They may organize already."))
-    return Findings(does=[say("They can begin competitions and keep pools of data on this site.")])
+    return Findings(does=[say("They can create competitions and pools of data on this site.")])
 
 
 def _look_stop(session: Session, user: User, request: ActRequest) -> Findings:
     if not user.may_organize:
         return Findings(done=say("They may not organize."))
-    return Findings(does=[say("They begin no more competitions and pools; those that there are go on.")])
+    return Findings(does=[say("They can create no more competitions or pools; the ones they have go on.")])
 
 
 def _sets(column: str, value: bool, words: str) -> Callable[[Session, User, ActRequest], ActDone]:
@@ -170,7 +170,7 @@ PROMOTE: Act[User] = Act(
     target=_target,
     look=_look_promote,
     do=_sets("is_site_admin", True, say("%(name)s is an administrator.")),
-    undo="Take administration away; what they have seen or changed meanwhile stays so.",
+    undo="Remove the administrator's rights; what they have seen or changed meanwhile stays so.",
     dangerous=True,
     button=Button(
         "Make administrator", fits=lambda user: not user.is_site_admin, group=OTHERS, style="btn--small"
@@ -178,13 +178,16 @@ PROMOTE: Act[User] = Act(
 )
 DEMOTE: Act[User] = Act(
     key="user.demote",
-    title="Take administration from {}",
+    title="Remove administrator's rights from {}",
     target=_target,
     look=_look_demote,
     do=_sets("is_site_admin", False, say("%(name)s is no longer an administrator.")),
     undo="Make them an administrator again.",
     button=Button(
-        "Take administration away", fits=lambda user: user.is_site_admin, group=OTHERS, style="btn--small"
+        "Remove administrator's rights",
+        fits=lambda user: user.is_site_admin,
+        group=OTHERS,
+        style="btn--small",
     ),
 )
 LET_ORGANIZE: Act[User] = Act(
@@ -193,17 +196,17 @@ LET_ORGANIZE: Act[User] = Act(
     target=_target,
     look=_look_let,
     do=_sets("may_organize", True, say("%(name)s may organize.")),
-    undo="Take organizing away.",
+    undo="Remove the right to organize.",
     button=Button("Let organize", fits=lambda user: not user.may_organize, style="btn--small"),
 )
 STOP_ORGANIZING: Act[User] = Act(
     key="user.stop-organizing",
-    title="Take organizing from {}",
+    title="Remove the right to organize from {}",
     target=_target,
     look=_look_stop,
     do=_sets("may_organize", False, say("%(name)s may no longer organize.")),
     undo="Let them organize again.",
-    button=Button("Take organizing away", fits=lambda user: user.may_organize, style="btn--small"),
+    button=Button("Remove the right to organize", fits=lambda user: user.may_organize, style="btn--small"),
 )
 
 
@@ -211,7 +214,10 @@ def _look_factor(session: Session, user: User, request: ActRequest) -> Findings:
     if user.second_factor_since is None:
         return Findings(done=say("The account has no second factor."))
     return Findings(
-        does=[say("The password alone signs in from now on: be sure who asks."), *_ends(session, user)]
+        does=[
+            say("From now on the password alone is enough to log in: be sure who asks."),
+            *_ends(session, user),
+        ]
     )
 
 
@@ -223,14 +229,14 @@ def _reset_factor(session: Session, user: User, request: ActRequest) -> ActDone:
 
 RESET_FACTOR: Act[User] = Act(
     key="user.reset-second-factor",
-    title="Take the second factor off {}",
+    title="Remove the second factor of {}",
     target=_target,
     look=_look_factor,
     do=_reset_factor,
-    undo="Only its person sets up a second factor again.",
+    undo="Only the owner of the account can set up a second factor again.",
     dangerous=True,
     button=Button(
-        "Take the second factor off",
+        "Remove the second factor",
         fits=lambda user: user.second_factor_since is not None,
         style="btn--small",
     ),
@@ -253,7 +259,7 @@ SIGN_OUT: Act[User] = Act(
     target=_target,
     look=_look_sign_out,
     do=_sign_out,
-    undo="Its person signs in again and makes new tokens.",
+    undo="The owner logs in again and creates new tokens.",
     button=Button("End sessions and tokens", style="btn--small"),
 )
 ACTS = by_name(BLOCK, UNBLOCK, PROMOTE, DEMOTE, LET_ORGANIZE, STOP_ORGANIZING, RESET_FACTOR, SIGN_OUT)

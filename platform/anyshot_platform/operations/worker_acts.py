@@ -108,7 +108,7 @@ REVOKE: Act[WorkerToken] = Act(
     target=_token_target,
     look=_look_revoke,
     do=_revoke,
-    undo="Make a new token and give it to the machine.",
+    undo="Create a new token and give it to the machine.",
     dangerous=True,
     button=Button(
         "Revoke", "ban", fits=lambda token: token.revoked_at is None, style="btn--small btn--danger"

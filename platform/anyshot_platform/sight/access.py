@@ -147,7 +147,7 @@ def require_role(access: CompetitionAccess, role: Role) -> None:
     require_visible(access)
     if not access.may(role):
         if not access.viewer.is_signed_in:
-            raise NotSignedIn(say("Please sign in."))
+            raise NotSignedIn(say("Please log in."))
         if Scope.ORGANIZE not in access.viewer.scopes:
             require_second_factor(access.viewer)
             raise lacks(access.viewer, Scope.ORGANIZE)

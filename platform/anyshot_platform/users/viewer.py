@@ -60,7 +60,7 @@ class Viewer:
     def id(self) -> str:
         """The user's id; raises `NotSignedIn` for nobody."""
         if self.user_id is None:
-            raise NotSignedIn(say("Please sign in."))
+            raise NotSignedIn(say("Please log in."))
         return self.user_id
 
     @property

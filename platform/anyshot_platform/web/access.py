@@ -88,7 +88,7 @@ def signed_in_as(scope: Scope) -> Callable[..., Viewer]:
     @policy("signed_in")
     def signed_in(request: Request, viewer: ViewerDep) -> Viewer:
         if not viewer.is_signed_in:
-            raise NotSignedIn(say("Please sign in."))
+            raise NotSignedIn(say("Please log in."))
         require_scope(request, viewer, scope)
         return viewer
 
@@ -109,7 +109,7 @@ def may_organize(request: Request, viewer: ViewerDep, services: ServicesDep) -> 
 def browser_session(request: Request, viewer: ViewerDep) -> Viewer:
     """Policy: signed in with a browser, not with a token: for what a stolen token must not reach."""
     if not viewer.is_signed_in:
-        raise NotSignedIn(say("Please sign in."))
+        raise NotSignedIn(say("Please log in."))
     if viewer.session_id is None:
         raise Forbidden(say("This needs a log-in with the browser, an API token is not enough."))
     if Scope.READ not in viewer.scopes and not request.url.path.startswith(("/account", "/logout")):
@@ -121,7 +121,7 @@ def browser_session(request: Request, viewer: ViewerDep) -> Viewer:
 def site_admin(request: Request, viewer: ViewerDep) -> Viewer:
     """Policy: site administrators."""
     if not viewer.is_signed_in:
-        raise NotSignedIn(say("Please sign in."))
+        raise NotSignedIn(say("Please log in."))
     if not viewer.is_site_admin:
         require_second_factor(viewer)
         raise Forbidden(say("Only site administrators may do this."))
@@ -163,7 +163,7 @@ def submission_reader(
 ) -> SubmissionAccess:
     """Policy: the submission's team, and reviewers and above of its competition."""
     if not viewer.is_signed_in:
-        raise NotSignedIn(say("Please sign in."))
+        raise NotSignedIn(say("Please log in."))
     require_scope(request, viewer, Scope.READ)
     return find_submission_access(session, viewer, submission_id)
 

@@ -171,7 +171,7 @@ class Body:
         """Raise `BodyRefused` unless the sender is signed in."""
         if not self._known and not await self._is_known():
             raise BodyRefused(
-                401, "not_signed_in", f"Please sign in before you send more than {_in_words(ANYBODY)}."
+                401, "not_signed_in", f"Please log in before you send more than {_in_words(ANYBODY)}."
             )
         self._known = True
 

@@ -23,7 +23,7 @@ from anyshot_platform.web.rendering import redirect, render, wants_html
 
 log = logging.getLogger(__name__)
 _TITLES = {
-    401: say("Please sign in"),
+    401: say("Please log in"),
     403: say("Not allowed"),
     404: say("Not found"),
     409: say("Not possible now"),

@@ -54,7 +54,7 @@ class SentForm:
         if number is None:
             raise Invalid(
                 say(
-                    "A whole number up to %(most)s is wanted, found “%(text)s”.",
+                    "This must be a whole number up to %(most)s, not “%(text)s”.",
                     most=Amount(MOST),
                     text=text[:40],
                 ),
@@ -68,7 +68,7 @@ class SentForm:
         if text not in {word.value for word in words}:
             known = ", ".join(word.value for word in words)
             raise Invalid(
-                say("One of %(known)s is wanted, found “%(text)s”.", known=known, text=text[:40]), field=name
+                say("This must be one of %(known)s, not “%(text)s”.", known=known, text=text[:40]), field=name
             )
         return words(text)
 
@@ -80,7 +80,7 @@ class SentForm:
         try:
             return float(text)
         except ValueError:
-            raise Invalid(say("A number is wanted, found “%(text)s”.", text=text[:40]), field=name) from None
+            raise Invalid(say("This must be a number, not “%(text)s”.", text=text[:40]), field=name) from None
 
     def file(self, name: str) -> tuple[str, bytes] | None:
         """Name and content of an uploaded file; None where none was chosen."""

@@ -76,7 +76,7 @@ def test_all_problems_come_at_once_with_their_lines() -> None:
         "competition.yaml, line 11: leagues[0].titel: unknown key; did you mean `title`?",
         "competition.yaml, line 16: phases[0].end: the phase ends",
         "competition.yaml, line 19: phases[0].tasks.meta_test: there is no pool 'set-9'; known: set-0",
-        "competition.yaml, line 21: phases[0].tasks.count: at least 1 is wanted, found “-3”",
+        "competition.yaml, line 21: phases[0].tasks.count: this must be at least 1, not “-3”",
         "competition.yaml, line 22: phases[0].budget.run: write a duration",
     ):
         assert any(line.startswith(expected) for line in said), (expected, said)

@@ -213,7 +213,7 @@ def test_the_editor_shows_every_mistake_at_its_field(site: Site) -> None:
     for words in (
         "There is no time zone Mars/Olympus",
         "write a duration",
-        "At least 1 is wanted, found “0”",
+        "This must be at least 1, not “0”",
     ):
         assert words in answer.text
     spring = {"end": "2026-03-29T02:30", "timezone": "Europe/Paris"}

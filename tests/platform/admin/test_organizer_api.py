@@ -98,8 +98,8 @@ def test_the_split_of_classes_is_drawn_kept_and_never_told(site: Site) -> None:
     [
         ({"key": "other"}, "keeps its short name"),
         ({"timezone": "Mars/Olympus"}, "no time zone"),
-        ({"quota": {"per_day": "many"}}, "A whole number is wanted, found “many”."),
-        ({"quota": {"per_day": -1}}, "At least 0 is wanted, found “-1”."),
+        ({"quota": {"per_day": "many"}}, "This must be a whole number, not “many”."),
+        ({"quota": {"per_day": -1}}, "This must be at least 0, not “-1”."),
         ({"tasks": {"counts": 3}}, "There is no such field."),
         ({"timezone": "Europe/Paris", "start": "2026-03-29T02:30:00"}, "Clocks in Europe/Paris skip 02:30"),
         ({"end": "2001-01-01T00:00:00Z"}, "ends before it starts"),

@@ -167,9 +167,9 @@ def test_what_is_wrong_is_said_by_the_names_of_the_form_and_in_plain_words(site:
     refused = html.unescape(post(owner, FEEDBACK, **phase_form(**sent)).text)
     for line in (
         ">Time &gt; Time for a run</a>: write a duration",
-        ">Quotas &gt; In the phase</a>: At least 0 is wanted, found “-1”.",
-        ">Name</a>: At most 200 characters are wanted.",
-        ">Machine &gt; CPU cores</a>: A number is wanted, found “many”.",
+        ">Quotas &gt; In the phase</a>: This must be at least 0, not “-1”.",
+        ">Name</a>: This must have at most 200 characters.",
+        ">Machine &gt; CPU cores</a>: This must be a number, not “many”.",
     ):
         assert html.unescape(line) in refused, line
     assert "Budget.run" not in refused and "Input should" not in refused
@@ -178,17 +178,17 @@ def test_what_is_wrong_is_said_by_the_names_of_the_form_and_in_plain_words(site:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"title": "x" * 300}, "Name: At most 200 characters are wanted."),
+        ({"title": "x" * 300}, "Name: This must have at most 200 characters."),
         (
             {"key": "Ä b"},
-            "Short name in addresses: Small letters, digits and dashes are wanted, found “Ä b”.",
+            "Short name in addresses: Only small letters, digits and dashes can stand here, not “Ä b”.",
         ),
-        ({"admission": "banana"}, "Who decides: One of 'all', "),
-        ({"quota_day": "-1"}, "Submissions a day: At least 0 is wanted, found “-1”."),
-        ({"quota_day": "many"}, "A whole number up to"),
-        ({"awards": "400 many"}, "Prize money of the first places: A number is wanted, found “many”."),
+        ({"admission": "banana"}, "Who decides: This must be one of 'all', "),
+        ({"quota_day": "-1"}, "Submissions a day: This must be at least 0, not “-1”."),
+        ({"quota_day": "many"}, "This must be a whole number up to"),
+        ({"awards": "400 many"}, "Prize money of the first places: This must be a number, not “many”."),
         ({"opens": "banana"}, "Opens, UTC: write a moment like"),
-        ({"columns": "banana"}, "Further columns of its board: One of 'normalized_accuracy', "),
+        ({"columns": "banana"}, "Further columns of its board: This must be one of 'normalized_accuracy', "),
     ],
 )
 def test_a_refused_league_says_why_by_the_names_of_its_form_and_keeps_what_was_typed(

@@ -399,16 +399,16 @@ FORGERIES: dict[Callable[[dict[str, Any], dict[str, bytes]], None], str] = {
     name_another_file: "names a file that is not in the archive",
     refer_to_this_site: "names no row of users in the archive",
     unknown_column: "lacks or has too much: is_site_admin",
-    wrong_word: "One of",
-    endless_text: "At most 64 characters are wanted.",
+    wrong_word: "This must be one of",
+    endless_text: "This must have at most 64 characters.",
     nul: "NUL",
-    script_link: "“javascript:alert(1)” is not written as it should be.",
+    script_link: "“javascript:alert(1)” does not have the expected form.",
     open_run: "has not ended",
     look_alike: "the names of two teams look alike",
     no_list: "teams is no list of rows",
     other_file: "has no place in it",
     put_in_the_place_of_another: "is called by another digest than its own",
-    infinite: "A number is wanted, found “inf”.",
+    infinite: "This must be a number, not “inf”.",
 }
 
 

@@ -335,10 +335,10 @@ def test_a_refused_gate_is_shown_with_what_was_typed(site: Site) -> None:
     with_final(site)
     sent = {"phase": "final", "league": "free", "score": "three", "note": "by the jury of 12 May"}
     refused = post(dana, f"{BASE}/baselines/gates", seen="{}", **sent)
-    assert refused.status_code == 422 and "A number is wanted, found “three”" in refused.text
+    assert refused.status_code == 422 and "This must be a number, not “three”" in refused.text
     assert 'value="three"' in refused.text and 'value="by the jury of 12 May"' in refused.text
     assert (
-        refused.text.count("A number is wanted") == 1
+        refused.text.count("This must be a number") == 1
     )  # beside the gate, not over the form of a new baseline
     assert post(dana, f"{BASE}/baselines/gates", **{**sent, "score": "0.3"}).status_code == 303
 
@@ -785,4 +785,4 @@ def test_a_phase_keeps_its_version_of_a_pool_and_shows_it(site: Site) -> None:
 @pytest.mark.parametrize("word", ["banana", ""])
 def test_registration_is_one_of_three(site: Site, word: str) -> None:
     answer = post(site.owner(), SETTINGS, **settings_form(registration=word))
-    assert ("open, approval, closed is wanted" in answer.text) == bool(word)
+    assert ("one of open, approval, closed, not" in answer.text) == bool(word)

@@ -269,7 +269,7 @@ def test_a_body_without_a_length_is_counted_while_it_is_read(site: Site) -> None
 def test_a_large_form_of_a_stranger_is_not_read(site: Site, path: str) -> None:
     files = {"bundle": ("x.zip", b"0" * (ANYBODY + 1))}
     answer = site.client.post(path, files=files)
-    assert answer.status_code == 401 and "sign in" in answer.text
+    assert answer.status_code == 401 and "log in" in answer.text
 
 
 def test_a_form_of_one_who_is_signed_in_may_be_larger_but_not_endless(site: Site) -> None:

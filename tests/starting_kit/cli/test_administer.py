@@ -28,7 +28,7 @@ def test_an_administrator_does_every_act_from_a_script(
     admin, worker = site.person("adele", is_site_admin=True), site.worker("gpu-1")
     assert call("login", "--server", address, "--token", admin.token).exit_code == 0
     listed = call("administer", "acts").output
-    assert "user.block USERNAME\n    Block it. Unblock the account; its person signs in again." in listed
+    assert "user.block USERNAME\n    Block it. Unblock the account; its owner logs in again." in listed
     assert {"user.promote", "worker.pause", "worker.revoke"} <= {
         line.split()[0] for line in listed.splitlines()
     }
@@ -38,7 +38,7 @@ def test_an_administrator_does_every_act_from_a_script(
     )
     before = len(acts(site))
     asked = call("administer", "do", "user.block", "pia", input="pi\n")
-    assert asked.exit_code == 1 and "Nobody signs in with this account" in asked.output
+    assert asked.exit_code == 1 and "Nobody can log in with this account" in asked.output
     assert "not “pi”" in asked.output and len(acts(site)) == before
     done = call("administer", "do", "user.block", "Pia", "--reason", "asked for it", input="pia\n")
     assert done.exit_code == 0 and '"blocked_at": "20' in done.output

@@ -102,7 +102,7 @@ def problems_of(spec: PhaseSpec, phase: Phase | None = None) -> Iterator[tuple[s
     zone = ZoneInfo(spec.timezone or "UTC")
     for name, moment in (("start", spec.start), ("end", spec.end)):
         if moment and not _FIRST.year < moment.year < _LAST.year:
-            yield name, "A moment between 1971 and 8999 is wanted."
+            yield name, "This must be a moment between 1971 and 8999."
             return
         if moment and (words := words_on_skipped(moment, zone)):
             yield name, words

@@ -39,7 +39,7 @@ class ReportSetting:
             return self.default
         if not self.least <= value <= self.most or (self.whole and value != int(value)):
             kind = "whole number" if self.whole else "number"
-            message = f"{self.label}: a {kind} from {self.least:,} to {self.most:,} is wanted."
+            message = f"{self.label}: this must be a {kind} from {self.least:,} to {self.most:,}."
             raise Invalid(message, field=self.name)
         return int(value) if self.whole else value
 

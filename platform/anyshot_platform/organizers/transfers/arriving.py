@@ -390,7 +390,7 @@ def _whole(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**31:
         raise BadTransfer(
             say(
-                "%(file)s: a whole number from 1 is wanted, found %(value)s.",
+                "%(file)s: this must be a whole number from 1, not %(value)s.",
                 file=ROWS,
                 value=repr(str(value)[:40]),
             )

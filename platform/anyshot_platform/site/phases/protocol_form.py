@@ -195,7 +195,7 @@ def _number(text: str, kind: type[int] | type[float], name: str) -> Any:
         return kind(text) if text else None
     except ValueError:
         label, wanted = name.rpartition(".")[2].replace("_", " "), "whole number" if kind is int else "number"
-        raise ProtocolError(f"{label}: a {wanted} is wanted, found “{text[:40]}”") from None
+        raise ProtocolError(f"{label}: this must be a {wanted}, not “{text[:40]}”") from None
 
 
 def example(
