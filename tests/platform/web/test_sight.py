@@ -79,6 +79,7 @@ EXITS: dict[str, dict[str, str]] = {
     },
     "files": {
         "figures": "/submissions/S/figures.csv",
+        "API's figures": "/api/v1/submissions/S/figures",
         "tasks": "/submissions/S/tasks.csv",
         "report": "/submissions/S/report.html",
         "everything": "/submissions/S/everything.zip",
@@ -104,6 +105,8 @@ EXITS: dict[str, dict[str, str]] = {
         "API's list": "/api/v1/competitions/C/submissions?everyone=true",
         "API's list of a team": "/api/v1/competitions/C/submissions",
         "API's own list": "/api/v1/submissions",
+        "own data": "/account/data.json",
+        "API's own data": "/api/v1/me/data",
         "entries": "/competitions/C/leagues",
         "API's entries": "/api/v1/competitions/C/phases/feedback/entries",
         "upload": "/competitions/C/phases/feedback/submit",
@@ -183,6 +186,7 @@ compare                   | team  | staff | staff | staff      | team  | team  |
 compare's choices         | member| -     | -     | -          | member| member| member   | member      | -
 confusion                 | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 figures                   | team  | staff | staff | staff      | team  | team  | team     | team        | staff
+API's figures             | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 tasks                     | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 report                    | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 everything                | team  | staff | staff | staff      | team  | team  | team     | team        | staff
@@ -204,6 +208,8 @@ home                      | member| -     | -     | -          | member| member|
 own submissions           | member| -     | -     | -          | member| member| member   | member      | -
 team's submissions        | member| -     | -     | -          | member| member| member   | member      | -
 API's own list            | member| -     | -     | -          | member| member| member   | member      | -
+own data                  | member| -     | -     | -          | member| member| member   | member      | -
+API's own data            | member| -     | -     | -          | member| member| member   | member      | -
 API's list of a team      | member| -     | -     | -          | member| member| member   | member      | -
 API's list                | team  | staff | staff | staff      | team  | team  | team     | team        | -
 entries                   | member| -     | -     | -          | member| -     | -        | -           | -
