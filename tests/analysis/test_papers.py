@@ -21,11 +21,15 @@ from anyshot_analysis.studies.reproduce.command import reproduce
 from anyshot_core.baselines import find_baselines, merged_config
 from anyshot_core.bundle.config import read_config
 from anyshot_core.charts import Bar, draw_bars
+from anyshot_core.data.pack import Pack
+from anyshot_core.data.pool import Pool
+from anyshot_core.protocols import read_protocol
 from anyshot_core.report.estimates import exact
 from benchmarks import figures
 from benchmarks.baselines import __main__ as speed
 from benchmarks.figures import Figure
 from tests.baselines.trial import FOLDER
+from tests.core.tinydata import write_pack
 
 ITEMS = papers.read_items()
 STEPS = [
@@ -230,3 +234,13 @@ def test_a_study_writes_which_settings_of_the_paper_it_meets(tmp_path: Path) -> 
 def test_what_cannot_be_reproduced_is_told(words: list[str], said: str) -> None:
     refused = CliRunner().invoke(reproduce, words)
     assert refused.exit_code == 2 and said in " ".join(refused.output.split())
+
+
+def test_small_splits_leave_enough_classes_of_a_dataset_of_five(tmp_path: Path) -> None:
+    """As the smallest of Meta-Album has: of half and quarters one would be novel, and nothing ran on real data."""
+    pool = Pool([Pack.open(write_pack(tmp_path, "FIVE", classes=5, images=20))])
+    steps = {step for item in papers.read_items().values() for step in item.small if "--protocol" in step}
+    assert steps
+    for step in steps:
+        for option in ("--protocol", "--train-protocol"):
+            read_protocol(step[step.index(option) + 1]).check(pool)
