@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_platform.evaluations.models import FurtherTest
+from anyshot_core.wire.worker_api import PartFailure
 from anyshot_platform.kernel.language import say
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
@@ -44,11 +44,8 @@ def fault_of(run: Run, *, details: bool) -> Fault:
     return _told(run.message, run.detail, details or not failed or run.cause in _TOLD)
 
 
-def fault_of_test(test: FurtherTest, *, details: bool) -> EvaluationFault | None:
-    """The failure of a further test, its own or its run's, told as that of a run is; None where nobody said why."""
-    alone, run = test.failure, test.run
-    if not test.failed:
-        return None
+def fault_of_test(run: Run, alone: PartFailure | None, *, details: bool) -> EvaluationFault | None:
+    """The failure of a further test, `alone` or with its run, told as that of a run is; None where nobody said why."""
     if alone is not None:
         told = _told(alone.message, alone.detail, details or alone.verdict.cause in _TOLD)
         return EvaluationFault(

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from anyshot_core.exports.files import FILES as EXPORTED
 from anyshot_core.exports.files import ON_PUBLIC_IMAGES
-from anyshot_core.wire.worker_api import LogPolicy
+from anyshot_core.wire.worker_api import LogPolicy, PartFailure
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Forbidden, NotFound
-from anyshot_platform.evaluations.models import FurtherTest
 from anyshot_platform.kernel.language import say
 from anyshot_platform.pools.rights import is_public
 from anyshot_platform.runs.models import Run
@@ -93,9 +92,9 @@ class Sight:
         """What the viewer is told of the failure of one of the submission's runs."""
         return fault_of(run, details=self.everything)
 
-    def fault_of_test(self, test: FurtherTest) -> EvaluationFault | None:
-        """What the viewer is told of the failure of one of its further tests; None where nobody said why."""
-        return fault_of_test(test, details=self.everything)
+    def fault_of_test(self, run: Run, alone: PartFailure | None) -> EvaluationFault | None:
+        """What the viewer is told of a further test that failed, `alone` or with its run; None if nobody said why."""
+        return fault_of_test(run, alone, details=self.everything)
 
     def progress(self, run: Run) -> str:
         """What the viewer is told of where a run stands."""

@@ -103,7 +103,7 @@ def faults_of_submission(
     failed = read_failed(session, version, sight.submission.id) if version is not None and scores else []
     for score, tests in zip(scores, failed, strict=True):
         for test in tests:
-            if (fault := sight.fault_of_test(test)) is not None:
+            if (fault := sight.fault_of_test(test.run, test.failure)) is not None:
                 yield score, test.seed_index, fault
 
 
