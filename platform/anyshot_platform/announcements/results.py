@@ -17,6 +17,7 @@ from anyshot_platform.judging.happenings import SubmissionEnded
 from anyshot_platform.kernel.filters import count, interval, score
 from anyshot_platform.kernel.language import Said, begun, say, together
 from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.leaderboards.best import find_best_other
 from anyshot_platform.leaderboards.reading import find_place
 from anyshot_platform.leaderboards.trust import read_beside
 from anyshot_platform.notifications.service import tell_team
@@ -25,7 +26,7 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore
 from anyshot_platform.sight.faults import fault_of
 from anyshot_platform.sight.phases import PhaseSight, look_at_phase
-from anyshot_platform.sight.standing import counting, standing_of
+from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 
@@ -106,19 +107,7 @@ def say_change(session: Session, storage: Storage, submission_id: str) -> str:
     version = live_version(session, submission.phase)
     if version.rule.relative:  # two submissions alone do not tell which is ahead
         return ""
-    best = session.scalars(
-        select(Submission)
-        .where(
-            Submission.team_id == submission.team_id,
-            Submission.phase_id == submission.phase_id,
-            Submission.id != submission.id,
-            Submission.kind.in_(COMPETES),
-            Submission.score.is_not(None),
-            counting(),
-        )
-        .order_by(Submission.score.desc(), Submission.created_at)
-        .limit(1)
-    ).first()
+    best = find_best_other(session, version, submission)
     if best is None or best.score is None:
         return ""
     difference = submission.score - best.score

@@ -136,7 +136,8 @@ def read_statements(
 
     None where there is nothing to say: the results of single tasks are gone, or the two met other tasks.
     """
-    submissions = list(dict.fromkeys([*board, *(identity for pair in pairs for identity in pair)]))
+    asked = sorted(identity for pair in pairs for identity in pair)  # in whichever order: one model, kept
+    submissions = list(dict.fromkeys([*board, *asked]))
     digests = counting_digests_of(session, submissions, version)
     known = [one for one in submissions if digests[one]]
     models = know(

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sqlalchemy import ColumnElement, and_, select
+from sqlalchemy import ColumnElement, Select, and_, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.judging.pairs import MOST_ON_A_BOARD, Statement, read_statements
@@ -71,20 +71,27 @@ def read_beside(
 ) -> list[Statement | None]:
     """The statement on each pair of submissions, by their ids, whether they are on a board or not.
 
-    They are put beside the first rows of a league's board: of the first league in which one of them stands, else of
-    the first of all.
+    Each two are put beside the first rows of a league's board, of the first league in which one of them stands, else
+    of the first of all; not beside others that are asked about, so that page and mail say the same of them.
     """
-    asked = {identity for pair in pairs for identity in pair}
+    boards: dict[str, list[str]] = {}
+    said = []
+    for pair in pairs:
+        league = session.scalars(_leagues_of(version, pair)).first()
+        if league is not None and league not in boards:
+            boards[league] = _read_ids(session, _ranked(version, league))
+        said += read_statements(session, storage, version, boards[league] if league else [], [pair])
+    return said
+
+
+def _leagues_of(version: PhaseVersion, pair: tuple[str, str]) -> Select[str]:
     standing = select(BoardRow.league_id).where(
-        BoardRow.phase_version_id == version.id, BoardRow.submission_id.in_(asked)
+        BoardRow.phase_version_id == version.id, BoardRow.submission_id.in_(pair)
     )
-    leagues = select(League).where(
+    leagues = select(League.id).where(
         League.competition_id == version.phase.competition_id, League.deleted_at.is_(None)
     )
-    order = (League.id.not_in(standing), League.position, League.id)
-    league = session.scalars(leagues.order_by(*order).limit(1)).first()
-    board = _read_ids(session, _ranked(version, league.id)) if league else []
-    return read_statements(session, storage, version, board, pairs)
+    return leagues.order_by(League.id.not_in(standing), League.position, League.id).limit(1)
 
 
 def fit_board(session: Session, storage: Storage, version: PhaseVersion, league: League) -> None:

@@ -10,14 +10,16 @@ from email import message_from_bytes
 from email.policy import default
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 
 from anyshot_platform.announcements.results import say_change
 from anyshot_platform.database import now
+from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.notifications.delivery import send_due_emails
 from anyshot_platform.notifications.models import Email, Notification
 from anyshot_platform.phases.states import Audience
 from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.users.models import MailRhythm, User
 from anyshot_scoring.reliability.board_pairs import know_boards
 from tests.platform.admin.results import draw_table, finish_with_table
@@ -109,6 +111,21 @@ def test_a_mail_says_the_paired_statement_where_there_is_one(site: Site) -> None
     _two_with_tables(site, alice, 0.4, 0.42)
     _, mail = _sent(site, "alice")
     assert "above your best other" not in mail and _stated(mail) in _page(site, alice, _newest(site))
+
+
+def test_what_is_said_of_two_does_not_depend_on_who_else_is_asked_about(site: Site) -> None:
+    """The page puts a baseline beside it, the mail does not: one said 0.62 of the same two, the other 0.64."""
+    alice, bob = _member(site, "alice"), _member(site, "bob")
+    site.set_version(tasks=40)
+    odd = bob.submit(make_zip(salt="bob's")).json()["id"]
+    table = draw_table(0.5, 40, 2)
+    finish_with_table(site.worker(), replace(table, normalized_accuracy=table.normalized_accuracy[::-1]))
+    with site.services.database.writing() as session:
+        session.execute(delete(BoardRow).where(BoardRow.submission_id == odd))
+        session.execute(update(Submission).where(Submission.id == odd).values(kind=SubmissionKind.BASELINE))
+    _two_with_tables(site, alice, 0.4, 0.408)
+    page = _page(site, alice, _newest(site))
+    assert "the best baseline" in page and _stated(_sent(site, "alice")[1]) in page
 
 
 def test_a_run_ends_without_a_model_and_its_mail_says_what_the_page_says_when_it_goes_out(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.entries.choosing import COMPETES
@@ -15,14 +14,12 @@ from anyshot_platform.judging.pairs import Statement
 from anyshot_platform.kernel.filters import score
 from anyshot_platform.kernel.language import Amount, begun, say, together
 from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.leaderboards.best import find_best_baseline, find_best_other
 from anyshot_platform.leaderboards.reading import read_board, read_rank
 from anyshot_platform.leaderboards.trust import read_beside
 from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.sight.access import SubmissionAccess
-from anyshot_platform.sight.standing import counting
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind
 
 
 @dataclass(frozen=True)
@@ -140,36 +137,15 @@ def _other_words(row: TeamEntry, rank: int | None, ranked: int) -> str:
 def _others(session: Session, found: SubmissionAccess, version: PhaseVersion) -> list[_Other]:
     """The team's best other submission, and the best baseline where the board may be seen."""
     submission, sight = found.submission, found.sight
-    own = (Submission.team_id == submission.team_id, Submission.id != submission.id)
     others = []
-    if best := _best(session, version, COMPETES, *own):
+    if best := find_best_other(session, version, submission):
         name = say("your best other submission (#%(number)s)", number=best.number)
         others.append(_Other(best, name, say("your best other (#%(number)s)", number=best.number), True))
-    if not sight.phase.board_hidden and (best := _best(session, version, (SubmissionKind.BASELINE,))):
+    if not sight.phase.board_hidden and (best := find_best_baseline(session, version)):
         name = best.comment or best.filename
         words = say("the best baseline (“%(name)s”)", name=name)
         others.append(_Other(best, words, say("the baseline"), sight.everything))
     return others
-
-
-def _best(
-    session: Session,
-    version: PhaseVersion,
-    kinds: Sequence[SubmissionKind],
-    *conditions: ColumnElement[bool],
-) -> Submission | None:
-    return session.scalars(
-        select(Submission)
-        .join(SubmissionScore, SubmissionScore.submission_id == Submission.id)
-        .where(
-            SubmissionScore.phase_version_id == version.id,
-            Submission.kind.in_(kinds),
-            counting(),
-            *conditions,
-        )
-        .order_by(SubmissionScore.value.desc(), Submission.created_at)
-        .limit(1)
-    ).first()
 
 
 def _changes(
