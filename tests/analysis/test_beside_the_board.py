@@ -9,8 +9,11 @@ import pytest
 from scipy import stats
 
 from anyshot_analysis.jobs import run
+from anyshot_analysis.jobs.inputs import BadAnalysis
 from anyshot_core.results import Identity, write_results
+from anyshot_scoring.reliability import assessment
 from anyshot_scoring.table import TaskTable
+from anyshot_scoring.undefined import Undefined
 from tests.scoring.drawn import draw_table
 
 DATASETS, A_DATASET = 6, 20
@@ -67,6 +70,7 @@ def test_a_plan_from_results_takes_the_boards_first_two_and_says_its_range(tmp_p
     files = board(tmp_path, {"steady": [0.50, 0.52], "wild": [0.48, 0.60], "last": [0.1, 0.1]})
     found = run("plan", {"results": files}, {"rule": "worst_run", "lead": 0.001}, tmp_path / "out")
     assert "the difference of steady and wild" in found["result"]["source"]
+    assert "by the model of 3 submissions" in found["result"]["source"]
     (needed,) = [e for e in found["estimates"] if e["name"] == "datasets needed"]
     low, high = needed["interval"]
     assert low <= needed["value"] <= high
@@ -79,6 +83,20 @@ def test_a_plan_from_results_takes_the_boards_first_two_and_says_its_range(tmp_p
         assert least <= claims[name]["value"] <= most, name
     assert f" (95 % interval {low:,.0f} to {high:,.0f})." in found["finding"]
     assert f"{low:.4g} to {high:.4g}" in (tmp_path / "out" / "page.html").read_text()
+
+
+def test_two_submissions_whose_difference_never_varies_plan_nothing(tmp_path: Path) -> None:
+    """One dataset was said to be enough."""
+    files = board(tmp_path, {"one": [0.5, 0.5], "same": [0.5, 0.5]}, noise=0.0)
+    with pytest.raises(BadAnalysis, match="all tasks have the same difference"):
+        run("plan", {"results": files}, {}, tmp_path / "out")
+
+
+def test_a_lead_that_the_mean_of_the_datasets_turns_has_no_flips_over_classes() -> None:
+    """Ten classes of one dataset at +0.10 and two of another at -0.30: the board's lead is -0.10, not +0.033."""
+    differences, strata = np.repeat([0.10, -0.30], [10, 2]), np.repeat([0, 1], [10, 2])
+    found = assessment._half_flips(differences, strata, 1000, 0)
+    assert isinstance(found, Undefined) and "the other order than the board" in found.reason
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -113,8 +131,8 @@ def test_a_comparison_goes_by_the_rule_of_the_phase_and_says_so(tmp_path: Path) 
     by_worst = run("compare", {"results": files}, {}, tmp_path / "worst")
     by_mean = run("compare", {"results": files}, {"rule": "mean_run"}, tmp_path / "mean")
     assert by_worst["result"]["difference"] > 0 > by_mean["result"]["difference"]
-    assert "the lowest of the 2 runs counts" in by_worst["notes"][0]
-    assert "the mean of the 2 runs counts" in by_mean["notes"][0]
+    assert "the lowest of the 2 runs counts" in by_worst["notes"][1]
+    assert "the mean of the 2 runs counts" in by_mean["notes"][1]
     by_ranks = run("compare", {"results": files}, {"rule": "dataset_ranks_mean"}, tmp_path / "ranks")
     assert "average rank" in by_ranks["finding"] and "point" not in by_ranks["finding"]
 

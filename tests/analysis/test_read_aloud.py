@@ -89,6 +89,7 @@ def test_a_comparison_has_an_interval_for_each_dataset(tmp_path: Path) -> None:
     table = figures(tmp_path / "out")["tables"][0]
     assert table["header"][-1] == "95 % interval, other tasks"
     assert all(" to " in row[-1] for row in table["rows"]) and len(table["rows"]) == 4
+    assert "A point is 0.01 of normalized accuracy" in (tmp_path / "out" / "page.html").read_text()
 
 
 def test_runs_on_the_same_tasks_are_no_more_tasks(tmp_path: Path) -> None:
@@ -101,7 +102,7 @@ def test_runs_on_the_same_tasks_are_no_more_tasks(tmp_path: Path) -> None:
     assert found["same"]["tasks"] == 24 and found["others"]["tasks"] == 48
     assert found["same"]["difference"] == pytest.approx(found["others"]["difference"])
     notes = json.loads((tmp_path / "same" / "out" / "result.json").read_text())["notes"]
-    assert notes[-1].startswith("The runs were tested on the same tasks") and len(notes) == 4
+    assert notes[-1].startswith("The runs were tested on the same tasks") and len(notes) == 5
     widths = {key: one["interval"]["high"] - one["interval"]["low"] for key, one in found.items()}
     assert widths["same"] > 1.2 * widths["others"]
 

@@ -38,19 +38,15 @@ DRAWN = 2_000  # tasks by which the chances of classes are estimated where no fo
 
 @dataclass(frozen=True)
 class Parameters:
-    """`tasks` of the whole phase, which its datasets share; `protocol` draws them; `rho` is the risk of disjoint sets.
-
-    `train_tasks` is how many tasks of the meta-train pool are drawn in training.
-    """
+    """`tasks` of the whole phase, which its datasets share; `protocol` draws them; `rho`: the risk of disjoint sets."""
 
     tasks: int = 100
-    train_tasks: int = 1000
     protocol: dict[str, Any] = field(default_factory=lambda: dict(PROTOCOL))
     rho: float = 0.01
 
     def __post_init__(self) -> None:
-        if self.tasks < 1 or self.train_tasks < 1:
-            raise BadAnalysis("numbers of tasks are positive")
+        if self.tasks < 1:
+            raise BadAnalysis("the number of tasks is positive")
 
 
 @dataclass(frozen=True)

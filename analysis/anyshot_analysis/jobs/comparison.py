@@ -70,6 +70,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             )
         ],
         notes=[
+            "A point is 0.01 of normalized accuracy: 0 is chance, 1 is perfect.",
             f"Verdict, difference and interval go by the ranking rule. {rule.words(matrix.runs)}",
             f"Chart and datasets have all runs: {', '.join(f'{n} {len(own)}' for n, own in tables.items())}.",
             "Intervals by dataset stand each for itself: of twenty of them one misses by chance.",

@@ -69,7 +69,6 @@ WORDS: dict[str, str] = {
     "strengths": "Penalties to choose from, scikit-learn's C, separated by commas.",
     "submissions": "How many submissions each team had scored, as JSON by submission.",
     "tasks": "Tasks that are drawn.",
-    "train_tasks": "Tasks of the meta-train pool that are drawn in training.",
     "union_iterations": "Batches of the union learner at most; it ends when its loss stops falling.",
     "wanted": "Accuracy to be safe of.",
     "ways": "Classes of a task.",

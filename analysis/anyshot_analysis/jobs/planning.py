@@ -75,8 +75,15 @@ def components_of(inputs: Inputs, parameters: Parameters) -> tuple[Components, s
     found = estimate_components(fit, matrix, first, second, classes)
     if isinstance(found, Undefined):
         raise BadAnalysis(f"the results do not tell where differences vary: {found.reason}")
+    if found.variance() == 0:
+        raise BadAnalysis(
+            "the results do not tell where differences vary: all tasks have the same difference"
+        )
     shown = [parameters.names.get(key, key) for key in (first, second)]
-    words = f"the difference of {shown[0]} and {shown[1]}, first and second of the board, by the model of all of it"
+    known = count_of(len(matrix.keys), "submission")
+    words = (
+        f"the difference of {shown[0]} and {shown[1]}, first and second of the board, by the model of {known}"
+    )
     return replace(found, lead=parameters.lead), words
 
 

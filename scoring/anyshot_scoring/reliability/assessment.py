@@ -389,9 +389,10 @@ def _neighbour_flips(
 def _half_flips(
     differences: NDArray[Any], strata: NDArray[Any] | None, replicates: int, seed: int
 ) -> Flips | Undefined:
-    if differences.mean() < 0:
+    groups = [differences] if strata is None else [differences[strata == one] for one in np.unique(strata)]
+    if np.mean([group.mean() for group in groups]) < 0:  # all datasets weigh alike, as in the flips
         return Undefined("the mean over these units has the other order than the board")
-    smallest = len(differences) if strata is None else int(np.bincount(strata).min())
+    smallest = min(len(group) for group in groups)
     if smallest < 2:
         return Undefined("there is a single unit, which has no halves")
     return subset_flips(differences, smallest // 2, strata=strata, subsets=replicates, seed=seed)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from anyshot_scoring.reliability.flips import TIE
+
 FEWEST_UNITS = 6
 
 
@@ -45,7 +47,6 @@ def sum_up(
     What moves all submissions alike is taken out: the levels have the board's own mean.
     """
     count, leader = levels.shape[1], int(np.argmax(scores))
-    best = np.bincount(levels.argmax(axis=1), minlength=count) / len(levels)
     better = np.array([(levels[:, [i]] > levels).mean(axis=0) for i in range(count)])
     better += np.array([(levels[:, [i]] == levels).mean(axis=0) for i in range(count)]) / 2
     noise2 = float((_centered(again - levels) ** 2).sum(axis=1).mean() / (count - 1))
@@ -55,15 +56,21 @@ def sum_up(
     return BoardModel(
         level=own.mean(axis=0) + scores.mean(),
         deviation=own.std(axis=0),
-        first=best,
+        first=_leads(levels).mean(axis=0),
         better=better,
-        first_again=float((again.argmax(axis=1) == leader).mean()),
+        first_again=float(_leads(again)[:, leader].mean()),
         spread=float(middle),
         spread_interval=(float(low), float(high)),
         noise=float(np.sqrt(noise2)),
         reliability=float((spread2 / (spread2 + noise2)).mean()) if noise2 > 0 else 1.0,
         units=units,
     )
+
+
+def _leads(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of each draw 1 for the best; those that share the lead share the 1."""
+    best = draws > draws.max(axis=1, keepdims=True) - TIE
+    return best / best.sum(axis=1, keepdims=True)
 
 
 def _centered(draws: NDArray[np.float64]) -> NDArray[np.float64]:

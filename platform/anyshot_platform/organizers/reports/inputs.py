@@ -12,6 +12,7 @@ from anyshot_core.protocols import ProtocolError, protocol_from_dict
 from anyshot_core.wire.reports import Audit, DifficultyParameters, Diversity, FlipsParameters, PlanParameters
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import Conflict
+from anyshot_platform.judging.pairs import MOST_ON_A_BOARD
 from anyshot_platform.judging.tables import PREDICTIONS
 from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.models import BoardRow
@@ -226,7 +227,7 @@ def board_parameters(
         chosen = board.of(baselines if len(baselines) > 1 else board.standers)
         return _two(chosen), DifficultyParameters(names=chosen.names, baselines=len(baselines) > 1)
     if name == "plan":
-        chosen = board.of(ranked[:2])
+        chosen = board.of(ranked[:MOST_ON_A_BOARD])  # the model of all of them knows how two differ
         return _two(chosen), PlanParameters(
             lead=settings["lead"], flip=settings["flip"], rule=version.rule.name, names=chosen.names
         )
