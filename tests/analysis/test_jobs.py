@@ -339,6 +339,14 @@ def test_commands_run_an_analysis_and_explain_themselves(
     assert "--margin" in runner.invoke(analyse, ["compare", "--help"]).output
 
 
+def test_the_guide_names_every_analysis_and_whose_it_is() -> None:
+    text = (Path(__file__).parents[2] / "docs/science/evaluation.md").read_text()
+    assert [name for name in JOBS if f"`anyshot analyse {name}" not in text] == []
+    theirs = text[text.index("Organizers' reports (") :].partition(")")[0]
+    own = re.findall("`([a-z-]+)`", theirs)
+    assert own == [name for name, job in JOBS.items() if job.audience == "organizer"]
+
+
 def _never(*_: Any) -> None:
     raise AssertionError("the network was asked")
 

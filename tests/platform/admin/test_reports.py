@@ -213,7 +213,7 @@ def test_difficulty_and_planning_come_from_the_board_too(board: Site, tmp_path: 
     plan = owner.call("GET", f"{API}/{made['plan']}").json()
     assert "lead of 1 point flips" in plan["result"]["finding"]
     assert (
-        "the difference of pia and zeta, first and second of the board, by the model of 3 submissions"
+        "the difference of pia and zeta, first and second of the board, by the model of 4 submissions"
         in page(owner, f"{BASE}/reports/{made['plan']}").text
     )
     file = owner.call("GET", f"{API}/{made['difficulty']}/files/table.parquet")
