@@ -27,7 +27,7 @@ SIX = [
     "fine-tuning",
     "matching-networks",
     "prototypical-networks",
-    "fo-maml",
+    "fo-maml-2022",
     "metadelta",
 ]
 PAPERS = ["cross-domain-metadl-2022", "within-domain-metadl-2021"]
