@@ -97,7 +97,7 @@ class Output:
         return None
 
     def _take_text(self, stream: Stream, text: bytes) -> str | None:
-        self._line_breaks += text.count(b"\n") + text.count(b"\r")
+        self._line_breaks += text.count(b"\n")
         if self._line_breaks > self._job.caps.log_lines:
             return f"more than {self._job.caps.log_lines:,} lines of output"
         if not self._full:

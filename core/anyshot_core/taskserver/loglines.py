@@ -11,7 +11,6 @@ from anyshot_core.wire.worker_api import LogPolicy, Stage
 
 MAX_LINE = 8 << 10  # bytes of a line that are shown
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\))")
-_BREAK = re.compile(rb"\r\n|\n|\r")
 _HIDDEN = "What the code prints during meta-testing is not shown in this phase."
 
 
@@ -28,6 +27,11 @@ def _visible(letter: str) -> str:
         return letter
     code = ord(letter)
     return chr(0x2400 + code) if code < 0x20 else "\ufffd"
+
+
+def _as_on_a_terminal(line: bytes) -> bytes:
+    """What stands in the end, where each carriage return writes the line anew, as progress bars do."""
+    return next((part for part in reversed(line.split(b"\r")) if part), b"")
 
 
 def shows(policy: LogPolicy, stage: Stage) -> bool:
@@ -50,12 +54,12 @@ class LogLines:
         if not shows(self._policy, stage):
             self._say_hidden(stage)
             return
-        pieces = _BREAK.split(self._rest[stream] + data)
-        self._rest[stream] = pieces.pop()
-        for piece in pieces:
+        *lines, rest = (self._rest[stream] + data).split(b"\n")
+        self._rest[stream] = _as_on_a_terminal(rest) + rest[-1:] * rest.endswith(b"\r")
+        for line in lines:
             if self._skipping[stream]:
                 self._skipping[stream] = False
-            elif piece:
+            elif piece := _as_on_a_terminal(line):
                 self._emit(stream, piece, stage)
         if len(self._rest[stream]) > MAX_LINE:
             self._cut(stream, stage)
@@ -63,8 +67,8 @@ class LogLines:
     def flush(self, stage: Stage) -> None:
         """Hand on what has no line end yet."""
         for stream, rest in self.take_unfinished().items():
-            if rest and shows(self._policy, stage):
-                self._emit(stream, rest, stage)
+            if (piece := _as_on_a_terminal(rest)) and shows(self._policy, stage):
+                self._emit(stream, piece, stage)
 
     def take_unfinished(self) -> dict[Stream, bytes]:
         """What has no line end yet, no longer kept here; nothing of a line whose beginning was shown."""

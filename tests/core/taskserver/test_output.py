@@ -40,3 +40,19 @@ def test_a_flood_is_counted_by_the_line_however_it_is_cut(size: int) -> None:
 def test_a_line_that_becomes_too_much_before_its_end_is_shown_whole() -> None:
     shown = _shown([PRINTED[:-5], PRINTED[-5:]])
     assert shown[-1] == LINES[-1] and "line 1" in shown
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 64])
+def test_a_progress_bar_is_the_line_that_a_terminal_shows_in_the_end(size: int) -> None:
+    """It was hundreds of lines, each of which counted."""
+    printed = (
+        b"before\n"
+        + b"".join(b"\r%3d%%" % done for done in range(101))
+        + b"\nwindows\r\n\x1b[31mred\x1b[0m\n"
+    )
+    shown = _shown([printed[at : at + size] for at in range(0, len(printed), size)])
+    assert shown == ["before", "100%", "windows", "red"]
+
+
+def test_a_progress_bar_that_is_cut_off_shows_how_far_it_came() -> None:
+    assert _shown([b"\r 1%", b"\r 2%\r"]) == [" 2%"]
