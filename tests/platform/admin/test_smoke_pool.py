@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,9 +10,9 @@ import pytest
 from anyshot_platform.bundles.ready import read_ready_made
 from anyshot_platform.database import now
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.models import Pool
+from anyshot_platform.pools.models import Pack, Pool
 from anyshot_platform.pools.service import create_pool, create_pool_version
-from tests.platform.site import Person, Site
+from tests.platform.site import Person, Site, make_paper_pack
 
 PHASE = "/api/v1/competitions/small/manage/phases/feedback"
 
@@ -83,6 +84,23 @@ def test_a_pool_that_is_hidden_again_ends_smoke_tests_and_their_logs(site: Site)
     publish(site, slug, False)
     assert site.worker().claim() is None, "the run that was queued gets no data"
     assert alice.submit(smoke=True).json()["error"] == "no_smoke_test"
+
+
+def test_a_phase_keeps_the_version_of_its_smoke_pool_and_shows_it(site: Site) -> None:
+    """It moved with every save, and nobody saw on which data the smoke tests were."""
+    owner, slug = site.owner(), site.offer_smoke_tests()
+    editor = "/competitions/small/manage/phases/feedback"
+    more = make_paper_pack(site.services, "more")
+    with site.services.database.writing() as session:
+        pool = session.query(Pool).filter(Pool.slug == slug).one()
+        create_pool_version(session, pool, [session.get_one(Pack, more)], created_by=site.owner_id)
+    assert save(owner, quota={"per_day": 7}).status_code == 200
+    assert "smoke test pool public, version 1" in owner.call("GET", editor).text
+    uses = " ".join(owner.call("GET", f"/organize/pools/{slug}").text.split())
+    assert re.search(r"Used by.{0,200}Feedback.{0,200}version 1", uses), "as the pool's page says it"
+    settings = owner.call("GET", PHASE).json()["settings"]
+    assert owner.call("PUT", PHASE, json={**settings, "newest_pools": True}).status_code == 200
+    assert "smoke test pool public, version 2" in owner.call("GET", editor).text
 
 
 def test_a_version_may_not_test_on_what_the_smoke_test_shows(site: Site) -> None:

@@ -774,12 +774,88 @@ def test_hidden_data_that_are_public_elsewhere_are_refused(site: Site) -> None:
 
 def test_a_phase_keeps_its_version_of_a_pool_and_shows_it(site: Site) -> None:
     owner = site.owner()
+    put_another_pack(site)
+    post(owner, FEEDBACK, **phase_form(**{"tasks.count": "77"}))
+    assert "meta-test pool small-pool, version 1" in page(owner, FEEDBACK).text
+
+
+def put_another_pack(site: Site) -> None:
+    """Version 2 of the pool that is tested on."""
     gamma = make_paper_pack(site.services, "gamma")
     with site.services.database.writing() as session:
         pool = session.query(Pool).filter_by(slug="small-pool").one()
-        put_packs(session, pool, [session.get_one(Pack, gamma)], "", owner.id)
-    post(owner, FEEDBACK, **phase_form(**{"tasks.count": "77"}))
+        put_packs(session, pool, [session.get_one(Pack, gamma)], "", site.owner_id)
+
+
+def test_a_draft_keeps_the_versions_of_pools_and_takes_the_newest_when_asked(site: Site) -> None:
+    """A draft of another rule took the newest data: the old predictions were scored as if they were of them."""
+    owner, pia = site.owner(), site.member("pia")
+    pia.submit()
+    finish(site.worker(), 0.5)
+    put_another_pack(site)
+    rule = {**phase_form(**{"scoring.ranking": "mean_run"}), "act": "version"}
+    for sent, number, version in ((rule, 2, 1), ({**rule, "newest_pools": "1"}, 3, 2)):
+        where = post(owner, FEEDBACK, seen=seen(owner, FEEDBACK), **sent).headers["location"]
+        assert where.partition("?")[0].endswith(f"/versions/{number}")
+        text = page(owner, where).text
+        assert f"Pool, version {version}" in text and "Training, version 1" in text
+        kept = version == 1
+        words = "the predictions were made under other" in " ".join(text.split())
+        assert words != kept
+        way = f"{MANAGE}/phases/feedback/versions/{number}/rescore"
+        answer = owner.call("POST", way, json={"mode": "score"})
+        assert answer.is_success == kept, answer.text
+        assert kept or "tasks.meta_test" in answer.text
+
+
+def test_the_newest_versions_of_pools_are_taken_when_asked(site: Site) -> None:
+    owner = site.owner()
+    post(owner, FEEDBACK, **phase_form())
+    put_another_pack(site)
+    post(owner, FEEDBACK, seen=seen(owner, FEEDBACK), **phase_form(title="Renamed"))
     assert "meta-test pool small-pool, version 1" in page(owner, FEEDBACK).text
+    newest = {"newest_pools": "1", **phase_form(title="Renamed")}
+    assert 'name="newest_pools"' in page(owner, FEEDBACK).text
+    assert flash(post(owner, FEEDBACK, seen=seen(owner, FEEDBACK), **newest)) == "Saved."
+    assert "meta-test pool small-pool, version 2" in page(owner, FEEDBACK).text
+    entry = log(site, "phase.change")[-1]
+    assert (entry.before, entry.after) == (
+        {"tasks.meta_test": "small-pool, version 1"},
+        {"tasks.meta_test": "small-pool, version 2"},
+    )
+
+
+def test_the_answer_of_a_save_names_the_pool_that_was_saved(site: Site) -> None:
+    owner = site.owner()
+    gamma = make_paper_pack(site.services, "gamma")
+    with site.services.database.writing() as session:
+        pool = create_pool(session, slug="other", name="Other", owner_id=owner.id)
+        create_pool_version(session, pool, [session.get_one(Pack, gamma)], created_by=owner.id)
+    saved = owner.call("PATCH", f"{MANAGE}/phases/feedback", json={"tasks": {"meta_test": "other"}})
+    assert saved.json()["settings"]["tasks"]["meta_test"] == "other"
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+def test_over_json_the_newest_pools_are_refused_where_there_are_submissions(site: Site, method: str) -> None:
+    owner, pia = site.owner(), site.member("pia")
+    put_another_pack(site)
+    phase = f"{MANAGE}/phases/feedback"
+    settings = owner.call("GET", phase).json()["settings"]
+    body = settings if method == "PUT" else {}
+    assert owner.call(method, phase, json=body).is_success
+    assert "meta-test pool small-pool, version 1" in page(owner, FEEDBACK).text
+    assert owner.call(method, phase, json={**body, "newest_pools": True}).is_success
+    assert "meta-test pool small-pool, version 2" in page(owner, FEEDBACK).text
+    with site.services.database.writing() as session:
+        pool = session.query(Pool).filter_by(slug="small-pool").one()
+        put_packs(session, pool, [session.query(Pack).filter_by(name="alpha").one()], "", site.owner_id)
+    pia.submit()
+    finish(site.worker(), 0.5)
+    refused = owner.call(method, phase, json={**body, "newest_pools": True})
+    assert refused.status_code == 409 and "tasks.meta_test" in refused.text
+    draft = {"settings": settings, "newest_pools": True}
+    ways = owner.call("POST", f"{phase}/versions", json=draft).json()["ways"]
+    assert "tasks.meta_test" in ways["score"] and ways["meta_test"] is None
 
 
 @pytest.mark.parametrize("word", ["banana", ""])

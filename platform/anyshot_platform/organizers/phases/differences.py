@@ -6,6 +6,7 @@ from typing import Any
 
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.phases.description import SETTINGS, PhaseSpec, decides_scores
+from anyshot_platform.phases.models import PhaseVersion
 
 
 def keep_secrets(spec: PhaseSpec, old: PhaseSpec) -> PhaseSpec:
@@ -36,6 +37,12 @@ def scoring_changes(old: PhaseSpec, new: PhaseSpec) -> list[str]:
     return [name for name in changed if name != "tasks.same_test_tasks" or not shared]
 
 
+def pools_moved(old: PhaseVersion, new: PhaseVersion) -> list[str]:
+    """The settings of pools that are other pools, or other versions of them, in `new`."""
+    return [path for path, column in _POOLS.items() if getattr(old, column) != getattr(new, column)]
+
+
+_POOLS = {"tasks.meta_train": "meta_train_pool_version_id", "tasks.meta_test": "meta_test_pool_version_id"}
 _SECRET = ("tasks.train_seeds", "tasks.test_seeds", "tasks.key")
 
 

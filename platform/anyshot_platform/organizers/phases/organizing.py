@@ -16,7 +16,12 @@ from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.judging.further import cancel_dropped, queue_missing
 from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.service import rebuild_boards
-from anyshot_platform.organizers.phases.differences import difference, keep_secrets, scoring_changes
+from anyshot_platform.organizers.phases.differences import (
+    difference,
+    keep_secrets,
+    pools_moved,
+    scoring_changes,
+)
 from anyshot_platform.organizers.phases.leaks import require_no_leak
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase, PhaseVersion
@@ -61,16 +66,21 @@ def add_phase(session: Session, competition: Competition, spec: PhaseSpec, actor
     return phase
 
 
-def change_phase(session: Session, phase: Phase, spec: PhaseSpec, actor_id: str) -> None:
-    """Bring a phase in line with a description.
+def change_phase(
+    session: Session, phase: Phase, spec: PhaseSpec, actor_id: str, *, newest_pools: bool = False
+) -> None:
+    """Bring a phase in line with a description; its pools keep their versions, unless it takes the `newest_pools`.
 
     Raises:
         Incomparable: something that decides what a score is would change while there are submissions.
     """
     old = describe_phase(session, phase, "")
     spec = keep_secrets(spec.model_copy(update={"timezone": spec.timezone or "UTC"}), old)
-    changed = scoring_changes(old, spec)
-    version = live_version(session, phase)
+    version, pools_before = live_version(session, phase), _pools_of(session, phase)
+    pools = find_pools(session, spec, () if newest_pools else (version.meta_train, version.meta_test))
+    values = version_values(spec, pools)
+    moved = pools_moved(version, PhaseVersion(**values))
+    changed = list(dict.fromkeys([*scoring_changes(old, spec), *moved]))
     if changed and count_submissions(session, phase):
         raise Incomparable(
             say(
@@ -86,11 +96,12 @@ def change_phase(session: Session, phase: Phase, spec: PhaseSpec, actor_id: str)
     for name, value in phase_values(spec, spec.timezone or "UTC").items():
         setattr(phase, name, value)
     if changed:
-        pools = find_pools(session, spec, held=(version.meta_train, version.meta_test))
-        for name, value in version_values(spec, pools).items():
+        for name, value in values.items():
             setattr(version, name, value)
+        session.flush()
+        session.expire(version, ["meta_train", "meta_test"])
     smoke_before = phase.smoke_pool_version_id
-    link_phase(session, phase, spec)
+    link_phase(session, phase, spec, newest_pools=newest_pools)
     require_nothing_hidden_shown(session, phase, version, smoke_before)
     if changed or evaluated:
         require_no_leak(session, phase, version)
@@ -99,12 +110,30 @@ def change_phase(session: Session, phase: Phase, spec: PhaseSpec, actor_id: str)
         queue_missing(session, version)
     if shows_other:
         rebuild_boards(session, version)
-    before, after = difference(old, spec), difference(spec, old)
+    pools_after = _pools_of(session, phase)
+    before = {**_not_in(pools_before, pools_after), **difference(old, spec)}
+    after = {**_not_in(pools_after, pools_before), **difference(spec, old)}
     if before or after:
         _record(session, phase, actor_id, "phase.change", before=before, after=after)
 
 
-def link_phase(session: Session, phase: Phase, spec: PhaseSpec) -> None:
+def _pools_of(session: Session, phase: Phase) -> dict[str, str]:
+    """The pools of a phase with their versions, by setting."""
+    live = live_version(session, phase)
+    ids = (live.meta_train_pool_version_id, live.meta_test_pool_version_id, phase.smoke_pool_version_id)
+    rows = [session.get(PoolVersion, one) if one else None for one in ids]
+    return {
+        path: f"{row.pool.slug}, version {row.number}"
+        for path, row in zip(("tasks.meta_train", "tasks.meta_test", "smoke.pool"), rows, strict=True)
+        if row is not None
+    }
+
+
+def _not_in(pools: dict[str, str], others: dict[str, str]) -> dict[str, str]:
+    return {path: words for path, words in pools.items() if others.get(path) != words}
+
+
+def link_phase(session: Session, phase: Phase, spec: PhaseSpec, *, newest_pools: bool = False) -> None:
     """Set what refers to other rows: the phase that entries come from, the smoke test's pool."""
     source = None
     if spec.entries is not None:
@@ -116,8 +145,9 @@ def link_phase(session: Session, phase: Phase, spec: PhaseSpec) -> None:
             raise Invalid(say("Entries must come from another phase of this competition."), field="entries")
     phase.gate_phase_id = source.id if source else None
     _require_no_circle(session, phase)
-    pools = find_pools(session, spec)
-    smoke = pools.get(spec.smoke.pool or "")
+    kept = phase.smoke_pool_version_id if not newest_pools else None
+    held = session.get(PoolVersion, kept) if kept else None
+    smoke = find_pools(session, spec, (held,)).get(spec.smoke.pool or "")
     phase.smoke_pool_version_id = smoke.id if smoke else None
 
 

@@ -11,7 +11,7 @@ from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.judging.joining import not_queued, queue_under
 from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.service import carry_frozen, forget_boards, rebuild_boards
-from anyshot_platform.organizers.phases.differences import keep_secrets, scoring_changes
+from anyshot_platform.organizers.phases.differences import keep_secrets, pools_moved, scoring_changes
 from anyshot_platform.organizers.phases.key_acts import give_new_key
 from anyshot_platform.organizers.phases.leaks import require_no_leak
 from anyshot_platform.organizers.phases.organizing import find_pools
@@ -42,12 +42,24 @@ def find_version(session: Session, phase: Phase, number: int) -> PhaseVersion:
 
 
 def draft_version(
-    session: Session, phase: Phase, spec: PhaseSpec, reason: str, actor_id: str, *, new_key: bool = False
+    session: Session,
+    phase: Phase,
+    spec: PhaseSpec,
+    reason: str,
+    actor_id: str,
+    *,
+    new_key: bool = False,
+    newest_pools: bool = False,
 ) -> PhaseVersion:
-    """A version that counts nothing yet; with a `new_key` its tasks are others."""
+    """A version that counts nothing yet; with a `new_key` its tasks are others.
+
+    It has the live version's versions of pools, except where it names another pool or takes the `newest_pools`.
+    """
     spec = keep_secrets(spec, describe_phase(session, phase, "UTC"))
     last = session.scalar(select(func.max(PhaseVersion.number)).where(PhaseVersion.phase_id == phase.id)) or 0
-    values = version_values(spec, find_pools(session, spec))
+    live = live_version(session, phase)
+    held = () if newest_pools else (live.meta_train, live.meta_test)
+    values = version_values(spec, find_pools(session, spec, held))
     version = PhaseVersion(
         phase_id=phase.id,
         number=last + 1,
@@ -85,7 +97,8 @@ def ways_of_rescoring(session: Session, phase: Phase, version: PhaseVersion) -> 
 def _changes(session: Session, phase: Phase, version: PhaseVersion) -> list[str]:
     with session.no_autoflush:
         drafted = describe_phase(session, phase, "UTC", version)
-    return scoring_changes(describe_phase(session, phase, "UTC"), drafted)
+    changed = scoring_changes(describe_phase(session, phase, "UTC"), drafted)
+    return list({*changed, *pools_moved(live_version(session, phase), version)})
 
 
 def start_rescoring(session: Session, phase: Phase, version: PhaseVersion, mode: RescoreMode) -> int:

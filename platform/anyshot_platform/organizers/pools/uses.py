@@ -22,14 +22,20 @@ ASSIGNED = or_(
     PoolVersion.id == PhaseVersion.meta_test_pool_version_id,
 )
 
+# The same, or one that the phase's smoke tests are on.
+USED = or_(ASSIGNED, PoolVersion.id == Phase.smoke_pool_version_id)
+
 
 def uses_of(session: Session, pool: Pool, viewer: Viewer) -> list[tuple[str, str, int]]:
-    """Where a pool is assigned, as far as lists show it to the viewer: (competition, phase, version of the pool)."""
+    """Where a pool is assigned, or smoke tests are on it: (competition, phase, version of the pool).
+
+    As far as lists show it to the viewer.
+    """
     rows = session.execute(
         select(Competition.title, Phase.name, PoolVersion.number)
         .join(Phase, Phase.competition_id == Competition.id)
         .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
-        .join(PoolVersion, ASSIGNED)
+        .join(PoolVersion, USED)
         .where(PoolVersion.pool_id == pool.id, listed_for(viewer))
         .distinct()
     )

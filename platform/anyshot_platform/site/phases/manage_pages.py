@@ -133,18 +133,25 @@ def change_phase(
     if spec is None or errors:
         return _editor(request, session, access, phase, old, form=form, errors=errors)
     target = manage_path(access, f"/phases/{phase.slug}")
+    newest = form.flag("newest_pools")
     try:
         spec = _merged(session, phase, form, spec, old)
         if form.text("act") == "version":
             drafted = versions.draft_version(
-                session, phase, spec, form.text("reason"), access.viewer.id, new_key=form.flag("new_key")
+                session,
+                phase,
+                spec,
+                form.text("reason"),
+                access.viewer.id,
+                new_key=form.flag("new_key"),
+                newest_pools=newest,
             )
             session.flush()
             return redirect(
                 f"{target}/versions/{drafted.number}",
                 flash=say("Version %(number)s is drafted.", number=drafted.number),
             )
-        organizing.change_phase(session, phase, spec, access.viewer.id)
+        organizing.change_phase(session, phase, spec, access.viewer.id, newest_pools=newest)
         session.flush()
     except Stale as error:
         session.rollback()
@@ -174,9 +181,15 @@ def _merged(session: Session, phase: Phase, form: SentForm, sent: PhaseSpec, old
 
 
 def _pools_held(phase: Phase | None) -> list[tuple[str, PoolVersion]]:
-    """The versions of pools that the live version of a phase is scored on."""
-    live = phase.live if phase else None
-    held = [("meta-train", live.meta_train), ("meta-test", live.meta_test)] if live else []
+    """The versions of pools that a phase is scored on, live, and that its smoke tests are on."""
+    if phase is None:
+        return []
+    live = phase.live
+    held = [
+        ("meta-train", live.meta_train),
+        ("meta-test", live.meta_test),
+        (say("smoke test"), phase.smoke_pool),
+    ]
     return [(role, version) for role, version in held if version is not None]
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -50,6 +50,14 @@ class PhaseState(BaseModel):
     settings: PhaseSpec
 
 
+class PhaseIn(PhaseSpec):
+    """The settings of a phase, and what is done as they are saved."""
+
+    newest_pools: bool = Field(
+        default=False, description="take the newest versions of its pools; else it keeps those that it has"
+    )
+
+
 @router.get("")
 def list_all(access: AsReviewer, session: SessionDep, deleted: bool = False) -> list[PhaseState]:
     """The phases, or the deleted ones."""
@@ -83,7 +91,7 @@ def change_phase(
     access: AsOrganizer,
     session: SessionDep,
     phase_slug: PhaseParam,
-    body: PhaseSpec,
+    body: PhaseIn,
     if_match: IfMatch = None,
 ) -> PhaseState:
     """Bring a phase in line with a description; seeds that are left out stay.
@@ -107,17 +115,18 @@ def change_part_of_phase(
     A protocol is replaced as a whole. 409 `incomparable` as above.
     """
     phase = find_phase(session, access.competition, phase_slug)
-    wanted = patched(describe_phase(session, phase, ""), body)
+    wanted = patched(PhaseIn(**describe_phase(session, phase, "").model_dump()), body)
     return _change_phase(access, session, phase, wanted, if_match)
 
 
 def _change_phase(
-    access: CompetitionAccess, session: Session, phase: Phase, body: PhaseSpec, if_match: str | None
+    access: CompetitionAccess, session: Session, phase: Phase, body: PhaseIn, if_match: str | None
 ) -> PhaseState:
     old = describe_phase(session, phase, "")
-    spec = require_sound(session, access.viewer, body, phase, old)
+    sent = PhaseSpec.model_construct(**{name: value for name, value in body if name != "newest_pools"})
+    spec = require_sound(session, access.viewer, sent, phase, old)
     require_tag(session, ("phase", phase.id), if_match, flatten(keep_secrets(spec, old)), flatten(old))
-    organizing.change_phase(session, phase, spec, access.viewer.id)
+    organizing.change_phase(session, phase, spec, access.viewer.id, newest_pools=body.newest_pools)
     session.flush()
     return show(session, phase)
 

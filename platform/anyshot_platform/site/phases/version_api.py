@@ -39,6 +39,9 @@ class PhaseVersionIn(BaseModel):
     settings: PhaseSpec
     reason: str = Field(default="", max_length=2000)
     new_key: bool = Field(default=False, description="draw a new key: tasks and splits are others")
+    newest_pools: bool = Field(
+        default=False, description="take the newest versions of its pools; else it keeps the live version's"
+    )
 
 
 class PhaseVersionOut(BaseModel):
@@ -92,7 +95,13 @@ def draft_version(
     phase = find_phase(session, access.competition, phase_slug)
     spec = require_sound(session, access.viewer, body.settings, phase, describe_phase(session, phase, ""))
     version = versions.draft_version(
-        session, phase, spec, body.reason, access.viewer.id, new_key=body.new_key
+        session,
+        phase,
+        spec,
+        body.reason,
+        access.viewer.id,
+        new_key=body.new_key,
+        newest_pools=body.newest_pools,
     )
     session.flush()
     session.refresh(phase)
