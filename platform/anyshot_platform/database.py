@@ -276,7 +276,7 @@ def _create_engine(address: str, pool_size: int) -> Engine:
     if url.get_backend_name() != "sqlite":
         if url.drivername == "postgresql":
             url = url.set(drivername="postgresql+psycopg")
-        engine = create_engine(url, pool_size=pool_size, max_overflow=pool_size)
+        engine = create_engine(url, pool_size=pool_size, max_overflow=pool_size, hide_parameters=True)
         _watch_connections(engine)
         return engine
     if url.database and url.database != ":memory:":
@@ -285,6 +285,7 @@ def _create_engine(address: str, pool_size: int) -> Engine:
         url,
         pool_size=pool_size,
         max_overflow=pool_size,
+        hide_parameters=True,
         connect_args={"check_same_thread": False, "timeout": 30, "isolation_level": None},
     )
     event.listen(engine, "connect", _prepare_sqlite)

@@ -69,6 +69,7 @@ REWRITTEN = (
     "Time of the budget",
     "Memory at most",
     "You see: output of",
+    "of meta-testing only exception type",
     "can be honoured: none",
     "breaks the rules of the API",
     "Cannot be told apart from the row",

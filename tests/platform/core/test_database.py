@@ -6,7 +6,8 @@ import sqlite3
 
 import psycopg
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import column, select, table, update
+from sqlalchemy.exc import DBAPIError
 
 from anyshot_platform.database import Database, ReadsOnly
 from anyshot_platform.services import Services
@@ -57,3 +58,13 @@ def test_a_connection_in_use_at_the_end_is_closed_when_it_comes_back(empty_datab
             again = session.connection().connection.driver_connection
     assert again is not None and again.execute("SELECT 1")
     database.dispose()
+
+
+def test_what_is_said_of_a_failed_statement_holds_no_values(empty_database: str) -> None:
+    """It goes into the log, and into the last error of a loop."""
+    database = Database(empty_database)
+    wanted = select(column("digest")).select_from(table("missing")).where(column("digest") == "a secret")
+    with pytest.raises(DBAPIError) as failed, database.reading() as session:
+        session.execute(wanted)
+    database.dispose()
+    assert "missing" in str(failed.value) and "a secret" not in str(failed.value)

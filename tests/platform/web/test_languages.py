@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -51,11 +52,11 @@ from anyshot_platform.users.models import User
 from anyshot_platform.web.language import LANGUAGE_COOKIE
 from anyshot_scoring.rules import RULES
 from tests.architecture.catalogue import catalogue
-from tests.architecture.structure import sources
+from tests.architecture.structure import ROOT, sources
 from tests.contract.recording import part_failure
 from tests.platform.site import make_zip
 from tests.platform.web.conftest import Visitor
-from tests.platform.web.scene import Scene
+from tests.platform.web.scene import Scene, add_submission, finish, keep_table, make_table
 from tests.platform.web.test_axe_organizers import ADMIN, MANAGE
 
 FRENCH = {"accept": "text/html", "accept-language": "fr-CH, en;q=0.5"}
@@ -309,6 +310,39 @@ def test_an_act_is_asked_done_and_undone_in_french_and_over_json_in_english(
     )
     assert answer.status_code == 409 and "Override it by name" in answer.json()["message"]
     assert answer.json()["preview"]["undo"] == "Restore it: nothing is lost."
+
+
+def test_verdicts_of_a_comparison_are_in_french(visitor: Visitor, scene: Scene) -> None:
+    with visitor.services.database.writing() as session:
+        session.get_one(User, scene.ada.id).language = "fr"
+        third, run = add_submission(session, scene, RunState.FINISHED, number=7, comment="third")
+        table = make_table(0.461, 8)
+        finish(session, replace(scene, storage=None), third, run, table)
+        keep_table(session, visitor.services.storage, run, table)
+    visitor.sign_in(scene.ada)
+    ids = [scene.submissions["finished"].id, scene.submissions["older"].id, third.id]
+    shown = [visitor.see("/compare?" + "&".join(f"id={one}" for one in ids[:most])) for most in (2, 3)]
+    said = [{word for word in _VERDICTS if f">{word}<" in html.unescape(page)} for page in shown]
+    assert said[0] == {"l'une est meilleure"}
+    assert {"meilleure", "moins bonne"} <= said[1] <= set(_VERDICTS[:5])
+
+
+_VERDICTS = (
+    *("l'une est meilleure", "meilleure", "moins bonne", "égale", "indécis"),
+    *("one is better", "better", "worse", "equal", "cannot be told"),
+    *("different", "equivalent", "undecided"),
+)
+
+
+def test_each_heading_of_a_stacked_cell_is_translated() -> None:
+    """On a narrow screen it stands in front of the cell, where the head of the table is not shown."""
+    templates = list((ROOT / "platform/anyshot_platform/templates").rglob("*.html"))
+    english = [
+        (path.name, label)
+        for path in templates
+        for label in re.findall(r'data-label="(?!{)([^"]*[A-Za-z][^"]*)"', path.read_text())
+    ]
+    assert len(templates) > 100 and english == []
 
 
 def test_documentation_says_that_it_is_english(visitor: Visitor) -> None:

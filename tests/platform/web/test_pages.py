@@ -16,6 +16,7 @@ import pytest
 from sqlalchemy import func, insert, select, text, update
 from sqlalchemy.orm import Session
 
+from anyshot_platform.accounts.service import create_user
 from anyshot_platform.database import new_id, now
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.notifications.models import Email, NotificationChoice
@@ -112,7 +113,10 @@ def test_tokens_are_shown_once_and_revoked(visitor: Visitor, scene: Scene) -> No
         "/account/tokens", "/account/tokens", 200, name="cluster", scope=["read", "submit"], days="30"
     ).text
     secret = re.search(r"any_[\w-]+", page)
-    assert secret is not None and secret[0] not in visitor.see("/account/tokens")
+    listed = visitor.see("/account/tokens")
+    assert secret is not None and secret[0] not in listed
+    offered = listed.partition('name="days"')[2].partition("</select>")[0]
+    assert re.findall(r'value="(\d+)"', offered) == ["30", "90", "365"]  # none lasts for ever
     header = {"authorization": f"Bearer {secret[0]}"}
     assert (
         visitor.client.get(f"/api/v1/submissions/{scene.submissions['older'].id}", headers=header).status_code
@@ -269,7 +273,7 @@ def test_comparison_says_in_words_what_it_means(visitor: Visitor, scene: Scene) 
     visitor.sign_in(scene.ada)
     ids = [scene.submissions[name].id for name in ("finished", "older")]
     page = visitor.see(f"/compare?id={ids[0]}&id={ids[1]}")
-    assert "is better than #1" in page and "different" in page and "Hidden 10" in page
+    assert "is better than #1" in page and ">one is better<" in page and "Hidden 10" in page
     assert "Choose two submissions of one phase." in visitor.see("/compare")
     assert "Choose a second submission of the same phase." in visitor.see(f"/compare?id={ids[0]}")
     assert "Choose " not in page
@@ -419,6 +423,36 @@ def test_discussion(visitor: Visitor, scene: Scene) -> None:
     visitor.send(thread, f"{thread}/moderate", locked="1")
     visitor.sign_in(scene.ada)
     visitor.send(thread, f"{thread}/reply", 409, body="One more thing")
+
+
+def test_who_joins_is_pointed_to_first_steps_only_where_there_are_some(
+    visitor: Visitor, scene: Scene
+) -> None:
+    base = f"/competitions/{scene.competition.slug}"
+
+    def join(user: User) -> str:
+        visitor.sign_in(user)
+        visitor.send(f"{base}/join", f"{base}/join", team_name=user.username, accept="1")
+        return visitor.see(base)
+
+    page = join(scene.visitor)
+    assert "The first steps below" in page and 'aria-label="First steps"' in page
+    with visitor.services.database.writing() as session:
+        session.execute(update(Phase).values(accepts_uploads=False))
+        late = create_user(
+            session, username="late", email="late@example.org", password=PASSWORD, display_name="Late"
+        )
+    page = join(late)
+    assert "You are in." in page and "first steps" not in page.lower()
+
+
+def test_a_running_submission_is_cancelled_once(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    page = f"/submissions/{scene.submissions['running'].id}"
+    assert f'action="{page}/cancel"' in visitor.see(page)
+    visitor.send(page, f"{page}/cancel")
+    told = visitor.see(page)
+    assert "Cancel this submission?" not in told and f"{page}/cancel" not in told
 
 
 def test_teams_share_one_quota_so_those_who_submitted_cannot_move(visitor: Visitor, scene: Scene) -> None:

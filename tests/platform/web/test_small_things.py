@@ -368,7 +368,7 @@ def test_a_phase_without_submissions_promises_neither_tasks_nor_machines(
     assert (
         "none are taken in this phase" in shown["public"] and "none are taken in this phase" in shown["final"]
     )
-    for words in ("How it is scored", "hidden task", "Machine", "Time of a run", "You see"):
+    for words in ("How it is scored", "hidden task", "Machine", "Time of a run", "Logs"):
         assert [phase for phase, text in shown.items() if words in text] == ["feedback", "final"], words
 
 

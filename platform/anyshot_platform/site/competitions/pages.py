@@ -21,7 +21,7 @@ from anyshot_platform.leagues.states import Admission
 from anyshot_platform.organizers.competitions.texts import filled
 from anyshot_platform.phases.service import list_phases, status_of
 from anyshot_platform.results.awards import prizes_of
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.sight.access import CompetitionAccess, find_access
 from anyshot_platform.site.competitions.calendar import MEDIA_TYPE, as_calendar
 from anyshot_platform.site.competitions.first_steps import read_first_steps
 from anyshot_platform.site.competitions.listing import Filter, find_competitions
@@ -254,10 +254,10 @@ def join(
             )
     except PlatformError as error:
         return _show_join(request, access, session, error, team_name=team_name)
-    taken = membership.status == MemberStatus.APPROVED
-    words = (
-        say("You are in. The first steps below tick themselves off.")
-        if taken
-        else say("The organizers will answer your request.")
-    )
+    if membership.status != MemberStatus.APPROVED:
+        words = say("The organizers will answer your request.")
+    else:
+        joined = find_access(session, access.viewer, access.competition)
+        steps = read_first_steps(session, joined, list_phases(session, access.competition))
+        words = say("You are in. The first steps below tick themselves off.") if steps else say("You are in.")
     return redirect(f"/competitions/{access.competition.slug}", flash=words)

@@ -33,8 +33,10 @@ from anyshot_platform.web.services import ServicesDep, SessionDep
 router = APIRouter(include_in_schema=False)
 _LOG_WORDS = {
     LogPolicy.EVERYTHING: say("all output of your code"),
-    LogPolicy.META_TRAIN: say("output of meta-training; of meta-testing only exception type, file and line"),
-    LogPolicy.NOTHING: say("no output"),
+    LogPolicy.META_TRAIN: say(
+        "full output of meta-training; of meta-testing only type, file and line of an error"
+    ),
+    LogPolicy.NOTHING: say("none"),
 }
 
 
@@ -202,5 +204,5 @@ def _limits(phase: Phase, version: PhaseVersion | None, weights: Path | None) ->
         rows.append((say("Machine"), together((count(version.cpus, "core"), memory, gpus), by=", ")))
         rows.append((say("Scratch space"), size(version.scratch_bytes)))
         rows.append((say("Image"), image_words(version)))
-    rows.append((say("You see"), _LOG_WORDS[shown_logs(phase)]))
+    rows.append((say("Logs"), _LOG_WORDS[shown_logs(phase)]))
     return [*rows, *_weights(weights)]

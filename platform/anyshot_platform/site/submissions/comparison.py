@@ -52,6 +52,15 @@ class PairView:
     population: str
 
 
+_BADGES = {
+    "different": (say("one is better"), "good"),
+    "better": (say("better"), "good"),  # the row of a table, than the column
+    "worse": (say("worse"), "bad"),
+    "equivalent": (say("equal"), "info"),
+    "undecided": (say("cannot be told"), "warn"),
+}
+
+
 def compare_pair(
     first: str,
     second: str,
@@ -66,13 +75,13 @@ def compare_pair(
     shown = _counted(matrix, version)
     difference = shown.column("first") - shown.column("second")
     rows = _by_dataset(shown, difference)
-    tones = {"different": "good", "equivalent": "info", "undecided": "warn"}
     wins = float((difference > 0).mean())
+    verdict_word, tone = _BADGES[said.verdict]
     return PairView(
         first=first,
         second=second,
-        verdict_word=said.verdict,
-        tone=tones[said.verdict],
+        verdict_word=verdict_word,
+        tone=tone,
         words=said.words(first, second),
         difference=said.difference,
         interval=range_words(said),
@@ -171,12 +180,8 @@ def compare_all(
 
 
 def _cell(said: Statement) -> ComparisonCell:
-    words = {
-        "different": ("better", "good") if said.ahead > 0 else ("worse", "bad"),
-        "equivalent": ("equal", "info"),
-        "undecided": (say("cannot be told"), "warn"),
-    }
-    return ComparisonCell(said.difference, range_words(said), *words[said.verdict])
+    verdict = ("better" if said.ahead > 0 else "worse") if said.told_apart else said.verdict
+    return ComparisonCell(said.difference, range_words(said), *_BADGES[verdict])
 
 
 def _by_dataset(matrix: ScoreMatrix, difference: NDArray[np.float64]) -> list[DatasetLine]:

@@ -144,6 +144,11 @@ def read_failure(sight: Sight, runs: list[Run]) -> FailureView | None:
     return show_failure(sight, failed, budget=kind_of(failed).seconds(failed))
 
 
+def _goes_on(runs: list[Run]) -> bool:
+    """Whether something runs or waits that nobody has cancelled yet."""
+    return any(is_live([run]) and run.cancel_requested_at is None for run in runs)
+
+
 def read_submission(
     session: Session, found: SubmissionAccess, runs: list[Run], version: PhaseVersion | None
 ) -> SubmissionView:
@@ -175,7 +180,7 @@ def read_submission(
         runs=show_runs(session, sight, runs),
         disqualified=standing.disqualified,
         withdrawn=standing.withdrawn,
-        can_cancel=live and found.is_own and can_cancel(submission),
+        can_cancel=found.is_own and _goes_on(runs) and can_cancel(submission),
         can_withdraw=found.is_own and on_board and sight.scored and not standing.withdrawn,
         withdrawing_means=withdrawing_means(submission),
         can_reinstate=found.is_own and can_reinstate(submission),
