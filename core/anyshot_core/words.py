@@ -12,9 +12,9 @@ def told(sentence: str, /, **values: object) -> str:
     return sentence % values if values else sentence
 
 
-def count_of(number: float, noun: str) -> str:
-    """`4 cores`, `0.5 cores`, `1 core`."""
-    return f"{number:g} {noun}{'' if number == 1 else 's'}"
+def count_of(number: float, noun: str, many: str = "") -> str:
+    """`4 cores`, `0.5 cores`, `1 core`; `many` is the plural where it is not the noun with an s."""
+    return f"{number:g} {noun if number == 1 else many or noun + 's'}"
 
 
 def number_words(value: float) -> str:

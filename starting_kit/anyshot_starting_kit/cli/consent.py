@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from anyshot_core.client import Client, Refused
+from anyshot_core.words import count_of
 
 
 def consent_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,7 +57,11 @@ def send_act(
 def show(preview: dict[str, Any]) -> None:
     """Print what an act would do."""
     click.echo(f"{preview['title']}:", err=True)
-    told = [f"{preview['told']} people will get a message about it."] if preview["told"] else []
+    told = (
+        [f"{count_of(preview['told'], 'person', 'people')} will get a message about it."]
+        if preview["told"]
+        else []
+    )
     for line in (*preview["does"], *told, *preview["warnings"], preview["undo"]):
         click.echo(f"  {line}", err=True)
     for line in preview["blocked"]:

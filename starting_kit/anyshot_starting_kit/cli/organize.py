@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from anyshot_core.client import Client
+from anyshot_core.words import count_of
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.acts import do_act, set_option, show_acts
 from anyshot_starting_kit.cli.consent import consent_options, send_act
@@ -136,7 +137,7 @@ def submissions(client: Client, competition: str, page: int, **wanted: str) -> N
         score = "" if row["score"] is None else f"{row['score']:.3f}"
         mark = " disqualified" if row["disqualified"] is not None else ""
         click.echo(f"{row['id']}  {row['phase']:12} {row['team']:24} {row['status']:10} {score:>7}{mark}")
-    click.echo(f"{found['total']} submissions, page {found['page']} of {found['pages']}.")
+    click.echo(f"{count_of(found['total'], 'submission')}, page {found['page']} of {found['pages']}.")
 
 
 @organize.command()
@@ -168,10 +169,10 @@ def act(
         if total == 0:
             click.echo("No submission is there, or none in that state: nothing was done.")
             return
-        click.confirm(f"{act} {total} submissions?", abort=True)
+        click.confirm(f"{act} {count_of(total, 'submission')}?", abort=True)
     body = {"act": act, "reason": reason, **chosen}
     outcome = client.organize("POST", competition, "/submissions/acts", body)
-    click.echo(f"{act}: {len(outcome['done'])} submissions.")
+    click.echo(f"{act}: {count_of(len(outcome['done']), 'submission')}.")
     for identity, why in outcome["skipped"].items():
         click.echo(f"{identity}: {why}", err=True)
     if outcome["undo"] and outcome["done"]:

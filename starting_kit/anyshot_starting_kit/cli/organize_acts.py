@@ -8,6 +8,7 @@ from urllib.parse import quote
 import click
 
 from anyshot_core.client import Client
+from anyshot_core.words import count_of
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.consent import consent_options, send_act
 
@@ -66,7 +67,9 @@ def final(
     body = {"winners": winners} if step == "publish" else {}
     found = send_act(client, competition, f"{path}/acts/{step}", body, **said)
     words = "are public" if found["published_at"] else "are hidden"
-    click.echo(f"The results of {phase} {words}; the code of {len(found['code_of'])} submissions too.")
+    click.echo(
+        f"The results of {phase} {words}; the code of {count_of(len(found['code_of']), 'submission')} too."
+    )
 
 
 def _verify(

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from anyshot_core.client import Client
+from anyshot_core.words import count_of
 from anyshot_starting_kit.cli.account import connection_options
 
 ACTS = ("admit", "refuse", "disqualify", "qualify")
@@ -42,7 +43,7 @@ def entries(
     if ids:
         body = {"act": act, "ids": list(ids), "reason": reason}
         found = client.organize("POST", competition, "/entries/acts", body)
-        click.echo(f"{act}: {len(found['done'])} entries.")
+        click.echo(f"{act}: {count_of(len(found['done']), 'entry', 'entries')}.")
         for identity, why in found["skipped"].items():
             click.echo(f"{identity}: {why}", err=True)
         return
@@ -55,7 +56,7 @@ def entries(
         score = "" if row["score"] is None else f"{row['score']:.3f}"
         words = f"{row['phase']:12} {row['league']:20} {row['team']:24} no. {row['number']} {score:>7} {row['state']}"
         click.echo(f"{row['id']}  {words} {row['reason']}".rstrip())
-    click.echo(f"{found['total']} entries, page {found['page']} of {found['pages']}.")
+    click.echo(f"{count_of(found['total'], 'entry', 'entries')}, page {found['page']} of {found['pages']}.")
 
 
 @click.command()
@@ -85,7 +86,7 @@ def teams(
             "reason": reason,
         }
         changed = client.organize("POST", competition, "/leagues/teams/decide", body)["changed"]
-        click.echo(f"{act}: {changed} of {len(names)} teams.")
+        click.echo(f"{act}: {changed} of {count_of(len(names), 'team')}.")
         return
     for row in rows:
         if league in ("", row["league"]):

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from anyshot_core.client import Client
+from anyshot_core.words import count_of
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.consent import ask_first, consent_options, send_act
 
@@ -235,7 +236,7 @@ def audit(client: Client, competition: str, action: str, who: str, page: int) ->
             f"{row['at'][:19]}  {person:20} {row['action']:24} {row['object_type']} {row['object_name']}"
             f"  {row['reason']}".rstrip()
         )
-    click.echo(f"{found['total']} entries, page {found['page']} of {found['pages']}.")
+    click.echo(f"{count_of(found['total'], 'entry', 'entries')}, page {found['page']} of {found['pages']}.")
 
 
 @click.command()

@@ -161,7 +161,7 @@ class Commands(Pages):
 
     def decide(self, owner: Person, league: str, team: str, act_name: str, reason: str = "") -> None:
         said = self.run(owner, "organize", "teams", self.slug, league, act_name, team, "--reason", reason)
-        assert said == f"ok {act_name}: 1 of 1 teams.\n"
+        assert said == f"ok {act_name}: 1 of 1 team.\n"
 
     def launch(self, owner: Person, replace: str = "", **consent: str) -> str:
         words = ["--replace", replace] if replace else []
@@ -189,7 +189,7 @@ class Commands(Pages):
         said = self.run(
             owner, "organize", "entries", self.slug, "disqualify", row["id"], "--reason", "test data"
         )
-        assert said == "ok disqualify: 1 entries.\n"
+        assert said == "ok disqualify: 1 entry.\n"
 
     def results(self, visitor: Person) -> Table:
         found = json.loads(self.run(visitor, "winners", f"{self.slug}/final", "--json").removeprefix("ok "))

@@ -135,11 +135,11 @@ def test_the_command_line_lists_and_acts_alike(
             where, owner, "organize", "teams", "small"
         )
         admitted = command(where, owner, "organize", "teams", "small", "women", "admit", "ada")
-        assert admitted == "admit: 1 of 1 teams.\n"
+        assert admitted == "admit: 1 of 1 team.\n"
         (row,) = json.loads(command(where, owner, "organize", "entries", "small", "--json"))["items"]
         assert (row["state"], len(row["history"])) == ("standing", 3)
         said = command(
             where, owner, "organize", "entries", "small", "disqualify", row["id"], "--reason", "it cheats"
         )
-        assert said == "disqualify: 1 entries.\n"
+        assert said == "disqualify: 1 entry.\n"
     assert names(site, "women") == []

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from sqlalchemy.orm import Session
 
 from anyshot_core.client import Client, NotAllowed
 from anyshot_platform.competitions.service import add_member
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.users.models import User
+from anyshot_starting_kit.cli.consent import show
 from tests.core.tinydata import write_pack
 from tests.platform.site import PASSWORD, SLUG, Site, make_zip
 from tests.starting_kit.cli.test_platform_commands import (  # noqa: F401 - fixtures
@@ -42,12 +44,13 @@ def test_a_competition_is_steered_from_a_script(
     job = worker.claim()
     assert job is not None
     worker.complete(job, 0.5)
-    assert submission in call("organize", "submissions", SLUG, "--status", "finished").output
+    listed = call("organize", "submissions", SLUG, "--status", "finished").output
+    assert submission in listed and "1 submission, page 1 of 1." in listed
     assert call("organize", "act", SLUG, "disqualify", submission).exit_code == 1  # no reason
     done = call("organize", "act", SLUG, "disqualify", submission, "--reason", "copied").output
     assert f"To undo: anyshot organize act {SLUG} qualify {submission}" in done
     assert (
-        "qualify: 1 submissions."
+        "qualify: 1 submission."
         in call("organize", "act", SLUG, "qualify", "--phase", "feedback", "--yes").output
     )
     assert call("organize", "act", SLUG, "delete").exit_code == 2
@@ -70,7 +73,8 @@ def test_a_competition_is_steered_from_a_script(
     worker.complete(job, 0.5)
     asked = call(*publish, input="fin\n")
     assert asked.exit_code == 1 and "1. pia (0.500)" in asked.output and "not “fin”" in asked.output
-    assert "are public" in call(*publish, input="final\n").output
+    told = call(*publish, input="final\n").output
+    assert "are public; the code of 1 submission too." in told
     assert "are public" in call(*publish).output  # again: nothing is asked, nobody is told
     assert "small-pool is hidden, version 1." in call("organize", "pool", "small-pool", "show").output
     kept = call("organize", "pool", "small-pool", "publish", "--yes", "small-pool", "--override")
@@ -233,4 +237,13 @@ def test_texts_and_records_are_kept_from_a_script(
     assert "Mine" in listed.output and "free" in listed.output
     log = call("organize", "audit", SLUG, "--who", site.owner().username).output
     assert "webhook.remove" in log and "baseline.add" in log
-    assert "1 entries" in call("organize", "audit", SLUG, "--action", "announcement.add").output
+    assert "1 entry, page 1 of 1." in call("organize", "audit", SLUG, "--action", "announcement.add").output
+
+
+def test_one_person_is_told_or_two_people(capsys: pytest.CaptureFixture[str]) -> None:
+    preview = {"title": "Admit", "does": [], "warnings": [], "undo": "Refuse it.", "blocked": []}
+    for number in (0, 1, 2):
+        show({**preview, "told": number})
+    said = capsys.readouterr().err
+    assert said.count("will get a message") == 2
+    assert "  1 person will get a message about it.\n" in said and "  2 people will get a message" in said
