@@ -171,6 +171,15 @@ class Client:
         """Put a removed post back: organizers may."""
         return self._ask("POST", f"/competitions/{slug}/discussion/{thread_id}/posts/{post_id}/restore")
 
+    def moderate_thread(self, slug: str, thread: dict[str, Any], **wanted: bool) -> dict[str, Any]:
+        """Pin or close a thread as it was read (`pinned`, `locked`): organizers may."""
+        return self._ask(
+            "PUT",
+            f"/competitions/{slug}/discussion/{thread['id']}/moderation",
+            json={"pinned": thread["pinned"], "locked": thread["locked"], **wanted},
+            headers={"If-Match": thread["moderation_etag"]},
+        )
+
     def quota(self, slug: str, phase: str) -> dict[str, Any]:
         return self._ask("GET", f"/competitions/{slug}/phases/{phase}/quota")
 

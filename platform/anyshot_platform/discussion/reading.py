@@ -193,6 +193,11 @@ def read_posts(session: Session, access: CompetitionAccess, thread: Thread) -> l
     ]
 
 
+def moderation_of(thread: Thread) -> dict[str, bool]:
+    """What organizers set of a thread."""
+    return {"pinned": thread.pinned, "locked": thread.locked}
+
+
 def accepted_answer(session: Session, thread: Thread) -> str:
     """The answer that settles a thread, as words that tell it from others; empty without one."""
     query = select(Post).where(Post.thread_id == thread.id, Post.accepted_at.is_not(None))

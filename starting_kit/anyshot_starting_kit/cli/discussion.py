@@ -24,7 +24,9 @@ from anyshot_starting_kit.cli.account import connection_options
 @click.option("--edit", type=click.IntRange(1), metavar="POST", help="Rewrite your post of this number.")
 @click.option("--accept", type=click.IntRange(1), metavar="POST", help="Accept this post as the answer.")
 @click.option("--remove", type=click.IntRange(1), metavar="POST", help="Remove this post.")
-@click.option("--off", is_flag=True, help="With --accept or --remove: undo it.")
+@click.option("--pin", is_flag=True, help="Pin THREAD: it stands first.")
+@click.option("--close", is_flag=True, help="Close THREAD: participants write no more in it.")
+@click.option("--off", is_flag=True, help="With --accept, --remove, --pin or --close: undo it.")
 @click.option("--text", help="Text of the post, in Markdown; without it, standard input is read.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @connection_options
@@ -39,6 +41,8 @@ def discussion(
     edit: int | None,
     accept: int | None,
     remove: int | None,
+    pin: bool,
+    close: bool,
     off: bool,
     text: str | None,
     as_json: bool,
@@ -46,15 +50,20 @@ def discussion(
     """List the threads of COMPETITION, or read THREAD: its id, or the end of it.
 
     You write under your user name, as on the page. Only the author of a thread, or an organizer, accepts an answer.
-    Authors remove their own posts, organizers any; only organizers put one back (--remove POST --off).
+    Authors remove their own posts, organizers any; only organizers put one back (--remove POST --off), and
+    pin and close threads.
     """
-    acts = [act for act in (ask, reply or None, edit, accept, remove) if act is not None]
+    acts = [
+        act
+        for act in (ask, reply or None, edit, accept, remove, pin or None, close or None)
+        if act is not None
+    ]
     if len(acts) > 1 or (bool(acts) and bool(thread) == (ask is not None)):
         raise click.UsageError(
-            "Give --ask without THREAD, or THREAD with one of --reply, --edit, --accept and --remove."
+            "Give --ask without THREAD, or THREAD with one of --reply, --edit, --accept, --remove, --pin and --close."
         )
-    if off and not (accept or remove):
-        raise click.UsageError("Give --off with --accept or --remove: it undoes them.")
+    if off and not (accept or remove or pin or close):
+        raise click.UsageError("Give --off with --accept, --remove, --pin or --close: it undoes them.")
     if thread is None and ask is None:
         found = client.threads(competition, search, page)
         click.echo(json.dumps(found, indent=1) if as_json else _list(found, page))
@@ -74,6 +83,8 @@ def discussion(
         if remove:
             act = client.restore_post if off else client.remove_post
             shown = act(competition, thread_id, _post(shown, remove)["id"])
+        if pin or close:
+            shown = client.moderate_thread(competition, shown, **{"pinned" if pin else "locked": not off})
     click.echo(json.dumps(shown, indent=1) if as_json else _show(shown))
     click.echo(client.thread_page(competition, shown["id"]), err=as_json)
 
@@ -132,7 +143,10 @@ def _show(thread: dict[str, Any]) -> str:
         + ("(removed)" if post["removed"] else _safe(post["body"]))
         for number, post in enumerate(thread["posts"], 1)
     ]
-    return "\n".join([_safe(thread["title"]), *posts])
+    marks = "".join(
+        f" ({word})" for name, word in (("pinned", "pinned"), ("locked", "closed")) if thread[name]
+    )
+    return "\n".join([_safe(thread["title"]) + marks, *posts])
 
 
 def _safe(text: str) -> str:

@@ -196,6 +196,7 @@ NO_ACTS = {
             "PATCH ~/announcements/{announcement_id}",
             "POST ~/announcements/{announcement_id}",
             "POST /competitions/{slug}/discussion/{thread_id}/moderate",
+            "PUT /competitions/{slug}/discussion/{thread_id}/moderation",
             "POST ~/baselines/gates",
             "PUT ~/gates/{phase_slug}/{league_slug}",
             "POST ~/leagues",
@@ -303,11 +304,19 @@ def test_what_is_written_without_a_declared_act_says_why() -> None:
 
 
 _MANAGE = "/api/v1/competitions/{}/manage"
+_POST = "/api/v1/competitions/{}/discussion/{}/posts/{}"
 # The calls of forms whose address is not theirs with `/api/v1` before it, or why there is none.
 CALLS = {
     "/admin/images": "POST /api/v1/admin/images/{}/acts/offer",
     "/admin/workers/tokens": "POST /api/v1/admin/worker-tokens/acts/token",
     "/admin/workers/tokens/{}/{}": "POST /api/v1/admin/worker-tokens/{}/acts/revoke",
+    "/competitions/{}/discussion/new": "POST /api/v1/competitions/{}/discussion",
+    "/competitions/{}/discussion/preview": "changes nothing",
+    "/competitions/{}/discussion/{}/moderate": "PUT /api/v1/competitions/{}/discussion/{}/moderation",
+    "/competitions/{}/discussion/{}/posts/{}/accept": f"PUT {_POST}/accepted",
+    "/competitions/{}/discussion/{}/posts/{}/edit": f"PATCH {_POST}",
+    "/competitions/{}/discussion/{}/posts/{}/remove": f"DELETE {_POST}",
+    "/competitions/{}/discussion/{}/reply": "POST /api/v1/competitions/{}/discussion/{}/posts",
     "/competitions/{}/manage/baselines/gates": f"PUT {_MANAGE}/gates/{{}}/{{}}",
     "/competitions/{}/manage/entries": f"POST {_MANAGE}/entries/acts",
     "/competitions/{}/manage/files": f"PUT {_MANAGE}/files/{{}}",
@@ -339,7 +348,7 @@ def test_every_form_of_the_organizers_has_its_call() -> None:
             assert route.include_in_schema, path
             calls |= {f"{method} {path}" for method in (route.methods or set()) & UNSAFE}
         elif "POST" in (route.methods or set()) and re.match(
-            r"/(organize|admin)\b|/competitions/{}/manage\b", path
+            r"/(organize|admin)\b|/competitions/{}/(manage|discussion)\b", path
         ):
             forms.add(path)
     assert len(forms) > 40 and CALLS.keys() <= forms

@@ -191,6 +191,28 @@ def test_two_organizers_moderate_a_thread(site: Site) -> None:
     assert len(log(site, "discussion.moderate")) == 2  # it is so already
 
 
+def test_two_programs_moderate_a_thread(site: Site) -> None:
+    dana, otto, ada = site.owner(), site.member("otto", Role.ORGANIZER), site.member("ada")
+    where, _ = thread_of(dana)
+    api = f"/api/v1{where}"
+    tag = {"if-match": dana.call("GET", api).json()["moderation_etag"]}
+    wanted = {"pinned": False, "locked": True}
+    assert ada.call("PUT", f"{api}/moderation", json=wanted).status_code == 403
+    closed = otto.call("PUT", f"{api}/moderation", json=wanted, headers=tag).json()
+    assert (closed["pinned"], closed["locked"]) == (False, True)
+    assert ada.call("POST", f"{api}/posts", json={"body": "And five?"}).status_code == 409
+    open_again = {"pinned": False, "locked": False}
+    stale(dana.call("PUT", f"{api}/moderation", json=open_again, headers=tag), "otto")
+    sent = {"pinned": True, "locked": False}
+    now_read = {"if-match": closed["moderation_etag"]}
+    assert dana.call("PUT", f"{api}/moderation", json=sent, headers=now_read).json()["pinned"]
+    assert ada.call("POST", f"{api}/posts", json={"body": "And five?"}).status_code == 201
+    assert [entry.after for entry in log(site, "discussion.moderate")] == [
+        {"locked": True},
+        {"pinned": True, "locked": False},
+    ]
+
+
 # One's own account, in two tabs
 
 

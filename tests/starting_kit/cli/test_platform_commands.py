@@ -109,6 +109,7 @@ def test_an_acceptance_is_taken_back_and_a_post_is_removed_and_put_back(
     site: Site, address: str, folder: Path
 ) -> None:
     logged_in(site, address)
+    asker = read_account()
     short = call("discussion", SLUG, "--ask", "How many shots?", "--text", "Five?").output.strip()[-8:]
     call("discussion", SLUG, short, "--reply", "--text", "One to twenty.")
     assert ", accepted answer" in call("discussion", SLUG, short, "--accept", "2").output
@@ -121,6 +122,14 @@ def test_an_acceptance_is_taken_back_and_a_post_is_removed_and_put_back(
     assert call("discussion", SLUG, short, "--remove", "1").exit_code == 3
     assert call("login", "--server", address, "--token", site.owner().token).exit_code == 0
     assert "One to twenty." in call("discussion", SLUG, short, "--remove", "2", "--off").output
+    assert "How many shots? (pinned)\n" in call("discussion", SLUG, short, "--pin").output
+    assert "How many shots? (pinned) (closed)\n" in call("discussion", SLUG, short, "--close").output
+    assert "How many shots? (closed)\n" in call("discussion", SLUG, short, "--pin", "--off").output
+    assert call("discussion", SLUG, short, "--pin", "--close").exit_code == 2
+    write_account(asker)
+    assert "closed this thread" in call("discussion", SLUG, short, "--reply", "--text", "And 30?").output
+    assert call("discussion", SLUG, short, "--close", "--off").exit_code == 3  # organizers only
+    assert call("login", "--server", address, "--token", site.owner().token).exit_code == 0
     assert call("discussion", SLUG, short, "--off").exit_code == 2
 
 

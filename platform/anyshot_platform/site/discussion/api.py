@@ -45,6 +45,15 @@ class PostIn(BaseModel):
     body: str = Field(max_length=30_000, description="Markdown")
 
 
+class ModerationIn(BaseModel):
+    """Whether a thread stands first, and whether participants may no longer write in it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    pinned: bool
+    locked: bool
+
+
 class ThreadLineOut(BaseModel):
     """A thread of the list; after a search, `found` is the post that holds the words and `excerpt` what is around."""
 
@@ -98,6 +107,7 @@ class ThreadOut(BaseModel):
     locked: bool
     posts: list[PostOut]
     etag: str = Field(description="of the accepted answer, for `If-Match` of another")
+    moderation_etag: str = Field(description="of `pinned` and `locked`, for `If-Match` of a change")
 
 
 @router.get("")
@@ -126,6 +136,18 @@ def begin_thread(access: Participant, session: SessionDep, body: ThreadIn) -> Th
 def show_thread(access: Visible, session: SessionDep, thread_id: Id) -> ThreadOut:
     """A thread with its posts."""
     return _show(session, access, reading.find_thread(session, access.competition, thread_id))
+
+
+@router.put("/{thread_id}/moderation")
+def moderate(
+    access: Organizer, session: SessionDep, thread_id: Id, body: ModerationIn, if_match: IfMatch = None
+) -> ThreadOut:
+    """Pin or close a thread, or undo that."""
+    thread = reading.find_thread(session, access.competition, thread_id)
+    sent = body.model_dump()
+    require_tag(session, ("thread", thread.id), if_match, sent, reading.moderation_of(thread))
+    service.moderate(session, access, thread, **sent)
+    return _show(session, access, thread)
 
 
 @router.post("/{thread_id}/posts", status_code=201)
@@ -207,6 +229,7 @@ def _show(session: Session, access: CompetitionAccess, thread: Thread) -> Thread
         locked=thread.locked,
         posts=posts,
         etag=tag_of({"accepted": reading.accepted_answer(session, thread)}),
+        moderation_etag=tag_of(reading.moderation_of(thread)),
     )
 
 

@@ -263,7 +263,7 @@ def moderate(
 ) -> Response:
     """Pin or close a thread."""
     thread = reading.find_thread(session, access.competition, thread_id)
-    current = {"pinned": thread.pinned, "locked": thread.locked}
+    current = reading.moderation_of(thread)
     sent = {name: form.flag(name) for name in current}
 
     def change() -> None:
