@@ -98,7 +98,7 @@ def _changes(session: Session, phase: Phase, version: PhaseVersion) -> list[str]
     with session.no_autoflush:
         drafted = describe_phase(session, phase, "UTC", version)
     changed = scoring_changes(describe_phase(session, phase, "UTC"), drafted)
-    return list({*changed, *pools_moved(live_version(session, phase), version)})
+    return list(dict.fromkeys([*changed, *pools_moved(live_version(session, phase), version)]))
 
 
 def start_rescoring(session: Session, phase: Phase, version: PhaseVersion, mode: RescoreMode) -> int:
