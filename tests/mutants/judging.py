@@ -38,6 +38,7 @@ OPTIONS = [
 ]
 # pytest's exit codes; anything else says that the tests could not run.
 VERDICTS = {0: "SURVIVED", 1: "killed", witness.INVALID: "INVALID"}
+RAN = 100  # added to pytest's exit code: a process that broke down before it ends with 1, like failed tests
 PATIENCE = 300.0  # seconds; a mutant's tests take a few
 # What a test run around this one, or a shell, has set for itself.
 NOT_OURS = ("PYTHONDONTWRITEBYTECODE", "PYTEST_XDIST_WORKER", "PYTEST_CURRENT_TEST", "PYTEST_ADDOPTS")
@@ -62,7 +63,7 @@ def _run(arguments: list[str], startup: Path | None, output: str) -> None:
     sys.argv = ["pytest", *arguments]
     status = int(pytest.main(arguments))
     sys.stdout.flush()
-    os._exit(status)
+    os._exit(RAN + status)
 
 
 def _load_startup(folder: Path) -> None:
@@ -86,7 +87,10 @@ def _environment(startup: Path | None) -> dict[str, str]:
 def run_tests(
     tests: Sequence[str], mutant: Mutant | None, patience: float | None = None
 ) -> tuple[int | None, str]:
-    """Run the tests with the mutant, or as things are: pytest's exit status (None after `patience`) and output."""
+    """Run the tests with the mutant, or as things are: pytest's exit status and output.
+
+    The status is None after `patience`, and negative where the process ended before pytest did.
+    """
     with tempfile.TemporaryDirectory(prefix="anyshot-mutant-") as folder:
         output, startup = Path(folder) / "output", Path(folder) / "startup" if mutant else None
         output.touch()
@@ -102,7 +106,7 @@ def run_tests(
             os.killpg(process.pid, signal.SIGKILL)
             process.join()
             return None, output.read_text(errors="replace")
-        return process.exitcode, output.read_text(errors="replace")
+        return (process.exitcode or 0) - RAN, output.read_text(errors="replace")
 
 
 def judge(mutant: Mutant) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.mutants import judging
 from tests.mutants.catalogue import Mutant
 from tests.mutants.judging import judge
 
@@ -36,3 +37,9 @@ def test_only_a_wrong_decision_that_a_test_sees_is_killed(change: str, verdict: 
 def test_a_text_that_is_not_there_is_invalid_and_tests_that_are_not_there_did_not_run() -> None:
     assert judge(replace(RANKS, find="no such text"))[0] in ("INVALID", "NOT RUN")
     assert judge(replace(RANKS, tests=("tests/scoring/test_nothing.py",)))[0] == "NOT RUN"
+
+
+@pytest.mark.slow("a process that breaks down")
+def test_a_process_that_breaks_down_before_pytest_kills_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "_run", int)  # given these arguments, it raises
+    assert judge(RANKS)[0] == "NOT RUN"

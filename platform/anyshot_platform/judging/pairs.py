@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
@@ -64,6 +64,17 @@ class Statement:
     def ahead(self) -> float:
         """Above 0 where the first is the one that is better, or ahead."""
         return self.difference if self.better is None or not self.told_apart else self.better - 0.5
+
+    def turned(self) -> Statement:
+        """The same of second minus first."""
+        return replace(
+            self,
+            difference=0 - self.difference,  # not -0.0
+            low=None if self.high is None else 0 - self.high,
+            high=None if self.low is None else 0 - self.low,
+            better=None if self.better is None else 1 - self.better,
+            elsewhere=None if self.elsewhere is None else 1 - self.elsewhere,
+        )
 
     def words(self, first: str, second: str) -> str:
         """The statement as a sentence about two names."""

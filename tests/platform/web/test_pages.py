@@ -273,7 +273,7 @@ def test_comparison_says_in_words_what_it_means(visitor: Visitor, scene: Scene) 
     visitor.sign_in(scene.ada)
     ids = [scene.submissions[name].id for name in ("finished", "older")]
     page = visitor.see(f"/compare?id={ids[0]}&id={ids[1]}")
-    assert "is better than #1" in page and ">one is better<" in page and "Hidden 10" in page
+    assert "is better than #1" in page and ">the first is better<" in page and "Hidden 10" in page
     assert "Choose two submissions of one phase." in visitor.see("/compare")
     assert "Choose a second submission of the same phase." in visitor.see(f"/compare?id={ids[0]}")
     assert "Choose " not in page

@@ -181,8 +181,8 @@ def compare(site: Site, ids: list[str]) -> str:
     with site.services.database.writing() as session:
         owner = session.get_one(User, site.owner_id)
         cookie = begin_session(session, owner, user_agent="test", days=1).secret
-    path = f"/compare?id={ids[0]}&id={ids[1]}"
-    answer = site.client.get(path, headers={"cookie": f"{SESSION_COOKIE}={cookie}"})
+    chosen = "&".join(f"id={one}" for one in ids)
+    answer = site.client.get(f"/compare?{chosen}", headers={"cookie": f"{SESSION_COOKIE}={cookie}"})
     assert answer.status_code == 200, answer.text
     return answer.text
 
@@ -204,7 +204,8 @@ def test_all_pairs_are_judged_as_each_is_on_its_own(site: Site) -> None:
     rows = site.client.get(BOARD).json()["rows"]
     low, high = (f"{rows[1]['against_above'][end]:.3f}" for end in ("low", "high"))
     for shown in (together, alone):
-        assert f"0.030 (95 %: {low} to {high})" in text_of(shown), "the same interval everywhere"
+        assert f" 0.030 (95 %: {low} to {high})" in text_of(shown), "the same interval everywhere"
+    assert f"−0.030 (95 %: −{high} to −{low})" in text_of(together), "and the other way round"
 
 
 def test_a_long_board_has_several_models_and_no_row_without_a_statement(

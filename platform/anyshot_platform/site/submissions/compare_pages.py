@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise, permutations
+from itertools import combinations, pairwise
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -217,10 +217,10 @@ def _read_all_pairs(
     session: Session, storage: Storage, found: Sequence[SubmissionAccess], version: PhaseVersion
 ) -> dict[tuple[int, int], Statement]:
     """The statements on all ordered pairs, by places."""
-    places = list(permutations(range(len(found)), 2))
+    places = list(combinations(range(len(found)), 2))
     asked = [(found[a].submission.id, found[b].submission.id) for a, b in places]
-    said = dict(zip(places, read_beside(session, storage, version, asked), strict=True))
-    for (a, b), one in said.items():
+    said: dict[tuple[int, int], Statement] = {}
+    for (a, b), one in zip(places, read_beside(session, storage, version, asked), strict=True):
         if one is None:
             raise CannotCompare(
                 say(
@@ -229,7 +229,8 @@ def _read_all_pairs(
                     second=_title(found[b]),
                 )
             )
-    return {pair: one for pair, one in said.items() if one is not None}
+        said |= {(a, b): one, (b, a): one.turned()}
+    return said
 
 
 def _version(session: Session, one: SubmissionAccess) -> PhaseVersion:

@@ -53,7 +53,8 @@ class PairView:
 
 
 _BADGES = {
-    "different": (say("one is better"), "good"),
+    "first": (say("the first is better"), "good"),
+    "second": (say("the second is better"), "good"),
     "better": (say("better"), "good"),  # the row of a table, than the column
     "worse": (say("worse"), "bad"),
     "equivalent": (say("equal"), "info"),
@@ -76,7 +77,7 @@ def compare_pair(
     difference = shown.column("first") - shown.column("second")
     rows = _by_dataset(shown, difference)
     wins = float((difference > 0).mean())
-    verdict_word, tone = _BADGES[said.verdict]
+    verdict_word, tone = _badge(said, "first", "second")
     return PairView(
         first=first,
         second=second,
@@ -180,8 +181,13 @@ def compare_all(
 
 
 def _cell(said: Statement) -> ComparisonCell:
-    verdict = ("better" if said.ahead > 0 else "worse") if said.told_apart else said.verdict
-    return ComparisonCell(said.difference, range_words(said), *_BADGES[verdict])
+    return ComparisonCell(said.difference, range_words(said), *_badge(said, "better", "worse"))
+
+
+def _badge(said: Statement, first: str, second: str) -> tuple[str, str]:
+    """The verdict in a word and its tone: `first` or `second` where one of the two is better."""
+    better = first if said.ahead > 0 else second
+    return _BADGES[better if said.told_apart else said.verdict]
 
 
 def _by_dataset(matrix: ScoreMatrix, difference: NDArray[np.float64]) -> list[DatasetLine]:
