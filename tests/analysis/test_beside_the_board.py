@@ -19,17 +19,22 @@ from tests.scoring.drawn import draw_table
 DATASETS, A_DATASET = 6, 20
 
 
-def board(folder: Path, runs: dict[str, list[float]], noise: float = 0.03) -> list[Path]:
-    """Results of submissions by the mean of each of their runs, which noise around it leaves as it is."""
+def board(
+    folder: Path, runs: dict[str, list[float]], noise: float = 0.03, *, shared: bool = False
+) -> list[Path]:
+    """Results of submissions by the mean of each of their runs, which noise around it leaves as it is.
+
+    With `shared`, all runs were tested on the same tasks.
+    """
     rng, files = np.random.default_rng(0), []
     for name, means in runs.items():
         for number, level in enumerate(means):
-            table = draw_table(number, DATASETS * A_DATASET, datasets=DATASETS)
+            table = draw_table(0 if shared else number, DATASETS * A_DATASET, datasets=DATASETS)
             spread = noise * rng.normal(size=len(table.task))
             score = level + spread - spread.mean()
             own = TaskTable.from_columns({**table.columns(), "normalized_accuracy": score})
             path = folder / f"{name}-{number}.parquet"
-            write_results(path, own, Identity(who=name, run=str(number)))
+            write_results(path, own, Identity(who=name, run=str(number), same_test_tasks=shared))
             files.append(path)
     return files
 
@@ -83,6 +88,23 @@ def test_a_plan_from_results_takes_the_boards_first_two_and_says_its_range(tmp_p
         assert least <= claims[name]["value"] <= most, name
     assert f" (95 % interval {low:,.0f} to {high:,.0f})." in found["finding"]
     assert f"{low:.4g} to {high:.4g}" in (tmp_path / "out" / "page.html").read_text()
+
+
+@pytest.mark.seconds("judges a board whole")
+def test_a_plan_speaks_of_the_runs_that_count_where_all_met_the_same_tasks(tmp_path: Path) -> None:
+    """It was refused here: by the mean of the runs, wild leads. One run counts, with a third of all tasks."""
+    files = board(tmp_path, {"steady": [0.50, 0.52, 0.52], "wild": [0.48, 0.60, 0.60]}, shared=True)
+    plan = run("flips", {"results": files}, {"replicates": 1000}, tmp_path / "out")["result"]["plan"]
+    assert plan["leads"] == pytest.approx([0.02]) and plan["units"][0] == pytest.approx(A_DATASET)
+    page = " ".join((tmp_path / "out" / "page.html").read_text().split())
+    assert "By these runs steady leads wild by 0.0200." in page and "Tasks a dataset, same datasets" in page
+    mean = run("flips", {"results": files}, {"replicates": 1000, "rule": "mean_run"}, tmp_path / "mean")
+    (lead,) = mean["result"]["plan"]["leads"]
+    assert mean["result"]["keys"][0] == "wild" and lead == pytest.approx(0.56 - 0.5133, abs=1e-4)
+    run("plan", {"results": files}, {}, tmp_path / "plan")
+    page = (tmp_path / "plan" / "page.html").read_text()
+    assert "Of the runs that count, each task once." in page and "over all runs" not in page
+    assert f"each with {A_DATASET} tasks" in page
 
 
 def test_two_submissions_whose_difference_never_varies_plan_nothing(tmp_path: Path) -> None:

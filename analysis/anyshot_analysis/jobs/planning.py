@@ -22,6 +22,7 @@ from anyshot_scoring.reliability import (
     plan_top,
 )
 from anyshot_scoring.reliability.components import component_intervals
+from anyshot_scoring.reliability.shared_tasks import each_task_once
 from anyshot_scoring.rules import find_rule
 from anyshot_scoring.summary import Group
 
@@ -68,11 +69,12 @@ def components_of(inputs: Inputs, parameters: Parameters) -> tuple[Components, s
     matrix = align(inputs.results)
     if len(matrix.keys) < 2:
         raise BadAnalysis("planning from results needs those of two submissions")
-    points = find_rule(parameters.rule).points(matrix.run_means(), matrix.run_dataset_means())
+    rule = find_rule(parameters.rule)
+    points = rule.points(matrix.run_means(), matrix.run_dataset_means())
     first, second = (matrix.keys[i] for i in np.argsort(-points, kind="stable")[:2])
-    classes = inputs.align_classes(matrix)
-    fit = fit_crossed(matrix, classes, shared_tasks=inputs.shares_tasks)
-    found = estimate_components(fit, matrix, first, second, classes)
+    by_class = inputs.align_classes(matrix)
+    counted, classes = each_task_once(matrix, by_class, rule, shared_tasks=inputs.shares_tasks)
+    found = estimate_components(fit_crossed(counted, classes), counted, first, second, classes)
     if isinstance(found, Undefined):
         raise BadAnalysis(f"the results do not tell where differences vary: {found.reason}")
     if found.variance() == 0:
@@ -130,7 +132,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             )
         ],
         notes=[
-            f"Variances: {source}.{UNUSED if measured else ''}",
+            f"Variances: {source}.{_whose(inputs) + UNUSED if measured else ''}",
             "Flips now: how probably another draw of as many datasets, classes and tasks turns a true lead of this "
             f"size round. Now: {count_of(components.datasets, 'dataset')}, each with {_now(components, inputs)}.",
             "Tasks and classes: for the datasets at hand. Datasets: new ones, with as many classes and tasks.",
@@ -154,14 +156,22 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
 
 
 UNUSED = (
-    " Of the mean of the runs, whatever the board ranks by. The parameters sd_datasets, sd_classes, sd_tasks, "
-    "datasets, classes and tasks are assumptions for a phase without results: nothing here comes from them."
+    " The parameters sd_datasets, sd_classes, sd_tasks, datasets, classes and tasks are assumptions for a phase "
+    "without results: nothing here comes from them."
 )
+
+
+def _whose(inputs: Inputs) -> str:
+    """Which runs the variances are of."""
+    if inputs.shares_tasks:
+        return " Of the runs that count, each task once."
+    return " Of the mean of the runs, whatever the board ranks by."
 
 
 def _now(components: Components, inputs: Inputs) -> str:
     """Classes and tasks of a dataset, where they are known."""
-    tasks = f"{components.tasks:,.0f} tasks{' over all runs' if inputs.files.get('results') else ''}"
+    all_runs = inputs.files.get("results") and not inputs.shares_tasks
+    tasks = f"{components.tasks:,.0f} tasks{' over all runs' if all_runs else ''}"
     return f"{components.classes:,.0f} classes and {tasks}" if components.klass else tasks
 
 

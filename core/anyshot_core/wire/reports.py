@@ -14,7 +14,7 @@ from anyshot_core.wire.message import Message
 from anyshot_core.wire.protocols import ProtocolField
 
 # Raise when an analysis computes something else from the same inputs: no site and no worker gives an older one then.
-ANALYSIS_VERSION = 10
+ANALYSIS_VERSION = 11
 
 
 class FlipsParameters(Message):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -34,11 +34,7 @@ from anyshot_scoring.reliability.planning import SampleSizePlan, plan_top
 from anyshot_scoring.reliability.ranks import KnownRanks, RankReliability, know_ranks, rank_reliability
 from anyshot_scoring.reliability.resampling import POPULATIONS, Population, resample
 from anyshot_scoring.reliability.seeds import SeedRuleEffect, fit_seed_model, simulate_rules
-from anyshot_scoring.reliability.shared_tasks import (
-    classes_counted_once,
-    counted_once,
-    mean_of_runs,
-)
+from anyshot_scoring.reliability.shared_tasks import each_task_once, mean_of_runs
 from anyshot_scoring.reliability.spreads import SpreadFound, find_spreads
 from anyshot_scoring.reliability.strata import Strata, order_by
 from anyshot_scoring.reliability.tau_intervals import tau_interval
@@ -187,9 +183,9 @@ def assess(
     The columns of the matrix must be in the order of submission, which breaks ties. `feedback` has scores of the
     feedback phase by key, `submissions` how many its team had scored in the phase where it chose this one (the
     feedback phase, where there is one). `top` is how many places should be settled, `margin` the difference that does
-    not matter. Planning, seeds and flips over classes speak of the mean over runs, flips over datasets of the runs that
-    count, all else of what the rule ranks by. `shared_tasks`: the runs were tested on the same tasks, so that each is
-    one task. Raises `ScoringError` for under 1,000 replicates.
+    not matter. Seeds and flips over classes speak of the mean over runs, flips over datasets of the runs that count,
+    all else of what the rule ranks by. `shared_tasks`: the runs were tested on the same tasks, so that each is one
+    task; where they were not, planning speaks of the mean over runs. Raises `ScoringError` for under 1,000 replicates.
     """
     if replicates < FEWEST_REPLICATES:
         raise ScoringError(f"{replicates} replicates are too few: at least {FEWEST_REPLICATES} are needed.")
@@ -202,11 +198,8 @@ def assess(
     points = values[order]
     fit = fit_crossed(board, own, shared_tasks=shared_tasks)
     seeds_tau = tau_between_runs(board)
-    by_task, by_class, mean = board, own, board
-    if shared_tasks:
-        by_task, mean = counted_once(board, chosen), mean_of_runs(board)
-        if own is not None:
-            by_class = classes_counted_once(own, board, chosen)
+    by_task, by_class = each_task_once(board, own, chosen, shared_tasks=shared_tasks)
+    mean = mean_of_runs(board) if shared_tasks else board
     return Assessment(
         keys=board.keys,
         scores=chosen.score(runs, chosen.join_datasets(by_run))[order],
@@ -234,7 +227,7 @@ def assess(
             by_task=by_task,
         ),
         flips=_neighbour_flips(board, own, chosen.join, top, replicates, seed),
-        plan=_plan(fit, board, own, top),
+        plan=_plan(fit_crossed(by_task, by_class) if shared_tasks else fit, by_task, by_class, top),
         seeds_tau=seeds_tau,
         seeds_interval=tau_interval(seeds_tau, len(board.keys)),
         feedback=_compare_feedback(by_task, points, feedback, chosen, replicates, seed),
@@ -407,11 +400,12 @@ def _plan(
         if isinstance(components, Undefined):
             return components
         if board.column(board.keys[i]).mean() < board.column(board.keys[i + 1]).mean():
-            return Undefined(
-                "by the mean of the runs, which planning speaks of, two of these places are turned"
-            )
+            whose = "of the runs" if board.runs > 1 else "over all tasks"
+            return Undefined(f"by the mean {whose}, which planning speaks of, two of these places are turned")
         pairs.append(components)
-    return plan_top(pairs) if pairs else Undefined("a single submission has no order to settle")
+    if not pairs:
+        return Undefined("a single submission has no order to settle")
+    return replace(plan_top(pairs), runs=board.runs)
 
 
 def _compare_feedback(

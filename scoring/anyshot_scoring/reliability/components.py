@@ -75,7 +75,7 @@ def estimate_components(
 ) -> Components | Undefined:
     """The components of two submissions by the model of their board, whose scores are `matrix`, and its lead.
 
-    They speak of the mean of the runs: a task that all runs met is one task, with their mean.
+    They speak of the mean of the runs of `matrix`: a task that all of them met is one task, with their mean.
     """
     squares = fit.squares
     if not squares.own_tasks.known:

@@ -22,7 +22,8 @@ class SampleSizePlan:
     `tasks` and `classes` are a dataset's, for the datasets at hand (these fixed, so that their own variance does not
     count); `datasets` are new ones with as many classes and tasks each as now. Each has its 95 % range. Undefined where
     no number is enough. `now` is the largest share of flips over other datasets, as things are. `leads` are those of
-    the pairs, by the mean of the runs, `units` the tasks and classes a dataset, over all runs, and the datasets now.
+    the pairs, by the mean of `runs` (1: by the runs that count, each task once), `units` the tasks and classes a
+    dataset, over these runs, and the datasets now.
     """
 
     top: int
@@ -36,6 +37,7 @@ class SampleSizePlan:
     classes_interval: Range
     leads: tuple[float, ...] = ()
     units: tuple[float, float, int] = (0.0, 0.0, 0)
+    runs: int = 1
 
 
 def plan_top(pairs: Sequence[Components], flip: float = 0.05, *, known_leads: bool = False) -> SampleSizePlan:
