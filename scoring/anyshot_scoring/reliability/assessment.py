@@ -183,9 +183,9 @@ def assess(
     The columns of the matrix must be in the order of submission, which breaks ties. `feedback` has scores of the
     feedback phase by key, `submissions` how many its team had scored in the phase where it chose this one (the
     feedback phase, where there is one). `top` is how many places should be settled, `margin` the difference that does
-    not matter. Seeds and flips over classes speak of the mean over runs, flips over datasets of the runs that count,
-    all else of what the rule ranks by. `shared_tasks`: the runs were tested on the same tasks, so that each is one
-    task; where they were not, planning speaks of the mean over runs. Raises `ScoringError` for under 1,000 replicates.
+    not matter. Seeds speak of the mean over runs, flips over datasets of the runs that count, all else of what the rule
+    ranks by. `shared_tasks`: the runs were tested on the same tasks, so that each is one task; where they were not,
+    planning and flips over classes speak of the mean over runs. Raises `ScoringError` for under 1,000 replicates.
     """
     if replicates < FEWEST_REPLICATES:
         raise ScoringError(f"{replicates} replicates are too few: at least {FEWEST_REPLICATES} are needed.")
@@ -226,7 +226,7 @@ def assess(
             seed=seed,
             by_task=by_task,
         ),
-        flips=_neighbour_flips(board, own, chosen.join, top, replicates, seed),
+        flips=_neighbour_flips(board, by_class, chosen.join, top, replicates, seed),
         plan=_plan(fit_crossed(by_task, by_class) if shared_tasks else fit, by_task, by_class, top),
         seeds_tau=seeds_tau,
         seeds_interval=tau_interval(seeds_tau, len(board.keys)),

@@ -10,6 +10,7 @@ import pytest
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.reliability import Assessment, Interval, Population, align, align_classes, assess
 from anyshot_scoring.reliability.assessment import PopulationReport
+from anyshot_scoring.reliability.flips import Flips
 from anyshot_scoring.reliability.matrix import ScoreMatrix
 from anyshot_scoring.reliability.shared_tasks import counted_once, mean_of_runs
 from anyshot_scoring.rules import RULES
@@ -79,6 +80,19 @@ def test_neither_datasets_nor_classes_are_surer_for_a_run_that_is_given_twice(ru
         assert width(reports[1]) == pytest.approx(width(reports[0]), rel=0.25), population
     staged = [one.over_datasets.scores[0].staged for one in found]  # pyright: ignore[reportAttributeAccessIssue]
     assert staged[0] == staged[1] != staged[2]
+
+
+def test_flips_over_classes_are_of_the_runs_that_count() -> None:
+    """b's second run is far better, so that the mean would turn the order, and no flip could be told."""
+    parts = with_classes()
+    better = draw_run_by_class(7, 0, np.full((7, 6), 0.99), tasks=12)
+    runs = {"a": parts["a"] * 2, "b": [*parts["b"], better]}
+    matrix = align({key: [one.score() for one in own] for key, own in runs.items()})
+    classes = align_classes({key: [one.class_table() for one in own] for key, own in runs.items()}, matrix)
+    found = assess(matrix, classes=classes, replicates=1000, shared_tasks=True)
+    assert found.keys == ("a", "b")
+    leads = {one.unit: one.flips.lead for one in found.flips if isinstance(one.flips, Flips)}
+    assert 0.05 < leads["classes"] == pytest.approx(leads["datasets"], rel=0.2)
 
 
 @pytest.mark.parametrize("name", RULES)
