@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,9 @@ from sqlalchemy.orm import Session
 from anyshot_core.evaluations import EvaluationPoint, FurtherEvaluation, read_evaluations
 from anyshot_core.protocols import ProtocolError
 from anyshot_core.protocols.registry import SEEDS
-from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.pools.models import Pack, PoolPack, PoolVersion
+from anyshot_platform.pools.service import newest_version
 from anyshot_platform.runs.secrets import roles_of
 
 
@@ -66,19 +67,38 @@ def points_of(session: Session, version: PhaseVersion, evaluation: FurtherEvalua
 
 
 def pool_of(session: Session, version: PhaseVersion, evaluation: FurtherEvaluation) -> PoolVersion | None:
-    """The version's own pool, or the newest version of the one that is named. Raises `ProtocolError`."""
+    """The version's own pool, or of the one that is named the version that the phase holds, else the newest.
+
+    Raises `ProtocolError` where the pool is gone.
+    """
     if not evaluation.pool:
         return version.meta_test
-    found = session.scalars(
-        select(PoolVersion)
-        .join(Pool, Pool.id == PoolVersion.pool_id)
-        .where(Pool.slug == evaluation.pool, Pool.deleted_at.is_(None))
-        .order_by(PoolVersion.number.desc())
-        .limit(1)
-    ).first()
+    held = _held(version.phase).get(evaluation.pool)
+    if held is not None and held.pool.deleted_at is None:
+        return held
+    found = newest_version(session, evaluation.pool)
     if found is None:
         raise ProtocolError(f"There is no pool {evaluation.pool}.")
     return found
+
+
+def hold_pools(
+    session: Session, phase: Phase, *, newest: bool = False, among: Iterable[PoolVersion] = ()
+) -> bool:
+    """Hold a version of each pool that a phase's evaluations name: the one held, or `among` these, else the newest.
+
+    With `newest` always the newest. Returns whether another version of a pool is held than before.
+    """
+    before = {} if newest else {row.pool.slug: row for row in among} | _held(phase)
+    names = dict.fromkeys(one.pool for one in read_evaluations(phase.evaluations) if one.pool)
+    found = [before.get(name) or newest_version(session, name) for name in names]
+    held, known = [row for row in found if row is not None], {row.id for row in phase.evaluation_pools}
+    phase.evaluation_pools = held
+    return {row.id for row in held} != known
+
+
+def _held(phase: Phase) -> dict[str, PoolVersion]:
+    return {row.pool.slug: row for row in phase.evaluation_pools}
 
 
 def domains_of(session: Session, pool: PoolVersion) -> tuple[str, ...]:

@@ -24,6 +24,15 @@ from anyshot_platform.pools.models import PoolVersion
 from anyshot_scoring.rules import Rule, find_rule
 
 
+class EvaluationPool(Base):
+    """The version of a pool that further evaluations of a phase test on, where they name a pool."""
+
+    __tablename__ = "evaluation_pools"
+
+    phase_id: Mapped[str] = mapped_column(ForeignKey("phases.id"), primary_key=True)
+    pool_version_id: Mapped[str] = mapped_column(ForeignKey("pool_versions.id"), primary_key=True)
+
+
 class Phase(Base):
     """A span of time with its own rules, quotas and boards."""
 
@@ -88,6 +97,7 @@ class Phase(Base):
 
     competition: Mapped[Competition] = relationship()
     smoke_pool: Mapped[PoolVersion | None] = relationship()
+    evaluation_pools: Mapped[list[PoolVersion]] = relationship(secondary=EvaluationPool.__table__)
     versions: Mapped[list[PhaseVersion]] = relationship(
         order_by="PhaseVersion.number", back_populates="phase", cascade="all, delete-orphan"
     )

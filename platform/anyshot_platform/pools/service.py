@@ -51,6 +51,17 @@ def add_pack(services: Services, path: Path, user_id: str | None = None) -> Pack
         return row
 
 
+def newest_version(session: Session, slug: str) -> PoolVersion | None:
+    """The newest version of a pool that is not deleted."""
+    return session.scalars(
+        select(PoolVersion)
+        .join(Pool, Pool.id == PoolVersion.pool_id)
+        .where(Pool.slug == slug, Pool.deleted_at.is_(None))
+        .order_by(PoolVersion.number.desc())
+        .limit(1)
+    ).one_or_none()
+
+
 def _new_pack(session: Session, opened: packs.Pack, digest: str, size: int) -> Pack:
     row = Pack(
         name=opened.name,

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.language import say
-from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.models import EvaluationPool, Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack, PackKeeper, Pool, PoolPack, PoolVersion
 from anyshot_platform.sight.access import organized_ids
 from anyshot_platform.users.viewer import Viewer
@@ -57,12 +57,13 @@ def changeable(viewer: Viewer) -> ColumnElement[bool]:
 
 
 def _versions_used(competitions: Select[str]) -> Select[str | None]:
-    """The ids of the pool versions that phases of these competitions train, test or try on."""
+    """The ids of the pool versions that phases of these competitions train, test, try or test further on."""
     phases = select(Phase.id).where(Phase.competition_id.in_(competitions), Phase.deleted_at.is_(None))
     trained = select(PhaseVersion.meta_train_pool_version_id).where(PhaseVersion.phase_id.in_(phases))
     tested = select(PhaseVersion.meta_test_pool_version_id).where(PhaseVersion.phase_id.in_(phases))
     tried = select(Phase.smoke_pool_version_id).where(Phase.id.in_(phases))
-    return select(trained.union(tested, tried).subquery().c[0])
+    further = select(EvaluationPool.pool_version_id).where(EvaluationPool.phase_id.in_(phases))
+    return select(trained.union(tested, tried, further).subquery().c[0])
 
 
 def find_packs(session: Session, viewer: Viewer, digests: Sequence[str]) -> list[Pack]:

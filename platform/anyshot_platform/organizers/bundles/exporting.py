@@ -114,7 +114,7 @@ def _pool(pool: Pool, version: PoolVersion) -> schema.PoolSpec:
 def _pool_ids(phase: Phase) -> list[str]:
     version = phase.live
     ids = (version.meta_train_pool_version_id, version.meta_test_pool_version_id, phase.smoke_pool_version_id)
-    return [id_ for id_ in ids if id_ is not None]
+    return [*(id_ for id_ in ids if id_ is not None), *(row.id for row in phase.evaluation_pools)]
 
 
 def _leagues(session: Session, competition: Competition) -> list[LeagueSpec]:

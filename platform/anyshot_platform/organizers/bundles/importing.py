@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
+from anyshot_core.evaluations import read_evaluation
 from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.bundles.files import write_zip
@@ -18,6 +20,7 @@ from anyshot_platform.competitions.service import add_member
 from anyshot_platform.competitions.states import CompetitionState, Role
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.evaluations.points import hold_pools
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leagues.description import league_values
 from anyshot_platform.leagues.models import Gate, League
@@ -175,6 +178,8 @@ class Intake:
         self.session.add_all(phases.values())
         self.session.flush()
         for phase in phases.values():
+            phase.evaluations = self._with_pools_meant(phase)
+            hold_pools(self.session, phase, among=self.pools.values())
             self._say_what_is_not_shown(phase)
             weak = weaknesses(phase.versions[0])
             self.notices += [f"{phase.name}: {words}" for _, words in weak]
@@ -191,6 +196,23 @@ class Intake:
                         note=gate.note,
                     )
                 )
+
+    def _with_pools_meant(self, phase: Phase) -> str:
+        """A phase's evaluations with the pools that the bundle's names mean here; those without one are left out."""
+        lines: list[str] = []
+        for line in phase.evaluations.splitlines():
+            evaluation = read_evaluation(line)
+            version = self.pools.get(evaluation.pool)
+            if evaluation.pool and version is None:
+                self.notices.append(
+                    f"{phase.name}: the evaluation {evaluation.short_name} was left out: "
+                    f"there is no pool {evaluation.pool} that you may use."
+                )
+            elif version is not None and version.pool.slug != evaluation.pool:
+                lines.append(json.dumps(replace(evaluation, pool=version.pool.slug).to_dict()))
+            else:
+                lines.append(line)
+        return "\n".join(lines)
 
     def _say_what_is_not_shown(self, phase: Phase) -> None:
         """What the bundle asks to show of hidden data stays hidden until its pool is public."""

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.bundles.naming import unique
 from anyshot_platform.bundles.schema import CompetitionSpec
+from anyshot_platform.organizers.phases.checks import evaluated_pools
 from anyshot_platform.pools.models import Pool, PoolVersion
 from anyshot_platform.sight.pools import readable
 from anyshot_platform.users.viewer import Viewer
@@ -21,15 +22,17 @@ def find_pools(session: Session, spec: CompetitionSpec, actor: Viewer) -> dict[s
     """
     found: dict[str, PoolVersion] = {}
     for wanted in spec.pools:
-        known = select(Pool).where(Pool.slug == wanted.name, Pool.deleted_at.is_(None), readable(actor))
-        pool = session.scalars(known).one_or_none()
-        version = _version_of(session, pool, wanted.digest) if pool else None
+        version = _known_version(session, actor, wanted.name, wanted.digest)
         if version is None:
             version = _empty_pool(
                 session, wanted.name, wanted.title, wanted.description, wanted.digest, actor.id
             )
             version.pool.combines = list(wanted.combines)
         found[wanted.name] = version
+    for name in {one for phase in spec.phases for one in evaluated_pools(phase)} - found.keys():
+        version = _known_version(session, actor, name, None)
+        if version is not None:
+            found[name] = version
     return found
 
 
@@ -39,6 +42,12 @@ def give_new_ones(session: Session, pools: Iterable[PoolVersion], competition_id
         if not version.entries and version.number == 1 and version.pool.competition_id is None:
             version.pool.competition_id = competition_id
     session.flush()
+
+
+def _known_version(session: Session, actor: Viewer, name: str, digest: str | None) -> PoolVersion | None:
+    known = select(Pool).where(Pool.slug == name, Pool.deleted_at.is_(None), readable(actor))
+    pool = session.scalars(known).one_or_none()
+    return _version_of(session, pool, digest) if pool else None
 
 
 def _version_of(session: Session, pool: Pool, digest: str | None) -> PoolVersion | None:

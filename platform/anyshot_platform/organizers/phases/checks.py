@@ -35,7 +35,7 @@ def open_protocol(protocol: dict[str, Any]) -> dict[str, Any]:
 def usable_pools(session: Session, viewer: Viewer, spec: PhaseSpec | None) -> list[tuple[str, str]]:
     """Short names and titles of the pools that this organizer may assign, and of those that `spec` has assigned."""
     used = {spec.tasks.meta_train, spec.tasks.meta_test, spec.smoke.pool} if spec else set()
-    used |= set(_evaluated_pools(spec)) if spec else set()
+    used |= set(evaluated_pools(spec)) if spec else set()
     wanted = or_(readable(viewer), Pool.slug.in_([slug for slug in used if slug]))
     pools = session.scalars(select(Pool).where(Pool.deleted_at.is_(None), wanted).order_by(Pool.slug))
     return [(pool.slug, pool.name) for pool in pools]
@@ -53,7 +53,7 @@ def foreign_pools(
         "tasks.meta_test": spec.tasks.meta_test,
         "smoke.pool": spec.smoke.pool,
     }
-    wanted = [*named.items(), *(("tasks.evaluations", pool) for pool in _evaluated_pools(spec))]
+    wanted = [*named.items(), *(("tasks.evaluations", pool) for pool in evaluated_pools(spec))]
     return {
         field: f"There is no pool {pool} that you may use."
         for field, pool in wanted
@@ -61,7 +61,8 @@ def foreign_pools(
     }
 
 
-def _evaluated_pools(spec: PhaseSpec) -> list[str]:
+def evaluated_pools(spec: PhaseSpec) -> list[str]:
+    """Short names of the pools that further evaluations of a phase name."""
     return [one.pool for one in read_evaluations(spec.tasks.evaluations) if one.pool]
 
 

@@ -9,13 +9,15 @@ from anyshot_core.evaluations import EVALUATIONS, read_evaluation, read_evaluati
 from anyshot_core.protocols import ProtocolError
 from anyshot_platform.acts.declaration import ActDone, ActOptions, ActRequest, Findings
 from anyshot_platform.errors import Invalid
-from anyshot_platform.evaluations.points import points_of
+from anyshot_platform.evaluations.points import hold_pools, points_of
 from anyshot_platform.evaluations.words import said_title
 from anyshot_platform.judging.further import cancel_dropped, count_missing, queue_missing
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import say, say_count, together
+from anyshot_platform.organizers.phases.checks import usable_pools
 from anyshot_platform.organizers.phases.leaks import problems_of_evaluations
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.phases.service import live_version
 
 RANKS_NOTHING = say("No ranking changes, and no learner is trained again: each test costs a meta-test.")
@@ -61,6 +63,10 @@ def look_add(session: Session, phase: Phase, request: ActRequest) -> Findings:
         )
     try:
         read_evaluations(f"{before}\n{line}")
+        usable = dict(usable_pools(session, request.viewer, describe_phase(session, phase, "")))
+        if evaluation.pool and evaluation.pool not in usable:
+            words = say("There is no pool %(pool)s that you may use.", pool=evaluation.pool)
+            return Findings(refused=[words])
         with session.no_autoflush:
             phase.evaluations = line
             problems = list(problems_of_evaluations(session, version))
@@ -109,6 +115,7 @@ def add(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     """It is a line of the phase's settings from now on."""
     before, line = phase.evaluations, str(request.options["evaluation"])
     phase.evaluations = f"{before}\n{line}".strip()
+    hold_pools(session, phase)
     tests, _ = queue_missing(session, live_version(session, phase))
     words = say(
         "%(words)s is added; queued: %(tests)s.",
@@ -145,6 +152,7 @@ def remove(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     if name not in lines:
         raise Invalid(say("There is no evaluation %(name)s.", name=name), field="evaluation")
     phase.evaluations = "\n".join(line for key, line in lines.items() if key != name)
+    hold_pools(session, phase)
     cancel_dropped(session, live_version(session, phase), by=request.actor_id)
     return ActDone(
         say("%(name)s is gone.", name=name), {"evaluations": before}, {"evaluations": phase.evaluations}

@@ -13,6 +13,7 @@ from anyshot_platform.bundles.sense import judge_circles
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.evaluations.points import hold_pools
 from anyshot_platform.judging.further import cancel_dropped, queue_missing
 from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.service import rebuild_boards
@@ -27,7 +28,8 @@ from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import describe_phase, phase_values, version_values
 from anyshot_platform.phases.service import list_phases, live_version
-from anyshot_platform.pools.models import Pool, PoolVersion
+from anyshot_platform.pools.models import PoolVersion
+from anyshot_platform.pools.service import newest_version
 from anyshot_platform.sight.smoke import require_nothing_hidden_shown
 from anyshot_platform.submissions.counting import count_uploads
 from anyshot_platform.submissions.models import Submission
@@ -60,6 +62,7 @@ def add_phase(session: Session, competition: Competition, spec: PhaseSpec, actor
     session.add(phase)
     session.flush()
     link_phase(session, phase, spec)
+    hold_pools(session, phase)
     require_nothing_hidden_shown(session, phase, live_version(session, phase), None)
     require_no_leak(session, phase, live_version(session, phase))
     _record(session, phase, actor_id, "phase.add", after={"key": spec.key})
@@ -92,7 +95,7 @@ def change_phase(
         )
     board = ("board_shows", "ladder_step", "team_chooses")
     shows_other = any(getattr(spec.scoring, name) != getattr(phase, name) for name in board)
-    evaluated = spec.tasks.evaluations != phase.evaluations
+    evaluations_before = phase.evaluations
     for name, value in phase_values(spec, spec.timezone or "UTC").items():
         setattr(phase, name, value)
     if changed:
@@ -102,6 +105,7 @@ def change_phase(
         session.expire(version, ["meta_train", "meta_test"])
     smoke_before = phase.smoke_pool_version_id
     link_phase(session, phase, spec, newest_pools=newest_pools)
+    evaluated = hold_pools(session, phase, newest=newest_pools) or phase.evaluations != evaluations_before
     require_nothing_hidden_shown(session, phase, version, smoke_before)
     if changed or evaluated:
         require_no_leak(session, phase, version)
@@ -122,10 +126,16 @@ def _pools_of(session: Session, phase: Phase) -> dict[str, str]:
     live = live_version(session, phase)
     ids = (live.meta_train_pool_version_id, live.meta_test_pool_version_id, phase.smoke_pool_version_id)
     rows = [session.get(PoolVersion, one) if one else None for one in ids]
-    return {
-        path: f"{row.pool.slug}, version {row.number}"
+    found = {
+        path: [row]
         for path, row in zip(("tasks.meta_train", "tasks.meta_test", "smoke.pool"), rows, strict=True)
         if row is not None
+    }
+    if phase.evaluation_pools:
+        found["tasks.evaluations"] = phase.evaluation_pools
+    return {
+        path: "; ".join(sorted(f"{row.pool.slug}, version {row.number}" for row in versions))
+        for path, versions in found.items()
     }
 
 
@@ -172,13 +182,7 @@ def find_pools(
     names = {name for name in (spec.tasks.meta_train, spec.tasks.meta_test, spec.smoke.pool) if name}
     found = {version.pool.slug: version for version in held if version is not None}
     for name in names - found.keys():
-        version = session.scalars(
-            select(PoolVersion)
-            .join(Pool, Pool.id == PoolVersion.pool_id)
-            .where(Pool.slug == name, Pool.deleted_at.is_(None))
-            .order_by(PoolVersion.number.desc())
-            .limit(1)
-        ).one_or_none()
+        version = newest_version(session, name)
         if version is None:
             raise Invalid(say("There is no pool “%(name)s”.", name=name), field="tasks")
         found[name] = version

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.models import EvaluationPool, Phase, PhaseVersion
 from anyshot_platform.phases.service import status_of
 from anyshot_platform.phases.states import PhaseStatus, VersionState
 from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
@@ -22,8 +22,14 @@ ASSIGNED = or_(
     PoolVersion.id == PhaseVersion.meta_test_pool_version_id,
 )
 
-# The same, or one that the phase's smoke tests are on.
-USED = or_(ASSIGNED, PoolVersion.id == Phase.smoke_pool_version_id)
+# The same, or one that the phase's smoke tests or further evaluations are on.
+USED = or_(
+    ASSIGNED,
+    PoolVersion.id == Phase.smoke_pool_version_id,
+    PoolVersion.id.in_(
+        select(EvaluationPool.pool_version_id).where(EvaluationPool.phase_id == Phase.id).correlate(Phase)
+    ),
+)
 
 
 def uses_of(session: Session, pool: Pool, viewer: Viewer) -> list[tuple[str, str, int]]:

@@ -89,6 +89,7 @@ STAYING = {
     "phases": _BUNDLE,
     "leagues": _BUNDLE,
     "gates": _BUNDLE,
+    "evaluation_pools": _BUNDLE,
     "phase_notices": "members are told of dates by the site where the competition goes on",
     "baselines": _BUNDLE,
     "users": "people travel as placeholders, without address and password",

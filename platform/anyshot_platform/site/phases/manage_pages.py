@@ -181,7 +181,7 @@ def _merged(session: Session, phase: Phase, form: SentForm, sent: PhaseSpec, old
 
 
 def _pools_held(phase: Phase | None) -> list[tuple[str, PoolVersion]]:
-    """The versions of pools that a phase is scored on, live, and that its smoke tests are on."""
+    """The versions of pools that a phase is scored on, live, and that its smoke tests and evaluations are on."""
     if phase is None:
         return []
     live = phase.live
@@ -189,6 +189,7 @@ def _pools_held(phase: Phase | None) -> list[tuple[str, PoolVersion]]:
         ("meta-train", live.meta_train),
         ("meta-test", live.meta_test),
         (say("smoke test"), phase.smoke_pool),
+        *((say("further evaluations"), pool) for pool in phase.evaluation_pools),
     ]
     return [(role, version) for role, version in held if version is not None]
 
