@@ -190,6 +190,9 @@ class PlatformSettings(BaseSettings):
     alert_loop_seconds: float = Field(
         default=180.0, gt=0, description="Time since a background thread's last round before an alert."
     )
+    alert_mail_seconds: float = Field(
+        default=600.0, gt=0, description="Time that an e-mail is due and not sent before an alert."
+    )
     alert_failure_rate: float = Field(
         default=0.5, gt=0, le=1, description="Share of failures of ours in an hour."
     )

@@ -1,4 +1,4 @@
-"""Tells operators of alerts: by e-mail, and by a post to the address in the settings."""
+"""Tells operators of alerts, and that they are over: by e-mail, and by a post to the address in the settings."""
 
 from __future__ import annotations
 
@@ -31,9 +31,11 @@ def _mail(services: Services, identity: str) -> int:
     with services.database.writing() as session:
         alert = session.get_one(Alert, identity)
         alert.told_at = now()
-        log.error(alert.message, extra={"alert": alert.kind, "subject": alert.subject})
+        words = alert.message if alert.until is None else f"Over: {alert.message}"
+        level = logging.ERROR if alert.until is None else logging.INFO
+        log.log(level, words, extra={"alert": alert.kind, "subject": alert.subject})
         if receiver:
-            send_email(session, to=receiver, subject=alert.message, body=alert.message + "\n")
+            send_email(session, to=receiver, subject=words, body=words + "\n")
     return 1
 
 
@@ -47,6 +49,7 @@ def _post(services: Services, identity: str) -> int:
         "subject": alert.subject,
         "message": alert.message,
         "since": alert.since.isoformat(),
+        "until": alert.until.isoformat() if alert.until else None,
     }
     if url:
         httpx.post(url, json=body, timeout=_TIMEOUT).raise_for_status()

@@ -1,4 +1,4 @@
-"""Alerts: opened once, told once by e-mail and webhook, closed when their condition is over."""
+"""Alerts: opened once, closed when their condition is over; each is told once, by e-mail, post and webhook."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ def open_alert(session: Session, kind: str, subject: str, message: str) -> Alert
 
 
 def close_alert(session: Session, kind: str, subject: str) -> None:
-    """Close an alert whose condition is over."""
+    """Close an alert whose condition is over; operators are told after the commit."""
     for alert in session.scalars(
         select(Alert).where(Alert.kind == kind, Alert.subject == subject, Alert.until.is_(None))
     ):
-        alert.until = now()
+        alert.until, alert.told_at, alert.posted_at = now(), None, None
         emit(session, None, "alert.closed", {"kind": kind, "subject": subject, "message": alert.message})
+        mark_outbox(session)
 
 
 def list_open(session: Session) -> Sequence[Alert]:

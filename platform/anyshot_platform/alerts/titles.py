@@ -9,6 +9,7 @@ TITLES: dict[str, str] = {
     "queue_stalled": say("A queue is stuck"),
     "failure_rate": say("Many attempts fail"),
     "set_aside": say("Set aside"),
+    "mail_waits": say("E-mails do not go out"),
     "loop_late": say("A background thread is stuck"),
     "run_lost": say("A run was given up"),
     "wrong_result": say("A wrong result"),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition, Membership
@@ -12,7 +13,7 @@ from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
 from anyshot_platform.kernel.language import ENGLISH, say
 from anyshot_platform.notifications.letters import Late, add_to_digest, letter, reads, send_email, with_late
-from anyshot_platform.notifications.models import Mute, Notification, NotificationChoice
+from anyshot_platform.notifications.models import Email, Mute, Notification, NotificationChoice
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import MailRhythm, User
 
@@ -71,6 +72,13 @@ def notify(
                 send_email(session, to=user.email, subject=reads(user, title), body=text, late=late)
             else:
                 add_to_digest(session, user, title, body, url, late)
+
+
+def due_emails(session: Session) -> tuple[int, datetime | None]:
+    """How many e-mails should have gone out by now, and since when the first of them is due."""
+    waiting = Email.ended_at.is_(None), Email.next_at <= now()
+    number = session.scalar(select(func.count(Email.id)).where(*waiting)) or 0
+    return number, session.scalar(select(Email.next_at).where(*waiting).order_by(Email.next_at).limit(1))
 
 
 def tell_team(

@@ -11,6 +11,8 @@ from sqlalchemy.orm import Session
 from anyshot_platform.alerts.models import Alert
 from anyshot_platform.artifacts.models import Blob
 from anyshot_platform.database import now
+from anyshot_platform.notifications.service import due_emails
+from anyshot_platform.operations.set_aside import count_by_kind
 from anyshot_platform.queue.models import OutboxRing
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING, RunState
@@ -51,6 +53,14 @@ def collect_figures(session: Session) -> CollectorRegistry:
     Gauge("anyshot_unsent_rings", "Rings in the outbox", registry=registry).set(
         session.scalar(select(func.count(OutboxRing.id)).where(OutboxRing.sent_at.is_(None))) or 0
     )
+    waiting, due_since = due_emails(session)
+    Gauge("anyshot_waiting_emails", "E-mails that are due and not sent", registry=registry).set(waiting)
+    Gauge("anyshot_oldest_email_seconds", "Time since the oldest of them is due", registry=registry).set(
+        (moment - due_since).total_seconds() if due_since else 0
+    )
+    aside = Gauge("anyshot_set_aside", "What was tried too often", ["kind"], registry=registry)
+    for kind, count in count_by_kind(session).items():
+        aside.labels(kind).set(count)
     Gauge("anyshot_open_alerts", "Alerts that are open", registry=registry).set(
         session.scalar(select(func.count(Alert.id)).where(Alert.until.is_(None))) or 0
     )

@@ -72,8 +72,19 @@ def _newest(query: Any, column: Any, limit: int) -> Any:
 
 def count_set_aside(session: Session) -> int:
     """How many things are set aside."""
-    parts = ((Email.id, _EMAILS), (WebhookDelivery.id, _DELIVERIES), (Trouble.subject, _TROUBLES))
-    return sum(session.scalar(select(func.count(column)).where(*where)) or 0 for column, where in parts)
+    return sum(count_by_kind(session).values())
+
+
+def count_by_kind(session: Session) -> dict[str, int]:
+    """How many e-mails, webhook messages and rows of duties are set aside."""
+    parts = (
+        (EMAIL, Email.id, _EMAILS),
+        (WEBHOOK, WebhookDelivery.id, _DELIVERIES),
+        ("row", Trouble.subject, _TROUBLES),
+    )
+    return {
+        kind: session.scalar(select(func.count(column)).where(*where)) or 0 for kind, column, where in parts
+    }
 
 
 def release(session: Session, kind: str, identity: str) -> None:

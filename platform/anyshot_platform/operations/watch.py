@@ -12,6 +12,7 @@ from anyshot_core.words import told
 from anyshot_platform.alerts.models import Alert
 from anyshot_platform.alerts.service import close_alert, open_alert
 from anyshot_platform.database import now
+from anyshot_platform.notifications.service import due_emails
 from anyshot_platform.operations.set_aside import count_set_aside
 from anyshot_platform.queue.loops import LoopState, read_loops
 from anyshot_platform.runs.models import Attempt, Run
@@ -29,6 +30,7 @@ def watch_conditions(session: Session, settings: PlatformSettings) -> int:
         **_find_stalled(session, settings),
         **_find_failing(session, settings),
         **_find_set_aside(session),
+        **_find_mail_waiting(session, settings),
     }
     _match_alerts(session, holding, Alert.kind.not_in(("run_lost", LOOP_LATE)))
     return len(holding)
@@ -83,6 +85,26 @@ def _find_set_aside(session: Session) -> dict[tuple[str, str], str]:
         )
     )
     return {("set_aside", ""): words}
+
+
+def _find_mail_waiting(session: Session, settings: PlatformSettings) -> dict[tuple[str, str], str]:
+    number, since = due_emails(session)
+    if since is None or (now() - since).total_seconds() <= settings.alert_mail_seconds:
+        return {}
+    moment = f"{since:%F %T}"
+    words = (
+        told(
+            "An e-mail waits to go out since %(moment)s UTC: is the mail server reachable?",
+            moment=moment,
+        )
+        if number == 1
+        else told(
+            "%(number)s e-mails wait to go out, the oldest since %(moment)s UTC: is the mail server reachable?",
+            number=number,
+            moment=moment,
+        )
+    )
+    return {("mail_waits", ""): words}
 
 
 def _find_stalled(session: Session, settings: PlatformSettings) -> dict[tuple[str, str], str]:

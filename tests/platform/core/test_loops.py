@@ -10,6 +10,7 @@ from datetime import timedelta
 from http.server import HTTPServer
 from typing import Any
 
+import httpx
 import pytest
 from click.testing import CliRunner
 from sqlalchemy import select, update
@@ -27,6 +28,7 @@ from anyshot_platform.judging import leases
 from anyshot_platform.notifications import delivery as mails
 from anyshot_platform.notifications.letters import send_email
 from anyshot_platform.notifications.models import Email
+from anyshot_platform.operations.figures import collect_figures
 from anyshot_platform.operations.watch import watch_conditions, watch_loops
 from anyshot_platform.queue import isolation
 from anyshot_platform.queue.loops import Loop
@@ -163,6 +165,71 @@ def test_a_mail_server_that_is_away_counts_against_no_email(site: Site) -> None:
         mails.send_due_emails(services, say_change)
     change_settings(site, smtp_url=None)
     assert mails.send_due_emails(services, say_change) == 1
+
+
+def test_operators_hear_that_emails_wait_and_that_it_is_over(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody heard of it: the log of the background process alone said that the mail server is away."""
+    from pydantic import SecretStr
+
+    services, root = site.services, site.person("root1", is_site_admin=True)
+    posts: list[dict[str, Any]] = []
+
+    def post(url: str, *, json: dict[str, Any], timeout: float) -> httpx.Response:
+        posts.append(json)
+        return httpx.Response(200, request=httpx.Request("POST", url))
+
+    def look() -> tuple[str, dict[str, float]]:
+        with services.database.writing() as session:
+            watch_conditions(session, services.settings)
+        tell_operators(services)
+        with services.database.reading() as session:
+            figures = collect_figures(session)
+        names = ("anyshot_waiting_emails", "anyshot_oldest_email_seconds")
+        text = root.call("GET", "/admin", headers={"accept": "text/html"}).text
+        return text, {name: figures.get_sample_value(name) or 0 for name in names}
+
+    monkeypatch.setattr(httpx, "post", post)
+    change_settings(
+        site, smtp_url=SecretStr("smtp://127.0.0.1:1"), alert_webhook="http://pager.example.org/in"
+    )
+    with services.database.writing() as session:
+        send_email(session, to="ann@example.org", subject="good", body="g")
+        later = Email(to="bea@example.org", subject="in a week", body="d", next_at=now() + timedelta(days=7))
+        session.add(later)
+    with pytest.raises(OSError, match="refused"):
+        mails.send_due_emails(services, say_change)
+    words, (text, figures) = "An e-mail waits to go out since", look()
+    assert words not in text and figures["anyshot_waiting_emails"] == 1, "not for ten minutes yet"
+    with services.database.writing() as session:
+        long_ago = now() - timedelta(minutes=11)
+        session.execute(update(Email).where(Email.subject == "good").values(next_at=long_ago))
+    text, figures = look()
+    assert words in text and "E-mails do not go out" in text
+    assert figures["anyshot_oldest_email_seconds"] >= 660
+    assert [post["alert"] for post in posts] == ["mail_waits"] and posts[0]["until"] is None
+    change_settings(site, smtp_url=None, operator_email="ops@example.org")
+    assert mails.send_due_emails(services, say_change) == 1
+    text, figures = look()
+    assert words not in text and set(figures.values()) == {0}
+    assert [post["alert"] for post in posts] == ["mail_waits"] * 2 and posts[1]["until"] is not None
+    with services.database.reading() as session:
+        told = select(Email.subject).where(Email.to == "ops@example.org")
+        assert str(session.scalars(told).one()).startswith(f"Over: {words}")
+
+
+def test_what_is_set_aside_is_counted_for_prometheus(site: Site) -> None:
+    with site.services.database.writing() as session:
+        session.add(Trouble(duty="lease", subject="one", attempts=8, error="boom", set_aside_at=now()))
+        send_email(session, to="ann@example.org", subject="bad", body="b")
+        session.execute(update(Email).values(ended_at=now(), error="it failed"))
+        figures = collect_figures(session)
+    found = {
+        kind: figures.get_sample_value("anyshot_set_aside", {"kind": kind})
+        for kind in ("email", "webhook", "row")
+    }
+    assert found == {"email": 1, "webhook": 0, "row": 1}
 
 
 def test_what_is_set_aside_is_tried_again_from_the_page_and_the_shell(site: Site) -> None:
