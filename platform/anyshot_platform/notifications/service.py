@@ -23,6 +23,7 @@ KINDS = {
     "submission.failed": say("A submission of my team failed"),
     "submission.cancelled": say("A submission of my team was cancelled"),
     "announcement": say("The organizers announce something"),
+    "terms": say("The terms of a competition change"),
     "discussion.reply": say("Replies to my threads"),
     "membership": say("My registration or team changes"),
     "phase": say("A phase opens, will close within a day, or its results are published"),

@@ -5,16 +5,20 @@ from __future__ import annotations
 import html
 import re
 from inspect import signature
+from typing import Any
 
 import pytest
 from httpx2 import Response
+from sqlalchemy import select
 
 from anyshot_platform.acts.declaration import ActRequest
+from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.service import find_membership
-from anyshot_platform.competitions.states import MemberStatus, Role
+from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
 from anyshot_platform.database import now
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import Admission, EntryStatus
+from anyshot_platform.notifications.models import Email
 from anyshot_platform.notifications.service import members_of
 from anyshot_platform.organizers.entries.team_acts import ADMIT, find_applicant
 from anyshot_platform.organizers.phases.final_acts import PUBLISH
@@ -24,6 +28,7 @@ from anyshot_platform.phases.states import QueryOrder
 from anyshot_platform.pools.models import Pack, Pool
 from anyshot_platform.pools.service import create_pool, create_pool_version
 from anyshot_platform.submissions.models import Submission
+from anyshot_platform.users.models import User
 from tests.platform.admin.test_guarded_acts import log
 from tests.platform.admin.test_manage import BASE, finish, flash, page, phase_form, post
 from tests.platform.core.test_access import ROUTES
@@ -709,6 +714,45 @@ def test_whoever_has_not_accepted_new_terms_is_asked(site: Site) -> None:
     assert pia.submit(make_zip(salt="again")).status_code == 201, version
     post(owner, SETTINGS, seen=seen(owner, SETTINGS), **settings_form(terms="Be very kind."))
     assert pia.submit(make_zip(salt="more")).json()["error"] == "terms_changed"
+
+
+def test_participants_are_told_once_that_the_terms_have_changed(site: Site) -> None:
+    """They heard of it when an upload was refused: a banner on pages that they had no reason to open."""
+    owner, pia, mute, jean = site.owner(), site.member("pia"), site.member("mute"), site.member("jean")
+    waiting = site.member("waiting")
+    with site.services.database.writing() as session:
+        session.get_one(User, jean.id).language = "fr"
+        membership = select(Membership).where(Membership.user_id == waiting.id)
+        session.scalars(membership).one().status = MemberStatus.PENDING
+    assert mute.call("PUT", f"/api/v1/competitions/{SLUG}/mute").is_success
+
+    def change(**words: str) -> None:
+        post(owner, SETTINGS, seen=seen(owner, SETTINGS), **settings_form(**words))
+
+    def told(person: Person) -> list[dict[str, Any]]:
+        rows = person.call("GET", "/api/v1/notifications").json()
+        return [row for row in rows if row["kind"] == "terms"]
+
+    change(terms="Be kind.")
+    change(terms="Be kind.\r\n", prizes="1 euro")
+    (message,) = told(pia)
+    assert message["title"] == "A small competition: the terms have changed"
+    assert message["body"] == "Read version 2 and accept it. Until then you can submit nothing."
+    assert "Be kind." in page(pia, message["url"]).text
+    (message,) = told(jean)
+    assert message["title"] == "A small competition : les conditions ont changé"
+    assert [told(person) for person in (mute, owner, waiting)] == [[], [], []]
+    with site.services.database.reading() as session:
+        mails = session.scalars(select(Email).order_by(Email.to)).all()
+    assert [(mail.to, mail.subject) for mail in mails] == [
+        ("jean@example.org", "A small competition : les conditions ont changé"),
+        ("pia@example.org", "A small competition: the terms have changed"),
+    ]
+    assert "Read version 2 and accept it." in mails[1].body and f"/competitions/{SLUG}/join" in mails[1].body
+    with site.services.database.writing() as session:
+        site.competition(session).state = CompetitionState.DRAFT
+    change(terms="Be very kind.")
+    assert len(told(pia)) == 1, "a draft is seen by its organizers alone"
 
 
 def test_nobody_joins_without_accepting_the_terms(site: Site) -> None:

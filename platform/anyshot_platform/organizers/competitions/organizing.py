@@ -15,13 +15,16 @@ from anyshot_platform.bundles.naming import key_from, unique
 from anyshot_platform.bundles.sense import judge_people
 from anyshot_platform.competitions import files
 from anyshot_platform.competitions.models import Competition, CompetitionFile, CompetitionPage, Membership
-from anyshot_platform.competitions.states import Registration, Visibility
+from anyshot_platform.competitions.service import must_accept
+from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Registration, Visibility
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.notifications.service import notify
 from anyshot_platform.organizers.competitions.texts import require_known_values, require_no_values
 from anyshot_platform.organizers.phases.readiness import missing_in, odd_in
 from anyshot_platform.phases.service import list_phases
+from anyshot_platform.sight.access import is_shown
 from anyshot_platform.submissions.models import Submission
 
 SETTINGS = (
@@ -55,7 +58,7 @@ def page_fields(page: CompetitionPage) -> dict[str, Any]:
 def change_settings(
     session: Session, competition: Competition, values: dict[str, Any], actor_id: str
 ) -> None:
-    """Change title, summary, registration and the like; new terms are shown to everybody again."""
+    """Change title, summary, registration and the like; participants are told of new terms, to accept them again."""
     title = str(values.get("title", competition.title)).strip()
     if not title:
         raise Invalid(say("A competition needs a title."), field="title")
@@ -68,7 +71,8 @@ def change_settings(
     if "terms" in values and _same_text(values["terms"], competition.terms):
         values = {**values, "terms": competition.terms}
     before = {key: plain(getattr(competition, key)) for key in values}
-    if values.get("terms", competition.terms) != competition.terms:
+    new_terms = values.get("terms", competition.terms) != competition.terms
+    if new_terms:
         competition.terms_version += 1
     if "registration" in values:
         values = {**values, "registration": _registration(values["registration"])}
@@ -77,6 +81,8 @@ def change_settings(
     for key, value in {**values, "title": title}.items():
         setattr(competition, key, value)
     session.flush()
+    if new_terms:
+        _tell_of_terms(session, competition)
     after = {key: plain(getattr(competition, key)) for key in values}
     changed = {key for key in values if before[key] != after[key]}
     if not changed:
@@ -88,6 +94,29 @@ def change_settings(
         "competition.change",
         before={key: before[key] for key in changed},
         after={key: after[key] for key in changed},
+    )
+
+
+def _tell_of_terms(session: Session, competition: Competition) -> None:
+    """Tell who has to accept the terms anew, where the competition is open to them."""
+    if competition.state != CompetitionState.PUBLISHED or not is_shown(competition):
+        return
+    members = session.scalars(
+        select(Membership).where(
+            Membership.competition_id == competition.id, Membership.status == MemberStatus.APPROVED
+        )
+    )
+    notify(
+        session,
+        [member.user_id for member in members if must_accept(competition, member)],
+        kind="terms",
+        title=say("%(title)s: the terms have changed", title=competition.title),
+        body=say(
+            "Read version %(number)s and accept it. Until then you can submit nothing.",
+            number=competition.terms_version,
+        ),
+        url=f"/competitions/{competition.slug}/join",
+        about=competition.id,
     )
 
 
