@@ -108,3 +108,36 @@ def test_an_entry_that_gave_way_before_the_final_is_not_brought_back_by_a_clean_
 def final_scores(site: Site, league: str) -> list[float]:
     path = f"/api/v1/competitions/{SLUG}/phases/final/leaderboard"
     return [row["score"] for row in site.client.get(path, params={"league": league}).json()["rows"]]
+
+
+def test_what_is_decided_stands_folded_below_what_waits_with_who_decided(site: Site) -> None:
+    """Decided ones stood among the open ones, with their boxes, and nobody saw who had decided."""
+    owner, worker = site.owner(), site.worker()
+    ids = {
+        name: site.member(name).submit(make_zip(salt=name), leagues=["scratch"]).json()["id"]
+        for name in ("waits", "shaky", "clean")
+    }
+    for name in ids:
+        job = worker.claim()
+        assert job is not None and worker.complete(
+            job, 0.6, evidence=CLEAN if name == "clean" else WEIGHTS
+        ).is_success
+    decide(owner, ids["shaky"], admit=False)
+
+    def shown() -> tuple[str, str]:
+        text = owner.call("GET", f"/competitions/{SLUG}/manage/leagues").text
+        card = text.partition("Submissions, and what was found in them")[2].partition("bulkbar")[0]
+        waiting, _, decided = " ".join(card.split()).partition("Decided already: ")
+        return waiting, decided
+
+    waiting, decided = shown()
+    assert ids["waits"] in waiting and ids["shaky"] not in waiting and ids["clean"] not in waiting
+    assert decided.startswith("2 submissions</summary>") and "<details" in waiting.rpartition("<summary>")[0]
+    assert "by olga, <time" in decided.partition(ids["shaky"])[2] and "looked" in decided
+    assert "by olga" not in decided.partition(f'value="{ids["clean"]}')[2].partition("</tr>")[0], "by rule"
+    rows = {row["submission"]: row for row in ask(owner, "GET", "/leagues/entries")}
+    assert (rows[ids["shaky"]]["decided_by"], rows[ids["waits"]]["decided_by"]) == ("olga", "")
+    assert rows[ids["waits"]]["decided_at"] is None
+    decide(owner, ids["waits"], admit=True)
+    waiting, decided = shown()
+    assert "Nothing to decide" in waiting and decided.startswith("3 submissions")

@@ -38,6 +38,7 @@ class LeagueEntryRow:
     submission: Submission
     team: str
     members: tuple[str, ...]
+    decided_by: str  # the organizer's name; empty where nobody did, or the rule of the league
 
     @property
     def name(self) -> str:
@@ -76,10 +77,11 @@ def list_entries(
     Left out are the leagues that approve teams: there the decision is about the team.
     """
     query = (
-        select(LeagueEntry, League, Submission, Team.name)
+        select(LeagueEntry, League, Submission, Team.name, User.username)
         .join(League, League.id == LeagueEntry.league_id)
         .join(Submission, Submission.id == LeagueEntry.submission_id)
         .join(Team, Team.id == Submission.team_id)
+        .outerjoin(User, User.id == LeagueEntry.decided_by)
         .where(
             League.competition_id == competition.id,
             League.deleted_at.is_(None),
@@ -92,8 +94,8 @@ def list_entries(
     if status is not None:
         query = query.where(LeagueEntry.status == status)
     return [
-        LeagueEntryRow(entry, league, submission, team, _members(session, submission.team_id))
-        for entry, league, submission, team in session.execute(query)
+        LeagueEntryRow(entry, league, submission, team, _members(session, submission.team_id), by or "")
+        for entry, league, submission, team, by in session.execute(query)
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
@@ -54,6 +55,8 @@ class LeagueEntryOut(BaseModel):
     members: list[str]
     status: EntryStatus
     reason: str
+    decided_by: str = Field(description="the organizer who decided; empty where none did")
+    decided_at: datetime | None
     evidence: Evidence | None
     suspicious: list[str] = Field(description="what of the evidence speaks for pretrained weights, in words")
 
@@ -163,6 +166,8 @@ def list_entries(
             members=list(row.members),
             status=row.entry.status,
             reason=row.entry.reason,
+            decided_by=row.decided_by,
+            decided_at=row.entry.decided_at,
             evidence=row.entry.evidence,
             suspicious=row.entry.evidence.suspicious if row.entry.evidence else [],
         )
