@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
-from anyshot_analysis.cli import expand
+from anyshot_analysis.cli import analyse, expand
 from anyshot_analysis.jobs.distribution_shift import Parameters as ShiftParameters
 from anyshot_analysis.jobs.distribution_shift import describe as describe_shift
 from anyshot_analysis.jobs.inputs import BadAnalysis
@@ -23,6 +24,7 @@ from anyshot_core.results import Identity, write_results
 from anyshot_scoring.difficulty import Difficulty
 from anyshot_scoring.summary import Group
 from anyshot_scoring.table import TaskTable
+from tests.core.tinydata import write_pack
 from tests.scoring.drawn import draw_table
 
 
@@ -242,3 +244,21 @@ def test_the_same_order_of_heads_is_no_finding_where_none_are_told_apart() -> No
     assert describe_shift(sure, ShiftParameters()).finding.endswith(
         "Of 1 pair 1 can be told apart on both sides."
     )
+
+
+@pytest.mark.parametrize("name", ["task-trust", "baseline-cv"])
+def test_datasets_with_too_few_classes_are_named(name: str, tmp_path: Path) -> None:
+    """With 3 ways, a dataset of two classes had no task, and "these datasets" did not say so."""
+    packs = [write_pack(tmp_path, f"SET_{n}", seed=n, classes=n, images=8) for n in (5, 2, 1)]
+    small = {"backbone": "pixels", "ways": 3, "shots": 3, "query": 2, "tasks": 8}
+    done = CliRunner().invoke(
+        analyse,
+        [name, *map(str, packs), "--out", str(tmp_path / "r")]
+        + [part for key, value in small.items() for part in (f"--{key}", str(value))],
+    )
+    words = "these have too few: SET_2 (2 classes), SET_1 (1 class)."
+    assert words in done.output, done.output
+    assert words in (tmp_path / "r" / "page.html").read_text()
+    assert run(name, {"meta_test": packs[:1]}, small, tmp_path / "all")["result"].get("left_out") is None
+    with pytest.raises(ValueError, match="no dataset has 3 classes"):
+        run(name, {"meta_test": packs[1:]}, small, tmp_path / "none")

@@ -10,6 +10,7 @@ from anyshot_analysis.episodes import draw_within_datasets
 from anyshot_analysis.heads import BaselineHead, compact, problem_of
 from anyshot_analysis.jobs.heads import features_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
+from anyshot_analysis.jobs.left_out import say_left_out
 from anyshot_analysis.pages import PageTable, ReportPage, bar_of, points
 from anyshot_analysis.task_level.baseline_cv import STRENGTHS, baseline_cv
 from anyshot_analysis.task_level.estimate import oracle
@@ -60,7 +61,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     names = {s: f"C {s:g}" for s in ordered}
     gained = mean(f"BaselineCV minus C {p.fixed:g}", gain, "points", over, scale=100)
     best = max(ordered, key=lambda s: right[s].mean())
-    return ReportPage(
+    page = ReportPage(
         name="baseline-cv",
         title="A penalty chosen on each support set",
         finding=f"{gained.name} is {estimate_words(gained)}; the best of the fixed penalties, known only afterwards, "
@@ -113,3 +114,4 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             "fixed": right[p.fixed],
         },
     )
+    return say_left_out(page, features, p.ways)

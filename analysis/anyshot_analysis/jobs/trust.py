@@ -11,6 +11,7 @@ from anyshot_analysis.episodes import draw_within_datasets
 from anyshot_analysis.heads import HEADS, BaselineHead, FittingProblem, Head, compact, problem_of
 from anyshot_analysis.jobs.heads import features_of, heads_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
+from anyshot_analysis.jobs.left_out import say_left_out
 from anyshot_analysis.jobs.ranges import held_within
 from anyshot_analysis.pages import Cell, PageTable, ReportPage, bar_of, points
 from anyshot_analysis.task_level.error import (
@@ -81,7 +82,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     for number, evaluator in enumerate(EVALUATORS):
         estimates[evaluator] = [estimate(head, problem, evaluator) for head in heads]
         progress("Estimating", number + 1, len(EVALUATORS))
-    return describe(estimates, truth, heads, problem, parameters)
+    return say_left_out(describe(estimates, truth, heads, problem, parameters), features, p.ways)
 
 
 def describe(
