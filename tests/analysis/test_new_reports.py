@@ -25,7 +25,7 @@ from anyshot_core.evaluations import PointScore
 from anyshot_core.protocols.base_novel import mixture_classes
 from anyshot_core.protocols.draws import Draws
 from anyshot_scoring.intervals import t_interval
-from tests.analysis.test_jobs import write_stated
+from tests.analysis.test_jobs import write_snapshots, write_stated
 from tests.core.tinydata import write_pack
 
 
@@ -336,6 +336,32 @@ def test_rules_lose_what_their_choice_is_below_the_best(tmp_path: Path) -> None:
     np.savez(tmp_path / "bad.npz", novel=np.ones((3, 5)), base=np.ones((2, 5)))
     with pytest.raises(BadAnalysis, match="the same two or more configurations"):
         run("selection", {"arrays": [tmp_path / "bad.npz"]}, {"replicates": 200}, tmp_path)
+
+
+def test_snapshots_of_a_run_are_configurations_to_choose_from(tmp_path: Path) -> None:
+    """The command refused `snapshots.npz`: it asked for scores of configurations, and found none."""
+    write_snapshots(
+        tmp_path / "snapshots.npz"
+    )  # best novel accuracy at the second, base classes at the fourth
+    done = CliRunner().invoke(
+        analyse,
+        ["selection", str(tmp_path / "snapshots.npz"), "--replicates", "200", "--out", str(tmp_path / "r")],
+    )
+    words = " ".join(done.output.split())
+    assert (
+        "against the best of 4 snapshots: best BaseGen takes snapshot 4 and loses 18 points (95 % interval"
+        in words
+    )
+    assert "best ValGen takes snapshot 2 and loses 0 points" in words, words
+    assert "Only asking for the NovelGen of all 4 loses no more" in words
+    page = (tmp_path / "r" / "page.html").read_text()
+    assert "Choosing a snapshot without novel classes" in page and "configuration" not in page
+    write_snapshots(tmp_path / "none.npz")
+    with np.load(tmp_path / "none.npz") as stored:
+        kept = {name: stored[name] for name in stored.files if name != "novel"}
+    np.savez(tmp_path / "none.npz", **kept)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(BadAnalysis, match="needs novel"):
+        run("selection", {"snapshots": [tmp_path / "none.npz"]}, {}, tmp_path / "no")
 
 
 def evaluation(name: str, at: float | None, mean: float, half: float) -> dict[str, object]:

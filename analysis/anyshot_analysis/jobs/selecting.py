@@ -1,4 +1,7 @@
-"""Which configuration to take without seeing novel classes, what each rule loses, and what a few looks would cost."""
+"""Which configuration to take without seeing novel classes, what each rule loses, and what a few looks would cost.
+
+Snapshots of a training are configurations too.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,13 @@ from anyshot_analysis.selection import choose, oracle_calls_lost
 from anyshot_analysis.undefined import Quantity
 from anyshot_core.charts import draw_curves
 from anyshot_core.report.estimates import resampled
+from anyshot_core.report.stored import estimate_words
+from anyshot_core.words import count_of
 from anyshot_scoring.reliability import tau_b
 from anyshot_scoring.summary import Group
 
 RULES = {"base": "best BaseGen", "validation": "best ValGen", "classes": "cross-validation over classes"}
-OVER = "other tasks of the same classes, configurations as they are"
+OVER = "other tasks of the same classes, {}s as they are"
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,10 @@ class Parameters:
 
 
 def read_scores(path: Path) -> dict[str, NDArray[np.float64]]:
-    """`novel` and one or more of `base`, `validation`, `classes`, each `[configurations, tasks]`. `BadAnalysis`."""
+    """`novel` and one or more of `base`, `validation`, `classes`, each `[configurations, tasks]`. `BadAnalysis`.
+
+    Other arrays, such as the `train_loss` of a run's `snapshots.npz`, are left out.
+    """
     with np.load(path, allow_pickle=False) as stored:
         found = {n: np.asarray(stored[n], np.float64) for n in stored.files if n in (*RULES, "novel")}
     if "novel" not in found or len(found) < 2:
@@ -50,8 +58,9 @@ def read_scores(path: Path) -> dict[str, NDArray[np.float64]]:
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
-    """Rules and oracle calls on the first file of `arrays`."""
-    scores = read_scores(inputs.paths("arrays", 1)[0])
+    """Rules and oracle calls on the first file of `snapshots`, or of `arrays` where there is none."""
+    of_a_run = bool(inputs.files.get("snapshots"))
+    scores = read_scores(inputs.paths("snapshots" if of_a_run else "arrays", 1)[0])
     rng = np.random.default_rng(parameters.seed)
     redrawn = []
     for _ in range(parameters.replicates):
@@ -59,60 +68,70 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             {n: v[:, rng.integers(v.shape[1], size=v.shape[1])].mean(axis=1) for n, v in scores.items()}
         )
     progress("Redrawing tasks", 1, 1)
-    return describe({n: v.mean(axis=1) for n, v in scores.items()}, redrawn)
+    means = {n: v.mean(axis=1) for n, v in scores.items()}
+    return describe(means, redrawn, "snapshot" if of_a_run else "configuration")
 
 
 def describe(
-    means: dict[str, NDArray[np.float64]], redrawn: list[dict[str, NDArray[np.float64]]]
+    means: dict[str, NDArray[np.float64]],
+    redrawn: list[dict[str, NDArray[np.float64]]],
+    noun: str = "configuration",
 ) -> ReportPage:
-    """Set the found figures on a page: finding, tables, charts and what they are of."""
-    novel, rules = means["novel"], [name for name in RULES if name in means]
+    """Set the found figures on a page: finding, tables, charts and what they are of. `noun` is what is chosen."""
+    novel, rules, over = means["novel"], [name for name in RULES if name in means], OVER.format(noun)
     taken = {name: choose(RULES[name], means[name], novel) for name in rules}
     calls = [oracle_calls_lost(novel, k) for k in range(1, len(novel) + 1)]
     taus: dict[str, Quantity] = {name: tau_b(means[name], novel) for name in rules}
     best = min(rules, key=lambda name: taken[name].novel_lost)
     equal = next(k for k, lost in enumerate(calls, 1) if lost <= taken[best].novel_lost + 1e-12)
     picked = f"the best of {len(novel)} is itself the luckiest of them"
-    estimates = [
+    lost = [
         resampled(
             f"novel lost by {RULES[name]}",
             taken[name].novel_lost,
             [choose("", one[name], one["novel"]).novel_lost for one in redrawn],
             "points",
-            OVER,
+            over,
             scale=100,
             selected=picked,
         )
         for name in rules
-    ] + [
-        resampled(
-            f"novel lost by {k} oracle call(s)",
-            calls[k - 1],
-            [oracle_calls_lost(one["novel"], k) for one in redrawn],
-            "points",
-            OVER,
-            scale=100,
-            selected=picked,
-        )
-        for k in sorted({1, 2, min(4, len(novel))} & set(range(1, len(novel) + 1)))
     ]
-    estimates += [
-        resampled(
-            f"tau-b of {name} and novel",
-            taus[name],
-            [tau_b(one[name], one["novel"]) for one in redrawn],
-            "correlation",
-            OVER,
-        )
-        for name in rules
+    estimates = [
+        *lost,
+        *[
+            resampled(
+                f"novel lost by {count_of(k, 'oracle call')}",
+                calls[k - 1],
+                [oracle_calls_lost(one["novel"], k) for one in redrawn],
+                "points",
+                over,
+                scale=100,
+                selected=picked,
+            )
+            for k in sorted({1, 2, min(4, len(novel))} & set(range(1, len(novel) + 1)))
+        ],
+        *[
+            resampled(
+                f"tau-b of {name} and novel",
+                taus[name],
+                [tau_b(one[name], one["novel"]) for one in redrawn],
+                "correlation",
+                over,
+            )
+            for name in rules
+        ],
     ]
-    words = ", ".join(f"{points(taken[name].novel_lost)} points by {RULES[name]}" for name in rules)
+    words = "; ".join(
+        f"{RULES[name]} takes {noun} {taken[name].configuration + 1} and loses {estimate_words(one)}"
+        for name, one in zip(rules, lost, strict=True)
+    )
     return ReportPage(
         name="selection",
-        title="Choosing a configuration without novel classes",
-        finding=f"Lost on novel classes: {words}; asking for {equal} of {len(novel)} configurations (oracle calls) "
-        f"loses no more than {RULES[best]}.",
-        population=f"{OVER}; unit of resampling: the task.",
+        title=f"Choosing a {noun} without novel classes",
+        finding=f"On novel classes, against the best of {len(novel)} {noun}s: {words}. "
+        f"{asked_words(equal, len(novel), noun)} loses no more, in expectation, than {RULES[best]}.",
+        population=f"{over}; unit of resampling: the task.",
         estimates=estimates,
         charts=[
             draw_curves(
@@ -120,8 +139,8 @@ def describe(
                     n: [Group(i + 1, 100 * float(v), None, 1) for i, v in enumerate(row)]
                     for n, row in means.items()
                 },
-                "Accuracy by configuration",
-                "configuration",
+                f"Accuracy by {noun}",
+                noun,
                 "Accuracy (points)",
                 intervals=False,
             ),
@@ -136,7 +155,7 @@ def describe(
         listings=[
             PageTable(
                 "Rules (points)",
-                ("rule", "configuration", "NovelGen", "novel lost", "tau-b with NovelGen"),
+                ("rule", noun, "NovelGen", "novel lost", "tau-b with NovelGen"),
                 [
                     [
                         RULES[n],
@@ -151,9 +170,11 @@ def describe(
         ],
         notes=[
             "NovelGen: accuracy on novel classes; BaseGen: on base classes, those that were trained on, with other "
-            "images; ValGen: on validation classes. Novel lost: the best NovelGen less that of what was taken.",
-            "An oracle call asks for the NovelGen of one configuration, drawn at random; the best of those asked is "
-            "taken. The expected loss is exact for these configurations.",
+            "images; ValGen: on validation classes. Novel lost: the best NovelGen less that of what was taken. "
+            "The first wins ties.",
+            f"An oracle call asks for the NovelGen of one {noun}, drawn at random; the best of those asked is "
+            f"taken. The expectation over what is asked is exact for these {noun}s and tasks; intervals are over "
+            "other tasks.",
         ],
         result={
             "taken": {n: taken[n].configuration + 1 for n in rules},
@@ -164,3 +185,12 @@ def describe(
         },
         table={"configuration": np.arange(1, len(novel) + 1), **means},
     )
+
+
+def asked_words(calls: int, of: int, noun: str) -> str:
+    """What so many oracle calls are, as the beginning of a sentence."""
+    if calls == 1:
+        return f"Taking one {noun} at random"
+    if calls == of:
+        return f"Only asking for the NovelGen of all {of}"
+    return f"Asking for the NovelGen of {calls} of them, drawn at random, and taking the best"
