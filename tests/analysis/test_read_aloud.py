@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +12,27 @@ import pytest
 from click.testing import CliRunner
 
 from anyshot_analysis.cli import analyse, expand
+from anyshot_analysis.equivalence import compare_paired
+from anyshot_analysis.features import Features
 from anyshot_analysis.jobs.distribution_shift import Parameters as ShiftParameters
 from anyshot_analysis.jobs.distribution_shift import describe as describe_shift
 from anyshot_analysis.jobs.inputs import BadAnalysis
+from anyshot_analysis.jobs.left_out import say_left_out
+from anyshot_analysis.jobs.pool_diversity import shared_rows, shared_words
 from anyshot_analysis.jobs.registry import run
+from anyshot_analysis.jobs.snapshots import beside_last
 from anyshot_analysis.jobs.trust import order_of_heads
+from anyshot_analysis.pages import ReportPage
 from anyshot_analysis.shift import LambdaPoint
 from anyshot_core.charts import Bar, draw_bars, draw_curves, draw_difficulty, draw_distributions
+from anyshot_core.data.overlap import SharedImages
 from anyshot_core.report.estimates import mean
 from anyshot_core.report.stored import cell_words
 from anyshot_core.results import Identity, write_results
 from anyshot_scoring.difficulty import Difficulty
 from anyshot_scoring.summary import Group
 from anyshot_scoring.table import TaskTable
+from anyshot_scoring.undefined import Undefined
 from tests.core.tinydata import write_pack
 from tests.scoring.drawn import draw_table
 
@@ -126,9 +135,120 @@ def test_a_layer_alone_is_no_choice_of_one_and_its_bar_has_the_interval_of_its_l
     found = run("representations", files, {"permutations": 20}, tmp_path / "out")
     assert found["finding"].startswith("features: its orthogonal Procrustes distance is ")
     assert "(95 % interval " in found["finding"]
-    (bar,) = figures(tmp_path / "out")["charts"][1]["rows"]
+    chart = figures(tmp_path / "out")["charts"][2]
+    (bar,) = chart["rows"]
+    low, high = chart["chance"]["features"]
+    assert f"95 % of random pairings of the images give {low:.4g} to {high:.4g}." in found["finding"]
     (claim,) = [one for one in found["estimates"] if one["name"] == "Procrustes of features"]
     assert bar["half_width"] == pytest.approx((claim["interval"][1] - claim["interval"][0]) / 2)
+
+
+def test_layers_are_drawn_beside_chance(tmp_path: Path) -> None:
+    """Chance levels stood in tables alone: a CKA of 0.05 that chance gives looked like some likeness."""
+    rng = np.random.default_rng(0)
+    for name in ("one", "two"):
+        np.savez(tmp_path / f"{name}.npz", head=rng.normal(size=(60, 4)), body=rng.normal(size=(60, 2, 3, 3)))
+    files = {"arrays": [tmp_path / "one.npz", tmp_path / "two.npz"]}
+    found = run("representations", files, {"permutations": 20}, tmp_path / "out")["result"]
+    cka, procrustes = figures(tmp_path / "out")["charts"][1:]
+    assert cka["axis"] == "Linear CKA" and set(cka["chance"]) == {"head", "body"}
+    assert cka["chance"]["head"] == [pytest.approx(found["head"]["cka_chance"])] * 2
+    assert all(low < high for low, high in procrustes["chance"].values())
+    page = (tmp_path / "out" / "page.html").read_text()
+    assert page.count(", at chance 0.") == 4 and page.count(">chance<") == 2
+    assert "weights from" in page and "<td>first file</td>" in page
+
+
+def test_bars_beside_chance_leave_room_for_it() -> None:
+    """A level of chance beyond every bar is on the picture, not cut off."""
+    chart = draw_bars([Bar("near", 0.1)], "Bars", "Linear CKA", chance={"near": [0.8, 0.9]})
+    assert "near: 0.100 (interval undefined), at chance 0.800 to 0.900." in chart.description
+    assert ">0.8<" in chart.svg and ">0.8<" not in draw_bars([Bar("near", 0.1)], "Bars", "Linear CKA").svg
+
+
+def test_a_snapshot_below_the_last_one_is_not_said_to_be_above_it() -> None:
+    """A difference of -2 points was "-2.0 points above the last one"."""
+    tasks = np.random.default_rng(0).normal(0.5, 0.1, 50)
+    worse = compare_paired(tasks - 0.02 + 0.001 * np.arange(50) / 50, tasks)
+    assert re.search(
+        r"it is 1\.95 ± \d\.\d+ points \(95 %\) below the last one: different\.", beside_last(worse)
+    )
+
+
+def test_the_number_of_pairs_and_pools_is_said_in_words() -> None:
+    one = SharedImages("A", "B", 3, 8)
+    assert shared_words([one])[0].startswith("1 pair of datasets shares images.")
+    assert shared_words([one, one])[0].startswith("2 pairs of datasets share images.")
+    assert shared_words(Undefined("one pool was given")) == ["Images in both pools: one pool was given."]
+    assert shared_rows([]) == [], "a table of nothing had a row of dashes"
+
+
+def test_diversity_names_its_distance_and_keeps_intervals_where_distances_are(tmp_path: Path) -> None:
+    """Two draws of one task were "0.33 ± 0.58 apart", which no distance is, and whose distance it was stood nowhere."""
+    pack = write_pack(tmp_path, "SET", seed=1, classes=6, images=8)
+    own = {
+        "tasks": 6,
+        "floor_tasks": 2,
+        "probe": "conv4-4",
+        "protocol": {"name": "fixed", "ways": 2, "shots": 2, "query": 2},
+    }
+    for distance, words in (
+        ("task2vec", "The Task2Vec distance of two tasks"),
+        ("cosine", "The cosine distance of Fisher"),
+    ):
+        found = run("diversity", {"meta_test": [pack]}, own | {"distance": distance}, tmp_path / distance)
+        assert found["finding"].startswith(words) and "±" not in found["finding"]
+        assert found["finding"].count("(95 % interval ") == 3
+        assert "6 tasks were drawn, 2 of them twice." in found["notes"][0]
+        assert all(one["interval"][0] >= 0 for one in found["estimates"])
+        assert not figures(tmp_path / distance)["tables"], "one pool shares images with none"
+
+
+def test_flips_say_the_lead_on_tasks_that_did_not_choose_the_leader(tmp_path: Path) -> None:
+    """ "On all classes euclidean leads by 0.2 points" was said of noise, without an interval."""
+    pack = write_pack(tmp_path, "SET", seed=1, classes=6, images=10)
+    small = {"backbone": "pixels", "sizes": [3], "ways": 2, "shots": 2, "query": 2, "tasks": 4}
+    found = run("class-flips", {"meta_test": [pack]}, small, tmp_path / "r")
+    assert "on the tasks that say who leads, on others by " in found["finding"]
+    claims = {one["name"]: one for one in found["estimates"]}
+    low, high = claims["lead on all novel classes, on the tasks of the draws"]["interval"]
+    assert low < high
+    chart = figures(tmp_path / "r")["charts"][0]
+    assert all(group["half_width"] for groups in chart["series"].values() for group in groups)
+    assert "cosine: the class mean of least angle, of the same features centred" in found["notes"][0]
+
+
+def test_a_penalty_and_an_evaluator_that_were_picked_say_so(tmp_path: Path) -> None:
+    pack = write_pack(tmp_path, "SET", seed=1, classes=5, images=8)
+    small = {"backbone": "pixels", "ways": 3, "shots": 3, "query": 2, "tasks": 8}
+    found = run("baseline-cv", {"meta_test": [pack]}, small, tmp_path / "p")
+    assert "points (95 % interval" in found["finding"].partition("known only afterwards, is C ")[2]
+    assert "has 3 folds" in found["notes"][0] and len(found["notes"]) == 1
+    one = {**small, "heads": ["protonet"]}
+    trust = run("task-trust", {"meta_test": [pack]}, one, tmp_path / "t")
+    assert (
+        "which choosing the least makes look smaller. With protonet alone there is nothing to choose."
+        in trust["finding"]
+    )
+    assert figures(tmp_path / "t")["tables"][1]["title"].startswith(
+        "Is the accuracy at least 60 %? Answers by k-fold"
+    )
+
+
+def test_heads_in_and_out_of_distribution_lose_with_an_interval_and_in_words_for_one_head() -> None:
+    tasks = np.random.default_rng(0).normal(0.6, 0.1, (2, 40))
+    curve = [
+        LambdaPoint(share, {"a": own - 0.1 * share}) for share, own in zip((0.0, 1.0), tasks, strict=True)
+    ]
+    finding = describe_shift(curve, ShiftParameters()).finding
+    assert finding.startswith("On novel classes a loses ") and finding.endswith(").")
+    tied = [
+        LambdaPoint(0.0, {"a": tasks[0], "b": tasks[0]}),
+        LambdaPoint(1.0, {"a": tasks[0] - 0.1, "b": tasks[0]}),
+    ]
+    words = describe_shift(tied, ShiftParameters()).finding
+    assert "No pair of heads changed places between base classes (a, b) and novel ones (b, a)." in words
+    assert describe_shift(tied, ShiftParameters()).population.startswith("other 5-way 3-shot tasks")
 
 
 def test_advice_among_snapshots_says_what_other_tasks_decide(tmp_path: Path) -> None:
@@ -238,12 +358,23 @@ def test_the_same_order_of_heads_is_no_finding_where_none_are_told_apart() -> No
     equal, noisy = np.full(8, 0.5), np.tile([0.4, 0.7], 4)
     curve = [LambdaPoint(share, {"a": equal, "b": noisy - 0.05}) for share in (0.0, 1.0)]
     assert describe_shift(curve, ShiftParameters()).finding.endswith(
-        "Of 1 pair 0 can be told apart on both sides."
+        "The pair cannot be told apart on both sides."
     )
     sure = [LambdaPoint(share, {"a": equal, "b": equal - 0.2 + 0.01 * noisy}) for share in (0.0, 1.0)]
     assert describe_shift(sure, ShiftParameters()).finding.endswith(
-        "Of 1 pair 1 can be told apart on both sides."
+        "The pair can be told apart on both sides."
     )
+
+
+def test_datasets_without_enough_novel_classes_are_named() -> None:
+    rows, labels = np.zeros((4, 1)), np.arange(4)
+    base, novel = (
+        Features(rows, labels, ("A", "A", "B", "B")),
+        Features(rows[:3], labels[:3], ("A", "A", "B")),
+    )
+    page = ReportPage("shift", "", "Found.", "", [mean("a", [0, 1], "points", "tasks")])
+    assert say_left_out(page, 2, base, novel).finding.endswith("too few: B (1 class on one side).")
+    assert say_left_out(page, 2, base) is page
 
 
 @pytest.mark.parametrize("name", ["task-trust", "baseline-cv"])

@@ -14,15 +14,29 @@ from anyshot_analysis.flips import FEWEST_DRAWS, ClassDraws, flip_over_class_dra
 from anyshot_analysis.jobs.heads import features_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Cell, PageTable, ReportPage, points
-from anyshot_analysis.undefined import Undefined
+from anyshot_analysis.undefined import Undefined, is_defined
 from anyshot_analysis.whitening import centre_and_normalise, moments, whiten_within
 from anyshot_core.charts import draw_curves, draw_distributions
 from anyshot_core.report.estimates import Estimate, mean, share
-from anyshot_core.report.stored import percent_words
+from anyshot_core.report.stored import estimate_words, percent_words
 from anyshot_scoring.summary import Group
 
 CLASSES = ("novel", "base")
 NOISE = "flips by task noise alone"
+LEAD = "lead on all novel classes, on the tasks of the draws"
+METHODS = {
+    "novel": "euclidean: the nearest class mean of the features; cosine: the class mean of least angle, of the same "
+    "features centred over all images. A task may mix the classes of several datasets.",
+    "base": "Both learn from the drawn classes, in closed form, how to change the features, and then take the nearest "
+    "class mean: whitened by the covariance within classes, or centred and brought to length 1. A task may mix the "
+    "classes of several datasets.",
+}
+TASKS = {
+    "novel": "Each draw has {} tasks of its own: their noise is in the differences, and with all classes in every draw "
+    "it is all there is.",
+    "base": "Every draw is tested on the same {} tasks, so that they add no noise; the lead on all base classes is of "
+    "these tasks too, and has no interval.",
+}
 
 
 @dataclass(frozen=True)
@@ -110,23 +124,26 @@ def describe(found: list[ClassDraws], noise: ClassDraws | None, classes: int, p:
     last = percent_words(claims[flips_name(found[-1], p)])
     most = f", with {found[-1].size} in {last}" if len(found) > 1 else ""
     control = f" Task noise alone flips {percent_words(claims[NOISE])}." if noise else ""
+    again = f" on the tasks that say who leads, on others by {estimate_words(claims[LEAD])}" if noise else ""
     return ReportPage(
         name="class-flips",
         title=f"Flips against the number of {unit}",
-        finding=f"On all {classes} {unit} {few.first} leads {few.second} by {points(few.lead)} points; with {few.size} "
+        finding=f"On all {classes} {unit} {few.first} leads {few.second} by {points(few.lead)} points{again}; with "
+        f"{few.size} "
         f"of them the order flips in {percent_words(claims[flips_name(few, p)])} of draws{most}.{control}",
-        population=f"other sets of {unit} out of these {classes}; {p.draws:,} draws a number.",
+        population=f"other sets of {unit} out of these {classes}; {p.draws:,} draws of each number.",
         estimates=list(claims.values()),
         charts=[
             draw_curves(
                 {
-                    "flip": [Group(d.size, d.flip, None, p.draws) for d in found],
-                    "exaggeration": [Group(d.size, d.exaggeration, None, p.draws) for d in found],
+                    what: [
+                        Group(d.size, *with_half(claims[f"{what}s, {d.size} {unit}"]), p.draws) for d in found
+                    ]
+                    for what in ("flip", "exaggeration")
                 },
                 f"Flips and exaggerations by number of {unit}",
                 unit,
                 "Probability",
-                intervals=False,
             ),
             draw_distributions(
                 {f"{d.size} classes": 100 * d.differences for d in found},
@@ -144,17 +161,16 @@ def describe(found: list[ClassDraws], noise: ClassDraws | None, classes: int, p:
                     "lead, mean",
                     "sd over draws",
                     "flip",
-                    "by a normal of this sd",
+                    "flip of normal differences of this sd",
                     "exaggeration",
                 ),
                 [row(d) for d in found],
             )
         ],
         notes=[
-            "Novel classes: nearest class mean by Euclidean and by cosine distance on the same features. Base classes: "
-            "whitening and centring, both learned in closed form from the drawn classes.",
-            f"Exaggeration: the lead is larger than on all classes by over half a point. {p.tasks} tasks a draw: their "
-            "noise is in the differences, and with all classes in every draw it is all there is.",
+            METHODS[p.classes],
+            f"Exaggeration: {few.first} leads by over half a point more than on all {unit}. "
+            f"{TASKS[p.classes].format(p.tasks)}",
         ],
         result={
             "classes": classes,
@@ -167,6 +183,12 @@ def describe(found: list[ClassDraws], noise: ClassDraws | None, classes: int, p:
             "difference": np.concatenate([d.differences for d in found]),
         },
     )
+
+
+def with_half(one: Estimate) -> tuple[float, float]:
+    """A share and the longer half of its interval."""
+    assert is_defined(one.value) and not isinstance(one.interval, Undefined)  # a thousand draws or more
+    return one.value, max(one.interval[1] - one.value, one.value - one.interval[0])
 
 
 def flips_name(found: ClassDraws, p: Parameters) -> str:
@@ -204,6 +226,7 @@ def estimates_of(found: list[ClassDraws], noise: ClassDraws | None, p: Parameter
         ]
     if noise:
         tasks = "other tasks and images, all classes in every draw"
+        made.append(mean(LEAD, noise.differences, "points", tasks, scale=100))
         made.append(share(NOISE, round(noise.flip * p.draws), p.draws, tasks))
         made.append(
             share("exaggerations by task noise alone", round(noise.exaggeration * p.draws), p.draws, tasks)

@@ -11,11 +11,13 @@ from scipy import special
 from anyshot_analysis.equivalence import EquivalenceVerdict, compare_paired
 from anyshot_analysis.jobs.heads import features_of, heads_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
+from anyshot_analysis.jobs.left_out import say_left_out
 from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_analysis.shift import LAMBDAS, LambdaPoint, lambda_curves, split_sides_of_pool
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_curves
 from anyshot_core.report.estimates import Estimate, around, mean
+from anyshot_core.report.stored import estimate_words
 from anyshot_core.words import count_of
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.summary import Group
@@ -52,8 +54,9 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             '{"name": "class_side", "side": "base", "images": "trained", "split_seed": SPLIT_SEED}'
         )
     features = features_of(inputs.test_pool, p.backbone, p.pixels, p.weights, p.cache, progress)
+    sides = split_sides_of_pool(inputs.test_pool, features, p.split_seed)
     curve = lambda_curves(
-        split_sides_of_pool(inputs.test_pool, features, p.split_seed),
+        sides,
         heads_of(p.heads),
         LAMBDAS,
         p.ways,
@@ -65,7 +68,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         counter(progress, "Mixtures", len(LAMBDAS)),
         within=True,
     )
-    return describe(curve, parameters)
+    return say_left_out(describe(curve, parameters), p.ways, sides.held_back, sides.novel)
 
 
 def describe(curve: list[LambdaPoint], parameters: Parameters) -> ReportPage:
@@ -88,16 +91,15 @@ def describe(curve: list[LambdaPoint], parameters: Parameters) -> ReportPage:
         if all(is_settled(hits[a], hits[b]) for hits in (base, novel))
     ]
     settled = [pair for pair in flips if pair in apart]
-    pairs = f"{len(flips)} pair{'' if len(flips) == 1 else 's'}"
-    changed = f"{pairs} of heads in another order ({len(settled)} settled on both sides)"
-    same = changed if flips else "The order of heads is the same"
-    sure = f"Of {count_of(len(verdicts), 'pair')} {len(apart)} can be told apart on both sides."
+    estimates = [one for n in names for one in estimates_of(n, base[n], novel[n])]
     return ReportPage(
         name="shift",
         title="In and out of distribution",
-        finding=f"{same} between base classes ({', '.join(orders[0])}) and novel ones ({', '.join(orders[1])}). {sure}",
-        population="other tasks of these base and novel classes; unit of resampling: the task. Not: other classes.",
-        estimates=[one for n in names for one in estimates_of(n, base[n], novel[n])],
+        finding=lost_on_novel(names, estimates) + order_words(orders, flips, settled, len(apart)),
+        population=f"other {parameters.ways}-way {parameters.shots}-shot tasks of these base and novel classes; unit "
+        f"of "
+        "resampling: the task. Not: other classes.",
+        estimates=estimates,
         charts=[
             draw_curves(
                 series,
@@ -120,11 +122,17 @@ def describe(curve: list[LambdaPoint], parameters: Parameters) -> ReportPage:
                     for n in names
                 ],
             ),
-            PageTable("Pairs, from paired differences", ("first", "second", "BaseGen", "NovelGen"), verdicts),
+            PageTable(
+                "First minus second (points), paired by task, with 95 % intervals",
+                ("first", "second", "BaseGen", "NovelGen"),
+                verdicts,
+            ),
         ],
         notes=[
             "Each task is of one dataset. BaseGen: tasks of the classes that the backbone was trained on, with images "
             "that it has not seen; NovelGen: tasks of other classes of these datasets; lambda: share of novel ones.",
+            "Heads are in order of their mean accuracy. A pair is told apart where its verdict is `different`: by a "
+            "paired test at 5 %, over tasks.",
             f"The split is the kit's (protocol `class_side`), split seed {parameters.split_seed}.",
             f"Mixtures drawn by the rule {parameters.mixing!r}; support and query are disjoint.",
         ],
@@ -142,6 +150,35 @@ def describe(curve: list[LambdaPoint], parameters: Parameters) -> ReportPage:
             "accuracy": np.concatenate([p.hits[n] for p in curve for n in names]),
         },
     )
+
+
+def lost_on_novel(names: list[str], estimates: list[Estimate]) -> str:
+    """What each head loses between BaseGen and NovelGen, as a sentence."""
+    claims = {one.name: one for one in estimates}
+    lost = [f"{n} loses {estimate_words(claims[f'BaseGen minus NovelGen of {n}'])}" for n in names]
+    return f"On novel classes {', '.join(lost)}."
+
+
+def order_words(
+    orders: list[list[str]], flips: list[tuple[str, str]], settled: list[tuple[str, str]], apart: int
+) -> str:
+    """Whether the heads keep their order, and how many pairs (`apart`) can be told apart; nothing of a single head."""
+    heads = len(orders[0])
+    if heads < 2:
+        return ""
+    base, novel = (", ".join(order) for order in orders)
+    if base == novel:
+        words = f" The order of heads is the same on both ({base})."
+    else:
+        pairs = count_of(len(flips), "pair") if flips else "No pair"
+        sure = f", {len(settled) or 'none'} of them settled on both sides" if flips else ""
+        words = (
+            f" {pairs} of heads changed places between base classes ({base}) and novel ones ({novel}){sure}."
+        )
+    total = heads * (heads - 1) // 2
+    if total == 1:
+        return f"{words} The pair {'can' if apart else 'cannot'} be told apart on both sides."
+    return f"{words} Of {total} pairs, {apart or 'none'} can be told apart on both sides."
 
 
 def lost_words(base: np.ndarray, novel: np.ndarray) -> str:

@@ -22,6 +22,10 @@ from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.summary import Group
 
 SEEDS = "other seeds of training on this split of classes"
+QUERIES: dict[QuerySource, str] = {
+    "rest": "images outside the support",
+    "all": "all images of a class, those of the support among them",
+}
 Row = dict[str, Any]  # of the Parquet table
 
 
@@ -119,13 +123,15 @@ def describe(rows: list[Row], parameters: Parameters) -> ReportPage:
         bars += [bar_of(f"{name}, BaseGen", base), bar_of(f"{name}, NovelGen", novel)]
         lines.append([name, *with_half_width(base), *with_half_width(novel), float(loss.mean())])
     words = "; ".join(
-        f"network {n}: {b} ± {hb} points on base classes, {v} ± {hv} on novel ones"
+        f"network {n}: {b} ± {hb} points on base classes, {v} ± {hv} points on novel ones"
         for n, b, hb, v, hv, _ in lines
     )
     return ReportPage(
         name="fixml",
         title="One fixed support a class (FIX-ML) against resampled supports (ML)",
-        finding=f"Gain of FIX-ML: {words}.",
+        finding=f"Accuracy with one fixed support a class (FIX-ML) minus that with resampled ones, at the last "
+        f"snapshot "
+        f"(95 % intervals over {parameters.seeds} seeds): {words}.",
         population=f"{SEEDS}; unit of resampling: the seed, paired.",
         estimates=[
             mean(f"gain on {side}, network {n}", gains(rows, n, "last", share), "points", SEEDS, scale=100)
@@ -133,7 +139,12 @@ def describe(rows: list[Row], parameters: Parameters) -> ReportPage:
             for side, share in (("BaseGen", 0.0), ("NovelGen", 1.0))
         ]
         + [
-            mean(f"unfixed training loss, network {n}", gains(rows, n, "last", 1.0, "loss"), "nats", SEEDS)
+            mean(
+                f"training loss on resampled supports, FIX-ML minus ML, network {n}",
+                gains(rows, n, "last", 1.0, "loss"),
+                "nats",
+                SEEDS,
+            )
             for n in names
         ],
         charts=[
@@ -147,16 +158,26 @@ def describe(rows: list[Row], parameters: Parameters) -> ReportPage:
         ],
         listings=[
             PageTable(
-                "Gains (points), and of the unfixed training loss",
-                ("network", "BaseGen", "±", "NovelGen", "±", "unfixed loss"),
+                "FIX-ML minus resampled supports, last snapshot: accuracy in points, loss in nats",
+                (
+                    "network",
+                    "BaseGen",
+                    "± (95 %)",
+                    "NovelGen",
+                    "± (95 %)",
+                    "training loss on resampled supports",
+                ),
                 lines,
             )
         ],
         notes=[
-            f"Embeddings trained on cached features of {parameters.backbone}; query from {parameters.query_from} "
-            f"of the images; "
-            f"{parameters.seeds} seeds: intervals have {parameters.seeds - 1} degrees of freedom.",
-            "Validation and test tasks are never fixed.",
+            f"Tasks are {parameters.ways}-way {parameters.shots}-shot. Embeddings are trained on cached features of "
+            f"{parameters.backbone}; a network is named by the widths of its layers. In training, queries come from "
+            f"{QUERIES[parameters.query_from]}. {parameters.seeds} seeds: intervals have {parameters.seeds - 1} "
+            f"degrees "
+            "of freedom.",
+            "Supports of validation and test tasks are never fixed. BaseGen: new images of the base classes; NovelGen: "
+            "novel classes; best validation: the snapshot with the highest accuracy on validation classes.",
         ],
         result={
             "gains": {

@@ -19,6 +19,8 @@ from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
 from anyshot_analysis.pages import PageTable, ReportPage, bar_of, points
 from anyshot_core.charts import draw_bars, draw_curves, draw_distributions
 from anyshot_core.report.estimates import around, exact, mean
+from anyshot_core.report.stored import estimate_words
+from anyshot_core.words import count_of
 from anyshot_scoring.summary import Group
 
 TASKS = "other tasks of these test classes, one training seed"
@@ -71,6 +73,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     verdict = compare_paired(hits["MAML"], hits["USL"])
     if not isinstance(verdict, Equivalence):
         raise BadAnalysis(verdict.reason)
+    gap = around("MAML minus USL", 100 * verdict.mean, 100 * verdict.half_width, "points", TASKS)
     diversity = hellinger_diversity(benchmark)
     trained = {"MAML": maml, "USL": union}
     late = [name for name, own in trained.items() if not own.converged]
@@ -78,15 +81,15 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         name="gaussian",
         title="MAML against union supervised learning",
         finding=(
-            f"At Hellinger diversity {diversity:.3f}, MAML minus USL is {points(verdict.mean)} ± "
-            f"{points(verdict.half_width)} "
-            f"points: {verdict.verdict.value} (margin {points(verdict.margin)})."
-            + (f" Training had not converged: {', '.join(late)}." if late else "")
+            f"At Hellinger diversity {diversity:.3f}, the accuracy of MAML minus that of union supervised learning "
+            f"(USL) "
+            f"is {estimate_words(gap)}: {verdict.verdict.value} (margin {count_of(100 * verdict.margin, 'point')})."
+            + (f" The training loss of {' and '.join(late)} still fell when training ended." if late else "")
         ),
         population=f"{TASKS}; unit of resampling: the task, paired.",
         estimates=[
             *[mean(f"accuracy of {n}", h, "points", TASKS, scale=100) for n, h in hits.items()],
-            around("MAML minus USL", 100 * verdict.mean, 100 * verdict.half_width, "points", TASKS),
+            gap,
             mean(
                 "MAML, 10 steps, minus USL", hits["MAML, 10 steps"] - hits["USL"], "points", TASKS, scale=100
             ),
@@ -104,7 +107,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
                     {name: loss_curve(own.losses)},
                     f"Training loss of {name}",
                     "step",
-                    "Loss",
+                    "Loss (nats)",
                     intervals=False,
                 )
                 for name, own in trained.items()
@@ -115,7 +118,12 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
                 "Accuracy (points)", ("learner", "accuracy"), [[n, points(h.mean())] for n, h in hits.items()]
             )
         ],
-        notes=[steps_words(p, maml, union)],
+        notes=[
+            "Tasks are 5-way 10-shot. Hellinger diversity: the expected squared Hellinger distance of two classes, "
+            "from 0 "
+            "(all classes are the same) to 1. Bayes rule: what is best where the classes' distributions are known.",
+            steps_words(p, maml, union),
+        ],
         result={
             "diversity": diversity,
             "verdict": verdict.to_dict(),

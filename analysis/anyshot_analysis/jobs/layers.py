@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,11 +22,12 @@ from anyshot_analysis.representations import (
 )
 from anyshot_analysis.representations.chance import PermutationLevel
 from anyshot_analysis.representations.jackknife import jackknife
-from anyshot_analysis.undefined import Undefined
+from anyshot_analysis.undefined import Undefined, is_defined
 from anyshot_core.charts import Bar, draw_bars, draw_heat_map
 from anyshot_core.report.estimates import Estimate, around
 from anyshot_core.report.stored import estimate_words
 from anyshot_core.wire.messages import IMAGE_ARRAYS
+from anyshot_core.words import number_words
 
 FORMS: dict[str, Callable[[NDArray[np.floating]], Rows]] = {
     "positions": convolution_rows,
@@ -37,6 +38,7 @@ MEASURED = ("procrustes", "cca", "svcca", "pwcca")
 MEASURED_AS = ("Procrustes distance", "mean CCA", "SVCCA", "PWCCA")
 TITLES = ("CKA", "CKA at chance", "CKA, unbiased", "mean squared CCA", "mean squared CCA at chance")
 IMAGES = "other images like these"
+SIDES = {"x": "first file", "y": "second file"}
 BLANK = "Blank pairs of layers have maps of other sizes, so other rows; with pooled maps all layers can be compared."
 
 
@@ -119,19 +121,30 @@ def describe(
     defined = [(n, d) for n, d in away.items() if not isinstance(d, Undefined)]
     names = ("cka", "cka_chance", "cka_unbiased", "cca_squared", "cca_squared_chance")
     rows = [
-        [n, c.images, f"{c.images_a_column:.1f}", *[getattr(c, name) for name in names], c.pwcca_side or ""]
+        [
+            n,
+            c.images,
+            f"{c.images_a_column:.1f}",
+            *[getattr(c, name) for name in names],
+            SIDES.get(c.pwcca_side or "", ""),
+        ]
         for n, c in own.items()
     ]
     by_chance = [
         [n, *[cell for name in MEASURED for cell in (getattr(c, name), *_range(c.chance.get(name)))]]
         for n, c in own.items()
     ]
+    levels = {
+        n: [level.low, level.high]
+        for n, c in own.items()
+        if isinstance(level := c.chance.get("procrustes"), PermutationLevel)
+    }
     warnings = sorted({f"{name}: {w}" for name, c in own.items() for w in c.warnings})
     return ReportPage(
         name="representations",
         title="Layers compared",
-        finding=finding_of(estimates, defined),
-        population="these images; at chance, whole images of one network are paired with others of the other network.",
+        finding=finding_of(estimates, defined, levels),
+        population=f"{IMAGES}; at chance, whole images of one network are paired with others of the other network.",
         estimates=estimates,
         charts=[
             draw_heat_map(
@@ -144,9 +157,20 @@ def describe(
                 high=1,
             ),
             draw_bars(
-                [bar_of(estimates, n, float(d)) for n, d in defined],
+                [
+                    bar_of(estimates, "CKA", n, c.cka)
+                    for n, c in own.items()
+                    if not isinstance(c.cka, Undefined)
+                ],
+                "Linear CKA of layers of the same name",
+                "Linear CKA",
+                chance={n: [float(c.cka_chance)] * 2 for n, c in own.items() if is_defined(c.cka_chance)},
+            ),
+            draw_bars(
+                [bar_of(estimates, "Procrustes", n, float(d)) for n, d in defined],
                 "How far layers of the same name are apart",
                 "Procrustes distance",
+                chance=levels,
             ),
         ],
         listings=[
@@ -175,8 +199,10 @@ def describe(
     )
 
 
-def finding_of(estimates: list[Estimate], distances: Sequence[tuple[str, float]]) -> str:
-    """Which layer differs most, and by how much."""
+def finding_of(
+    estimates: list[Estimate], distances: Sequence[tuple[str, float]], levels: Mapping[str, list[float]]
+) -> str:
+    """Which layer differs most, and by how much, beside the range of random pairings."""
     if not distances:
         return "No layer of the same name can be compared: the distances below say why."
     farthest = max(distances, key=lambda pair: pair[1])[0]
@@ -184,14 +210,18 @@ def finding_of(estimates: list[Estimate], distances: Sequence[tuple[str, float]]
     most = f"Of {len(distances)} layers, {farthest} differs most: " if len(distances) > 1 else f"{farthest}: "
     found = estimate_words(own, unit=False)
     picked = ", which the choice of the farthest makes larger" if len(distances) > 1 else ""
-    return f"{most}its orthogonal Procrustes distance is {found}{picked}; 0 is equal up to a rotation."
+    chance = ""
+    if farthest in levels:
+        low, high = map(number_words, levels[farthest])
+        chance = f", and 95 % of random pairings of the images give {low} to {high}"
+    return f"{most}its orthogonal Procrustes distance is {found}{picked}; 0 is equal up to rotation and scale{chance}."
 
 
-def bar_of(estimates: list[Estimate], layer: str, distance: float) -> Bar:
-    """The distance of a layer, with half of its interval over images."""
-    interval = next(one.interval for one in estimates if one.name == f"Procrustes of {layer}")
-    half = None if isinstance(interval, Undefined) else max(interval[1] - distance, distance - interval[0])
-    return Bar(layer, distance, half)
+def bar_of(estimates: list[Estimate], measure: str, layer: str, value: float) -> Bar:
+    """The CKA or Procrustes distance of a layer, with half of its interval over images."""
+    interval = next(one.interval for one in estimates if one.name == f"{measure} of {layer}")
+    half = None if isinstance(interval, Undefined) else max(interval[1] - value, value - interval[0])
+    return Bar(layer, value, half)
 
 
 def _range(level: PermutationLevel | Undefined | None) -> list[Cell]:

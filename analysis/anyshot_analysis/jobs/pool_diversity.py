@@ -28,11 +28,14 @@ from anyshot_core.charts import Chart, draw_distributions, draw_heat_map
 from anyshot_core.data.overlap import SharedImages, find_shared_images
 from anyshot_core.protocols import protocol_from_dict
 from anyshot_core.report.estimates import Estimate, around
-from anyshot_core.report.stored import percent_words
+from anyshot_core.report.stored import estimate_words, percent_words
+from anyshot_core.words import count_of
 
 OTHER_TASKS = "other tasks that this protocol draws from these datasets"
 PROTOCOL = {"name": "fixed", "ways": 5, "shots": 10, "query": 10}
-
+DISTANCES = {"task2vec": "Task2Vec distance", "cosine": "cosine distance of Fisher information"}
+SHARED = "Images in both pools, by their digests"
+DRAWN = ", and the draw of random weights has an error that is not in the interval"
 MOST_TASKS = 30  # in the heat map of a single dataset
 
 
@@ -98,32 +101,29 @@ def describe(
     names, between = group_distances(found.distances, found.datasets)
     pairs = np.triu_indices(len(found.distances), 1)
     share = float((found.distances[pairs] <= floor.mean).mean())
+    distance = DISTANCES[parameters.distance]
     claims = [
+        held_within(around("diversity", coefficient.mean, coefficient.half_width, distance, OTHER_TASKS), 0),
         held_within(
-            around("diversity", coefficient.mean, coefficient.half_width, "mean distance", OTHER_TASKS), 0
-        ),
-        held_within(
-            around(
-                "floor", floor.mean, floor.half_width, "mean distance", "other draws of one task's images"
-            ),
-            0,
+            around("floor", floor.mean, floor.half_width, distance, "other draws of one task's images"), 0
         ),
         below_floor(found, floor.mean, share),
     ]
-    apart, once = (published_words(own) for own in (coefficient, floor))
+    apart, once = (estimate_words(own, unit=False) for own in claims[:2])
     finding = (
-        f"Two tasks of this pool are {apart} apart on average; two draws of one and the same task are {once} apart "
-        f"(± 95 %). {percent_words(claims[2])} of the pairs are no further apart than that floor."
+        f"The {distance} of two tasks of this pool is {apart} on average; of two draws of one and the same task, the "
+        f"floor, it is {once}. {percent_words(claims[2])} of the pairs are no further apart than the floor."
     )
     charts = [
-        draw_distances(found, names, between),
+        draw_distances(found, names, between, distance),
         draw_distributions(
             {"pairs of tasks": found.distances[pairs], "same task twice": found.floor},
             "Distances between tasks, and their floor",
-            "Distance",
+            distance,
             unit="pairs",
         ),
     ]
+    rows = shared_rows(shared)
     weights = "weights from a file" if parameters.weights else "random weights"
     return ReportPage(
         name="diversity",
@@ -132,20 +132,16 @@ def describe(
         population="other tasks that this protocol draws from these datasets; unit of resampling: the task.",
         estimates=claims,
         charts=charts,
-        listings=[
-            PageTable(
-                "Images in both pools, exactly",
-                ("meta-test", "meta-train", "shared", "of"),
-                shared_rows(shared),
-            )
-        ],
+        listings=[PageTable(SHARED, ("meta-test", "meta-train", "shared", "of"), rows)] if rows else [],
         notes=[
-            f"Probe {parameters.probe} with {weights} at {parameters.pixels} pixels; distances of different "
-            f"probes do not "
-            "compare, and the draw of random weights has an error that is not in the interval.",
+            f"Probe {parameters.probe} with {weights} at {parameters.pixels} pixels; distances of different probes "
+            f"do not "
+            f"compare{DRAWN if parameters.weights is None else ''}. {count_of(len(found.distances), 'task')} were "
+            f"drawn, "
+            f"{parameters.floor_tasks} of them twice.",
             "The floor: tasks whose classes were drawn once and their images twice. It differs by dataset, so a "
             "distance below it is no sign of shared data; shared images are found by their digests.",
-            f"95 % interval over tasks as the papers have it, pairs as if independent: {published_words(published)}.",
+            f"The papers' 95 % interval takes pairs as independent, which they are not: {published_words(published)}.",
             *shared_words(shared),
         ],
         result={
@@ -169,18 +165,20 @@ def describe(
     )
 
 
-def draw_distances(found: PoolDiversity, names: list[str], between: NDArray[np.float64]) -> Chart:
+def draw_distances(
+    found: PoolDiversity, names: list[str], between: NDArray[np.float64], distance: str
+) -> Chart:
     """The heat map of a pool's datasets; of a single one that of its first tasks, as the paper's figures are."""
     if len(names) > 1:
         return draw_heat_map(
-            between, names, "Distance between tasks, by dataset", "mean Task2Vec distance of two tasks"
+            between, names, "Distance between tasks, by dataset", f"mean {distance} of two tasks"
         )
     tasks = found.distances[:MOST_TASKS, :MOST_TASKS].copy()
     np.fill_diagonal(tasks, np.nan)
     numbers = [str(place) for place in range(1, len(tasks) + 1)]
     more = f", the first {MOST_TASKS}" if len(found.distances) > MOST_TASKS else ""
     return draw_heat_map(
-        tasks, numbers, f"Distance between tasks of {names[0]}{more}", "Task2Vec distance of two tasks"
+        tasks, numbers, f"Distance between tasks of {names[0]}{more}", f"{distance} of two tasks"
     )
 
 
@@ -195,15 +193,16 @@ def below_floor(found: PoolDiversity, floor: float, share: float) -> Estimate:
 def shared_rows(shared: list[SharedImages] | Undefined) -> list[list[Any]]:
     """A line for each pair of datasets that share images."""
     if isinstance(shared, Undefined):
-        return [["", "", shared, ""]]
-    return [[row.first, row.second, row.shared, row.images] for row in shared] or [["none", "none", 0, ""]]
+        return []
+    return [[row.first, row.second, row.shared, row.images] for row in shared]
 
 
 def shared_words(shared: list[SharedImages] | Undefined) -> list[str]:
     """What the digests say, and what they cannot."""
     if isinstance(shared, Undefined):
-        return []
-    found = f"{len(shared)} pair(s) of datasets share images" if shared else "No image is in both pools"
+        return [f"Images in both pools: {shared.reason}."]
+    pairs = "1 pair of datasets shares" if len(shared) == 1 else f"{len(shared)} pairs of datasets share"
+    found = f"{pairs} images" if shared else "No image is in both pools"
     return [f"{found}. Copies that were cropped, scaled or stored anew have other digests and are not found."]
 
 

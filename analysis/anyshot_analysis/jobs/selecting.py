@@ -109,7 +109,8 @@ def describe(
                 scale=100,
                 selected=picked,
             )
-            for k in sorted({1, 2, min(4, len(novel))} & set(range(1, len(novel) + 1)))
+            for k in (1, 2, 4)
+            if k < len(novel)
         ],
         *[
             resampled(

@@ -82,7 +82,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     for number, evaluator in enumerate(EVALUATORS):
         estimates[evaluator] = [estimate(head, problem, evaluator) for head in heads]
         progress("Estimating", number + 1, len(EVALUATORS))
-    return say_left_out(describe(estimates, truth, heads, problem, parameters), features, p.ways)
+    return say_left_out(describe(estimates, truth, heads, problem, parameters), p.ways, features)
 
 
 def describe(
@@ -124,9 +124,10 @@ def describe(
         name="task-trust",
         title="What support sets tell",
         finding=(
-            f"{best} errs least here: {estimate_words(claims[f'error of {best}'])} on average. Choosing a head a task "
-            f"at a time by {best} changes the accuracy by {estimate_words(claims[f'choosing by {best}'])} against "
-            f"always taking {chosen[best].best_single_model}, which is known only afterwards."
+            f"Of {len(usable)} ways to estimate a task's accuracy from its support set, {best} errs least here: on "
+            f"average "
+            f"by {estimate_words(claims[f'error of {best}'])}, which choosing the least makes look smaller. "
+            f"{gain_words(claims[f'choosing by {best}'], best, names, chosen[best].best_single_model)}"
         ),
         estimates=list(claims.values()),
         population=f"other {parameters.ways}-way {parameters.shots}-shot tasks of these datasets; unit: the task.",
@@ -156,18 +157,22 @@ def describe(
                 rows,
             ),
             PageTable(
-                f"Trust in an accuracy of {parameters.wanted:.0%} (5-fold, {parameters.coverage:.0%} band)",
+                f"Is the accuracy at least {100 * parameters.wanted:g} %? Answers by k-fold, with a band for "
+                f"{100 * parameters.coverage:g} % of tasks",
                 (
                     "head",
                     "band, low (points)",
                     "band, high (points)",
-                    *[t.value for t in Trust],
-                    "share that the band holds",
+                    *[f"tasks: {t.value}" for t in Trust],
+                    "share of tasks that the band holds",
                 ),
                 [[n, *own.cells()] for n, own in zip(names, answers, strict=True)],
             ),
         ],
         notes=[
+            f"Error: how far the estimate is from the accuracy on the {p.ways * p.query} query images, whose own "
+            f"luck is in "
+            "it; the mean is over heads and tasks. Folds: at most five, and at most as many as a class has images.",
             "The band around an estimate is calibrated on half of the tasks; the other half gets the answers, and says "
             "how often the band holds.",
             *([BASELINE.format(parameters.strength)] if "baseline" in parameters.heads else []),
@@ -192,6 +197,16 @@ def describe(
                 for e in EVALUATORS
             },
         },
+    )
+
+
+def gain_words(gain: Estimate, evaluator: str, names: list[str], single: str) -> str:
+    """What choosing a head for each task by an evaluator changes; nothing can be chosen of a single head."""
+    if len(names) < 2:
+        return f"With {single} alone there is nothing to choose."
+    return (
+        f"Choosing a head for each task by {evaluator} changes the accuracy by {estimate_words(gain)} against always "
+        f"taking {single}, which is known only afterwards."
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,10 +32,24 @@ def _read_bars(rows: list[dict[str, Any]]) -> list[Bar | Group]:
 
 
 @recorded(rows=_read_bars)
-def draw_bars(rows: Sequence[Bar | Group], title: str, axis: str = SCORE, *, intervals: bool = True) -> Chart:
-    """Horizontal bars with their `intervals`, where they have some, the first row on top."""
+def draw_bars(
+    rows: Sequence[Bar | Group],
+    title: str,
+    axis: str = SCORE,
+    *,
+    intervals: bool = True,
+    chance: Mapping[str, Sequence[float]] | None = None,
+) -> Chart:
+    """Horizontal bars with their `intervals`, where they have some, the first row on top.
+
+    `chance` has the level of chance of bars by label, from low to high: marked across the bar.
+    """
+    levels = chance or {}
     bars = [row if isinstance(row, Bar) else Bar(str(row.key), row.mean, row.half_width) for row in rows]
-    words = "; ".join(f"{bar.label}: {interval_words(bar.value, bar.half_width, intervals)}" for bar in bars)
+    words = "; ".join(
+        f"{bar.label}: {interval_words(bar.value, bar.half_width, intervals)}{_chance_words(levels.get(bar.label))}"
+        for bar in bars
+    )
     description = f"{subject(axis, intervals)} {words}." if bars else "There is nothing to draw yet."
 
     def paint(axes: Axes) -> None:
@@ -45,13 +59,18 @@ def draw_bars(rows: Sequence[Bar | Group], title: str, axis: str = SCORE, *, int
         axes.barh(places, values, height=0.62, color=PALETTE[0], alpha=0.85)
         for place, bar in enumerate(bars):
             _paint_interval(axes, place, bar)
+            if bar.label in levels:
+                _paint_chance(axes, place, levels[bar.label])
+        if levels:
+            axes.fill([], [], color=PALETTE[1], alpha=0.6, label="chance")
+            axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0))
         axes.set_yticks(places, [clean(bar.label) for bar in bars])
         axes.invert_yaxis()
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
         axes.set_axisbelow(True)
         axes.set_xlabel(axis)
-        _set_score_limits(axes, bars)
+        _set_score_limits(axes, bars, max((ends[1] for ends in levels.values()), default=0.0))
         return None
 
     return draw(title, description, paint, height=max(1.6, 0.8 + 0.34 * len(bars)))
@@ -118,6 +137,19 @@ def draw_difficulty(
     return draw(title, description, paint, height=max(2.0, 1.3 + 0.42 * len(ordered)))
 
 
+def _chance_words(level: Sequence[float] | None) -> str:
+    if level is None:
+        return ""
+    low, high = (interval_words(end, None, intervals=False) for end in level)
+    return f", at chance {low}" if low == high else f", at chance {low} to {high}"
+
+
+def _paint_chance(axes: Axes, place: float, level: Sequence[float]) -> None:
+    """Where the bar would end by chance: a band across its row, or a line where the level is one number."""
+    low, high = level
+    axes.fill_betweenx([place - 0.42, place + 0.42], low, high, color=PALETTE[1], alpha=0.6, linewidth=1.5)
+
+
 def _give_or_take(half: float | None) -> str:
     return f" ± {half:.3f}" if half else ""
 
@@ -136,11 +168,11 @@ def _paint_interval(axes: Axes, place: float, bar: Bar) -> None:
     )
 
 
-def _set_score_limits(axes: Axes, bars: Sequence[Bar]) -> None:
-    """From 0, or below it where a score is worse than chance, with room for the numbers."""
+def _set_score_limits(axes: Axes, bars: Sequence[Bar], least: float = 0.0) -> None:
+    """From 0, or below it where a score is worse than chance, to `least` or further, with room for the numbers."""
     halves = [bar.half_width or 0.0 for bar in bars]
     low = min(0.0, *(bar.value - half for bar, half in zip(bars, halves, strict=True)))
-    high = max(0.05, *(bar.value + half for bar, half in zip(bars, halves, strict=True)))
+    high = max(0.05, least, *(bar.value + half for bar, half in zip(bars, halves, strict=True)))
     room = high - low
     axes.set_xlim(low - (0.03 * room if low < 0 else 0.0), high + 0.12 * room)
     axes.axvline(0.0, color=INK, linewidth=0.8)
