@@ -37,6 +37,9 @@ def test_announcements_are_a_feed_of_what_the_page_says(site: Site) -> None:
     assert entry.findtext("a:title", "", ATOM) == "First & <b>"
     content = entry.findtext("a:content", "", ATOM)
     assert "<em>text</em>" in content and "<script" not in content
+    (told,) = vera.call("GET", f"/api/v1{BASE}/announcements").json()  # there was no JSON of them but for organizers
+    assert (told["title"], told["body"]) == ("First & <b>", "Some *text* & <script>alert(1)</script>")
+    assert told["edited_at"] is None and "deleted_at" not in told
     link = entry.find("a:link", ATOM)
     assert link is not None and link.attrib["href"].startswith(f"http://testserver{BASE}/announcements#")
 
@@ -71,5 +74,5 @@ def test_a_private_competition_has_neither_for_strangers(site: Site) -> None:
     with site.services.database.writing() as session:
         site.competition(session).visibility = Visibility.PRIVATE
     vera = site.person("vera")
-    for path in (f"{BASE}/announcements.atom", f"{BASE}/calendar.ics"):
+    for path in (f"/api/v1{BASE}/announcements", f"{BASE}/announcements.atom", f"{BASE}/calendar.ics"):
         assert page(vera, path).status_code == 404

@@ -17,7 +17,7 @@ from anyshot_platform.web.rendering import render
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
-_MOST = 200
+MOST = 200
 
 
 @router.get("/competitions/{slug}/announcements")
@@ -31,7 +31,7 @@ def show_announcements(
         section="competitions",
         head=read_header(session, access),
         tab="announcements",
-        notes=list_announcements(session, access.competition, most=_MOST),
+        notes=list_announcements(session, access.competition, most=MOST),
         muted=is_muted(session, access.viewer.id, access.competition.id) if access.membership else None,
     )
 
@@ -43,5 +43,5 @@ def send_feed(
     services: ServicesDep,
 ) -> Response:
     """The same for feed readers."""
-    notes = list_announcements(session, access.competition, most=_MOST)
+    notes = list_announcements(session, access.competition, most=MOST)
     return Response(as_atom(access.competition, notes, services.settings.base_url), media_type=MEDIA_TYPE)
