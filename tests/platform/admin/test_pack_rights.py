@@ -86,3 +86,22 @@ def test_a_bad_file_is_refused_without_a_path_of_the_server(site: Site) -> None:
     refused = owner.call("PUT", "/api/v1/pools/mine/packs", content=b"no pack")
     assert refused.status_code == 422
     assert "/tmp" not in refused.text and "upload.anyshot-pack" not in refused.text
+
+
+def test_a_pack_that_waits_for_a_version_is_no_pack_of_its_pool(site: Site, tmp_path: Path) -> None:
+    """The pool "has no packs yet" was all that was said to somebody who had just uploaded one."""
+    owner = site.owner()
+    make_pool(owner, "mine")
+    assert owner.call("PUT", "/api/v1/pools/mine/packs", content=hidden_pack(tmp_path)).status_code == 201
+    asked = {"published": True, "confirm": "mine"}
+    refused = owner.call("PUT", "/api/v1/pools/mine/publication", json=asked)
+    words = "The pool has no packs yet: uploaded packs count once a version of it holds them."
+    assert refused.status_code == 409 and words in refused.text
+    with site.services.database.writing() as session:
+        pool = Pool(slug="both", name="both", owner_id=site.owner_id, combines=["mine"])
+        session.add(pool)
+    refused = owner.call("POST", "/api/v1/pools/both/combine")
+    assert (
+        "The pool mine has no packs yet: uploaded packs count once a version of it holds them."
+        in refused.text
+    )

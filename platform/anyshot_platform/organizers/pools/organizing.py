@@ -135,7 +135,12 @@ def combined_packs(session: Session, pool: Pool, viewer: Viewer) -> list[Pack]:
     for slug in pool.combines:
         found = newest_packs(session, find_pool(session, viewer, slug))
         if not found:
-            raise Conflict(say("The pool %(slug)s has no packs yet.", slug=slug))
+            raise Conflict(
+                say(
+                    "The pool %(slug)s has no packs yet: uploaded packs count once a version of it holds them.",
+                    slug=slug,
+                )
+            )
         rows += found
     return rows
 
