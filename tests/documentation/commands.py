@@ -36,7 +36,9 @@ ELSEWHERE = {
     "anyshot data check data/Meta_Album": "tests/core/data/test_download.py::test_the_command_downloads",
     "anyshot data get": "tests/starting_kit/cli/test_data_get.py",  # a public pool
     "anyshot dry-run": _ROLES,  # torch
-    "cp -r baselines/": _ROLES,
+    "anyshot init mine --from": (
+        "tests/starting_kit/cli/test_platform_commands.py::test_a_participant_without_a_clone_begins_with_a_baseline"
+    ),
     **dict.fromkeys(
         ("anyshot experiment send", "anyshot experiment collect"),
         "tests/starting_kit/cli/test_experiment_on_a_site.py",  # an organizer's site

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import tempfile
+import zipfile
 from importlib.resources import files
 from pathlib import Path
+from urllib.parse import quote
 
 import click
+
+from anyshot_core.client import Client
+from anyshot_starting_kit.cli.account import connection_options
 
 _METHOD = 'Path("my-method")'  # in the notebook: the folder that it works with
 
@@ -16,19 +22,32 @@ _METHOD = 'Path("my-method")'  # in the notebook: the folder that it works with
 @click.option(
     "--notebook", is_flag=True, help="Also FOLDER.ipynb beside it: from the data to a dry run, cell by cell."
 )
-def init(folder: Path, notebook: bool) -> None:
+@click.option(
+    "--from", "baseline", metavar="BASELINE", help="Begin with a baseline of a site's release instead."
+)
+@click.option(
+    "--settings", metavar="NAME", default="", help="With --from: its settings, such as quick or paper."
+)
+@click.option("--server", envvar="ANYSHOT_SERVER", help="With --from: address of the site [as logged in].")
+def init(folder: Path, notebook: bool, baseline: str | None, settings: str, server: str | None) -> None:
     """Create FOLDER with a submission that runs and scores above chance, explained line by line."""
+    if settings and not baseline:
+        raise click.UsageError("--settings are those of a baseline: name it with --from.")
     beside = folder.with_name(f"{folder.name}.ipynb")
     if folder.exists() and any(folder.iterdir()):
         raise click.UsageError(f"{folder} exists and is not empty.")
     if notebook and beside.exists():
         raise click.UsageError(f"{beside} exists; move it, or choose another name.")
-    folder.mkdir(parents=True, exist_ok=True)
     templates = files("anyshot_starting_kit") / "templates"
-    for item in sorted((templates / "method").iterdir(), key=lambda item: item.name):
-        if item.is_file():
-            (folder / item.name).write_bytes(item.read_bytes())
-            click.echo(f"  {folder / item.name}")
+    if baseline:
+        contents = _fetch(server=server, token=None, baseline=baseline, settings=settings)
+    else:
+        method = sorted((templates / "method").iterdir(), key=lambda item: item.name)
+        contents = {item.name: item.read_bytes() for item in method if item.is_file()}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+        click.echo(f"  {folder / name}")
     if notebook:
         beside.write_text(_notebook((templates / "tutorial.ipynb").read_text(encoding="utf-8"), folder.name))
         click.echo(f"  {beside}")
@@ -43,6 +62,16 @@ def init(folder: Path, notebook: bool) -> None:
     width = max(len(words) for words, _ in steps)
     for words, meaning in steps:
         click.echo(f"  anyshot {words:<{width}}  {meaning}")
+
+
+@connection_options
+def _fetch(client: Client, baseline: str, settings: str) -> dict[str, bytes]:
+    """The files of a baseline that ships with the site's release, by name."""
+    with tempfile.TemporaryDirectory() as scratch:
+        target = Path(scratch) / "baseline.zip"
+        client.fetch(f"/baselines/{quote(baseline)}/zip?settings={quote(settings)}", target)
+        with zipfile.ZipFile(target) as archive:
+            return {Path(name).name: archive.read(name) for name in archive.namelist()}
 
 
 def _notebook(text: str, name: str) -> str:

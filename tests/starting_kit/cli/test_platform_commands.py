@@ -67,6 +67,31 @@ def test_log_in_by_password_keeps_a_token_only_its_owner_reads(
     )
 
 
+def test_a_participant_without_a_clone_begins_with_a_baseline(site: Site, address: str, folder: Path) -> None:
+    """Baselines lay in the repository alone: who had installed the kit from a site had none."""
+    ann = site.member("ann")
+    page = ann.call("GET", f"/competitions/{SLUG}/phases/feedback/submit").text
+    assert 'href="/api/v1/baselines/prototypical_networks/zip"' in page
+    listed = {one["name"]: one["settings"] for one in ann.call("GET", "/api/v1/baselines").json()}
+    assert "quick" in listed["prototypical_networks"] and len(listed) > 10
+    mine = folder.parent / "begun"
+    asked = ("init", str(mine), "--server", address, "--from")
+    unknown = call(*asked, "protonet")
+    assert (
+        unknown.exit_code == 1 and "There is no baseline protonet; there are baseline_cv," in unknown.output
+    )
+    unset = call(*asked, "random", "--settings", "huge")
+    assert unset.exit_code == 1 and "random has no settings huge; it has " in unset.output
+    assert not mine.exists(), "what is refused leaves nothing"
+    done = call(*asked, "prototypical-networks", "--settings", "quick")
+    assert done.exit_code == 0 and f"anyshot dry-run {mine}" in done.output, done.output
+    assert call("check", str(mine)).exit_code == 0
+    quick = json.loads((mine / "config.json").read_text())["method"]
+    call("init", str(folder.parent / "own"), "--server", address, "--from", "prototypical_networks")
+    assert json.loads((folder.parent / "own" / "config.json").read_text())["method"] != quick
+    assert call("init", str(folder.parent / "none"), "--settings", "quick").exit_code == 2
+
+
 def test_a_muted_competition_says_nothing_until_it_is_heard_again(
     site: Site, address: str, folder: Path
 ) -> None:

@@ -9,6 +9,7 @@ from sqlalchemy import select
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
 
+from anyshot_platform.baselines.shipped import list_shipped
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Due, Role
@@ -107,6 +108,7 @@ def _show_form(
         check_api="/api/v1/uploads/{id}/check",
         max_bytes=services.settings.upload_max_bytes,
         chunk_bytes=services.settings.upload_chunk_bytes,
+        baselines=[one.name for one in list_shipped()],
     )
 
 

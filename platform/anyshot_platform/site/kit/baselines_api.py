@@ -1,0 +1,37 @@
+"""The baselines that ship with Anyshot, as zips for participants."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from anyshot_platform.baselines.shipped import list_shipped, pack_shipped
+from anyshot_platform.web.access import public
+
+router = APIRouter(prefix="/api/v1/baselines", tags=["kit"], dependencies=[Depends(public)])
+
+
+class ShippedBaselineOut(BaseModel):
+    """A submission that ships with Anyshot; its zip is at `/api/v1/baselines/NAME/zip`."""
+
+    name: str
+    settings: list[str] = Field(description="names that `?settings=` of the zip takes")
+
+
+@router.get("")
+def list_of_kit() -> list[ShippedBaselineOut]:
+    """The baselines that ship with this site's release."""
+    return [ShippedBaselineOut(name=one.name, settings=sorted(one.overlays())) for one in list_shipped()]
+
+
+@router.get("/{name}/zip", response_class=Response)
+def send_zip(
+    name: Annotated[str, Path(max_length=64)], settings: Annotated[str, Query(max_length=64)] = ""
+) -> Response:
+    """A baseline as a submission's zip, its `config.json` with the `settings` of that name."""
+    named = name.replace("-", "_")
+    headers = {"content-disposition": f'attachment; filename="{named}.zip"'}
+    return Response(pack_shipped(name, settings), media_type="application/zip", headers=headers)
