@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from anyshot_platform.audit.service import select_entries
 from tests.platform.site import SLUG, Person, Site
 
 _HTML = {"accept": "text/html"}
@@ -22,19 +23,40 @@ def test_the_steps_tick_themselves_off_until_the_first_score(site: Site) -> None
     site.set_phase(smoke_tasks=2)
     alice, worker = site.member("alice"), site.worker()
     joined = "Join the competition"
-    kit, template = "Install the starting kit and log in", "Start from the template and try it at home"
+    kit, data = "Install the starting kit and log in", "Get the public data"
+    template, home = "Start from the template", "Try it at home"
     smoke, entry = "Pass a smoke test", "Submit for scoring"
-    assert _steps(site, alice) == {joined: True, kit: True, template: False, smoke: False, entry: False}
+    todo = {joined: True, kit: True, data: False, template: False, home: False, smoke: False, entry: False}
+    assert _steps(site, alice) == todo and list(_steps(site, alice)) == list(todo)
     page = site.client.get(f"/competitions/{SLUG}", headers={**alice.headers, **_HTML}).text
     assert "anyshot init my-method --notebook" in page  # the tutorial, cell by cell
+    assert f"anyshot data get {SLUG}" in page
+    assert f"anyshot dry-run my-method --quick --data data/{SLUG}" in page
     alice.submit(smoke=True)
-    assert _steps(site, alice) == {joined: True, kit: True, template: True, smoke: False, entry: False}
+    assert _steps(site, alice) == {**todo, template: True, home: True}
     assert worker.complete(worker.claim() or {}, 0.3).status_code == 204
     assert _steps(site, alice)[smoke] and not _steps(site, alice)[entry]
     alice.submit()
     assert _steps(site, alice)[entry]
     assert worker.complete(worker.claim() or {}, 0.4).status_code == 204
     assert _steps(site, alice) == {}
+
+
+def test_the_data_step_is_there_where_data_are_public_and_ticks_with_the_first_download(site: Site) -> None:
+    alice, bob, data = site.member("alice"), site.member("bob"), "Get the public data"
+    assert _steps(site, alice) and data not in _steps(site, alice)
+    page = site.client.get(f"/competitions/{SLUG}", headers={**alice.headers, **_HTML}).text
+    assert "anyshot dry-run my-method --quick</code>" in page
+    site.offer_smoke_tests("one", "two")
+    told = site.client.get(f"/api/v1/competitions/{SLUG}/data").json()
+    digests = [dataset["digest"] for pool in told["pools"] if pool["public"] for dataset in pool["datasets"]]
+    for digest in digests:
+        path = f"/api/v1/competitions/{SLUG}/data/{digest}/pack"
+        assert site.client.get(path, headers=alice.headers).status_code == 200
+    assert _steps(site, alice)[data] and not _steps(site, bob)[data]
+    with site.services.database.reading() as session:
+        noted = list(session.scalars(select_entries(action="read.public_data")))
+    assert [entry.actor_id for entry in noted] == [alice.id]  # once a person, not once a dataset
 
 
 def test_only_participants_of_an_open_phase_get_the_list(site: Site) -> None:

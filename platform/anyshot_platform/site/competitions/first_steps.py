@@ -13,6 +13,8 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.smoke import smoke_pool
 from anyshot_platform.sight.standing import kept
+from anyshot_platform.site.pools.data_taken import has_taken_data
+from anyshot_platform.site.pools.data_view import data_of
 from anyshot_platform.site.shell.page_header import join_state, open_for_uploads
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
@@ -44,19 +46,23 @@ def read_first_steps(session: Session, access: CompetitionAccess, phases: Sequen
     ).all()
     if (SubmissionKind.ENTRY, SubmissionStatus.FINISHED) in {tuple(row) for row in own}:
         return []
-    submit = f"/competitions/{access.competition.slug}/phases/{phase.slug}/submit"
-    target = f"{access.competition.slug}/{phase.slug}"
+    slug = access.competition.slug
+    submit = f"/competitions/{slug}/phases/{phase.slug}/submit"
+    target = f"{slug}/{phase.slug}"
     token = session.scalar(select(ApiToken.id).where(ApiToken.user_id == membership.user_id).limit(1))
     guide = "/docs/participants/first-submission/"
     steps = [
-        FirstStep(say("Join the competition"), True, f"/competitions/{access.competition.slug}/join"),
+        FirstStep(say("Join the competition"), True, f"/competitions/{slug}/join"),
         FirstStep(say("Install the starting kit and log in"), token is not None, guide, "anyshot login"),
-        FirstStep(
-            say("Start from the template and try it at home"),
-            bool(own),
-            guide,
-            "anyshot init my-method --notebook",
-        ),
+    ]
+    home = "anyshot dry-run my-method --quick"
+    if any(pool.public for pool in data_of(session, access.competition)):
+        get, data = say("Get the public data"), f"/competitions/{slug}/data"
+        steps.append(FirstStep(get, has_taken_data(session, access), data, f"anyshot data get {slug}"))
+        home += f" --data data/{slug}"
+    steps += [
+        FirstStep(say("Start from the template"), bool(own), guide, "anyshot init my-method --notebook"),
+        FirstStep(say("Try it at home"), bool(own), guide, home),
     ]
     if smoke_pool(session, phase) is not None:
         through = (SubmissionKind.SMOKE, SubmissionStatus.FINISHED) in {tuple(row) for row in own}

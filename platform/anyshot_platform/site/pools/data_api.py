@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.pools.data_taken import note_data_taken
 from anyshot_platform.site.pools.data_view import PoolShown, data_of, find_public_pack, suggested_split
 from anyshot_platform.users.viewer import Scope
 from anyshot_platform.web.access import signed_in_as, visible_competition
@@ -68,6 +69,7 @@ def download_pack(
 ) -> Response:
     """A public dataset as a pack; `Range` goes on with a download that broke off."""
     pack = find_public_pack(session, access.competition, digest)
+    note_data_taken(session, services.database, access)
     return send_stored(services, digest, f"{pack.name}.anyshot-pack")
 
 
