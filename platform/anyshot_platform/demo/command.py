@@ -124,7 +124,7 @@ def _compete(
             }
             follow(
                 participants,
-                lambda who, seen: _show_progress(bars, lines[who], seen),
+                lambda who, seen: show_progress(bars, lines[who], seen),
                 server.require_up,
                 seconds=len(entrants) * (budget + 120.0),
             )
@@ -132,14 +132,18 @@ def _compete(
             console.print(_board(league, participants[0]))
 
 
-def _show_progress(bars: Progress, line: TaskID, seen: dict[str, Any]) -> None:
+def show_progress(bars: Progress, line: TaskID, seen: dict[str, Any]) -> None:
+    """Move the bar; in a file, where a bar shows only at its end, each new stage is a line at once."""
     run = seen["runs"][0]
     budget = run["budget_seconds"] or 0.0
+    stage = run["state"].replace("_", "-")
+    if not bars.console.is_terminal and bars.tasks[line].fields["stage"] != stage:
+        bars.console.print(f"{bars.tasks[line].description}: {stage}")
     bars.update(
         line,
         total=max(run["tasks_total"], 1),
         completed=run["tasks_done"],
-        stage=run["state"].replace("_", "-"),
+        stage=stage,
         used=f"{run['seconds_used']:.0f} of {budget:.0f} s",
     )
 

@@ -41,7 +41,7 @@ class DemoCompetition:
 def set_the_stage(
     services: Services, data: DemoData, *, tasks: int, budget_seconds: float
 ) -> DemoCompetition:
-    """Make the organizer's account, the pools and the competition, and open its feedback phase for a month."""
+    """Create the organizer's account, the pools and the competition, and open its feedback phase for a month."""
     password = secrets.token_urlsafe(9)
     with services.database.writing() as session:
         owner = users.create_user(
@@ -55,6 +55,8 @@ def set_the_stage(
         start = datetime.now(UTC) - timedelta(hours=1)
         made = import_competition(session, services.storage, read_bundle(BUNDLE), actor, start=start)
         made.competition.state = CompetitionState.PUBLISHED
+        for page in made.competition.pages:
+            page.body = page.body.replace("ADDRESS", services.settings.base_url.rstrip("/"))
         phase = session.scalars(select(Phase).where(Phase.competition_id == made.competition.id)).one()
         version = phase.versions[0]
         version.tasks, version.run_seconds = tasks, budget_seconds

@@ -1,5 +1,6 @@
 """What the demo does on machines that lack something."""
 
+import html
 import shutil
 import subprocess
 import sys
@@ -7,9 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
+from rich.progress import Progress
 
+from anyshot_core.data.pack import pack_dataset
 from anyshot_platform.demo import server as servers
+from anyshot_platform.demo.command import show_progress
+from anyshot_platform.demo.data import DemoData
+from anyshot_platform.demo.organizer import set_the_stage
 from anyshot_platform.serving import WORKER_ENDED
+from tests.core.tinydata import write_dataset
+from tests.platform.site import Site
 
 
 def have(monkeypatch: pytest.MonkeyPatch, *commands: str) -> None:
@@ -62,3 +71,35 @@ def test_a_worker_that_ends_again_and_again_ends_the_demo_with_its_words(tmp_pat
         log.write_text(f"the disk is full\nERROR {WORKER_ENDED}\n" * 3)
         with pytest.raises(servers.ServerDown, match="the disk is full"):
             server.require_up()
+
+
+def test_in_a_file_the_demo_says_each_stage_when_it_begins(tmp_path: Path) -> None:
+    states = ["queued", "queued", "meta_training", "meta_testing", "finished"]
+    log, said = tmp_path / "demo.log", []
+    with log.open("w") as file, Progress("{task.fields[stage]}", console=Console(file=file)) as bars:
+        line = bars.add_task("ada: Random guessing", total=1, stage="", used="")
+        for state in states:
+            run = {"state": state, "tasks_total": 4, "tasks_done": 0, "seconds_used": 1.0}
+            show_progress(bars, line, {"runs": [run | {"budget_seconds": 60}]})
+            said.append(log.read_text().splitlines())
+    begun = [
+        f"ada: Random guessing: {stage}" for stage in ("queued", "meta-training", "meta-testing", "finished")
+    ]
+    assert said == [begun[:1], begun[:1], begun[:2], begun[:3], begun]
+
+
+def test_the_demo_s_overview_has_the_line_that_installs_the_kit_from_this_site(
+    site: Site, tmp_path: Path
+) -> None:
+    packs = {
+        name: (
+            pack_dataset(write_dataset(tmp_path / name, seed=seed), tmp_path / f"{name}.anyshot-pack").path,
+        )
+        for seed, name in enumerate(("set-0", "set-1"))
+    }
+    set_the_stage(site.services, DemoData(packs, generated=True), tasks=4, budget_seconds=60)
+    page = site.client.get("/competitions/demo", headers={"accept": "text/html"}).text
+    address = site.services.settings.base_url.rstrip("/")
+    install = f'pip install --extra-index-url {address}/kit/simple/ "anyshot-starting-kit[torch]"'
+    assert install in html.unescape(page)
+    assert "anyshot dry-run my-method --quick" in page
