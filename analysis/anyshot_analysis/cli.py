@@ -193,7 +193,7 @@ def sort_files(files: Sequence[Path], train: Sequence[Path]) -> dict[str, list[P
     for path in expand(files):
         if path.suffix not in ROLES:
             raise BadAnalysis(
-                f"{path}: neither a pack, a results table nor layers; `anyshot pack-data` packs a dataset folder"
+                f"{path}: neither a pack, a results table nor layers; `anyshot data pack` packs a dataset folder"
             )
         role = array_role(path) if path.suffix == ".npz" else ROLES[path.suffix]
         found.setdefault(

@@ -1,7 +1,7 @@
 """The command `anyshot`: each installed package adds its subcommands by an entry point of the group `anyshot.commands`.
 
 The entry point names a table, name -> (where the command is, its line of help), so that `anyshot --help` imports no
-command and needs no torch.
+command and needs no torch. A command without a line of help is an old name that works and is not shown.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, words) for name, (_, words) in sorted(_commands().items())])
+            formatter.write_dl([(name, words) for name, (_, words) in sorted(_commands().items()) if words])
 
 
 @cache

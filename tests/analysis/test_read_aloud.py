@@ -286,7 +286,7 @@ def test_the_folder_of_a_run_that_was_tested_further_is_one_run(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("analysis", "words"),
     [
-        ("audit", "`anyshot pack-data FOLDER` makes them of a dataset's folder): found none"),
+        ("audit", "`anyshot data pack FOLDER` makes them of a dataset's folder): found none"),
         ("flips", "the folder of a dry run"),
         ("representations", "layers.npz of a run, or scores of configurations): 2 of them, found 0"),
         ("submission-shift", "--evaluate base --evaluate novel"),

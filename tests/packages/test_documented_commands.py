@@ -34,9 +34,9 @@ WITHOUT_A_SITE = (
     "anyshot data import csv list.csv --images PHOTOS --name PLT_LEA",
     "anyshot data check BIRDS",
     "anyshot data check BIRDS --least-images 40",
-    "anyshot pack-data BIRDS PLANTS --out packs",
-    "anyshot pack-data all-my-datasets --out packs --skip-bad",
-    "anyshot pack-data data --out packs",
+    "anyshot data pack BIRDS PLANTS --out packs",
+    "anyshot data pack all-my-datasets --out packs --skip-bad",
+    "anyshot data pack data --out packs",
     "anyshot data info packs/BRD.anyshot-pack",
     "anyshot data show packs/*.anyshot-pack --task 3",
     "anyshot score predictions.parquet",
@@ -183,7 +183,7 @@ def test_the_commands_of_the_documentation_from_the_installed_packages(
     assert (home / "anyshot.sqlite3").exists() and (desk / "report.html").exists()
     (desk / "mended").mkdir()
     write_dataset(tmp_path / "mended/BIRDS", classes=7, images=40)
-    shell(f"anyshot pack-data {tmp_path}/mended/BIRDS --out mended", desk, kit)
+    shell(f"anyshot data pack {tmp_path}/mended/BIRDS --out mended", desk, kit)
     ada, _, bob, cy = (site.member(name) for name in ("ada", "ben", "bob", "cyd"))
     ada.submit()
     with site.services.database.writing() as session:

@@ -25,7 +25,7 @@ SAME_TASKS = (
     "The runs were tested on the same tasks: a task counts once, with the mean of the runs that count."
 )
 
-PACKS = "packs of datasets (NAME.anyshot-pack; `anyshot pack-data FOLDER` makes them of a dataset's folder)"
+PACKS = "packs of datasets (NAME.anyshot-pack; `anyshot data pack FOLDER` makes them of a dataset's folder)"
 NEEDED = {  # by role, in the words of who gives files
     "meta_test": PACKS,
     "meta_train": PACKS,

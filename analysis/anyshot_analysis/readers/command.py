@@ -54,7 +54,7 @@ READERS: dict[str, tuple[Callable[[Path], Records], tuple[str, ...]]] = {
 @click.argument("source", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("out", type=click.Path(path_type=Path))
 def read_dataset(kind: str, source: Path, out: Path) -> None:
-    """Write the dataset KIND in the folder SOURCE as Meta-Album folders below OUT, which `anyshot pack-data` packs.
+    """Write the dataset KIND in the folder SOURCE as Meta-Album folders below OUT, which `anyshot data pack` packs.
 
     miniimagenet: images/ and train.csv, val.csv, test.csv. tieredimagenet: SPLIT_images.npz and SPLIT_labels.npz.
     cifar-fs: train, val, test/CLASS/IMAGE, or data/ and splits/; FC-100 too. These become a dataset for each split.

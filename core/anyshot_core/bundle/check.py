@@ -119,7 +119,7 @@ def _check_source(content: bytes, files: dict[str, ZipMember]) -> list[Check]:
     missing = names.missing()
     if missing:
         found = told("model.py does not define %(names)s.", names=", ".join(missing))
-        remedy = told("Define or import the class in model.py under exactly this name.")
+        remedy = told("model.py must define or import both classes, under exactly these names.")
         checks.append(Check("classes", _CLASSES, CheckOutcome.FAILED, found, remedy))
     else:
         checks.append(
@@ -163,10 +163,10 @@ def _check_imports(imports: frozenset[str], files: dict[str, ZipMember]) -> list
 
 
 def _check_config(path: Path, files: dict[str, ZipMember], train_datasets: int | None) -> Check:
-    title = told("The settings in config.json can be used")
     if "config.json" not in files:
-        found = told("there is none: training tasks have 5 ways and 1 to 20 shots")
-        return Check("config", title, CheckOutcome.OK, found)
+        found = told("there is none, so training tasks have 5 ways and 1 to 20 shots")
+        return Check("config", told("config.json is optional"), CheckOutcome.OK, found)
+    title = told("The settings in config.json can be used")
     content = read_member(path, files["config.json"], config.MAX_BYTES)
     if content is None:
         found = told("config.json has more than 1 MiB.")

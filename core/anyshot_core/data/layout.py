@@ -181,7 +181,7 @@ def _header(data: bytes, path: Path) -> Header:
         raise BadPack(f"{path}: the pack is truncated: only {len(data)} bytes. Copy or pack it again.")
     magic, version, _, images, offset, length, digest = _HEADER.unpack(data)
     if magic != _MAGIC:
-        raise BadPack(f"{path}: not an Anyshot pack. Make one with `anyshot pack-data FOLDER`.")
+        raise BadPack(f"{path}: not an Anyshot pack. Make one with `anyshot data pack FOLDER`.")
     if version != VERSION:
         raise BadPack(
             f"{path}: a pack of version {version}; this kit reads {VERSION}. Pack the dataset again."

@@ -110,7 +110,7 @@ def _take_folders(tree: Tree, under: str, path: str, target: Path, room: int, fo
             words = (
                 f"{title} was left out: at most {MOST_DATASETS} datasets of {MOST_IMAGES:,} images are taken"
             )
-            found.remarks.append((path, f"{words}; pack it with anyshot pack-data and upload it as a pool"))
+            found.remarks.append((path, f"{words}; pack it with anyshot data pack and upload it as a pool"))
             continue
         place = target / str(number) / title
         for name in files:

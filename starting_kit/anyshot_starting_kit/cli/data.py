@@ -1,4 +1,4 @@
-"""`anyshot pack-data` and `anyshot data ...`."""
+"""`anyshot data ...`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,16 @@ from anyshot_starting_kit.cli.exits import Exit
 _existing = click.Path(exists=True, path_type=Path)
 
 
-@click.command("pack-data")
+@click.group()
+def data() -> None:
+    """Look at datasets, check and pack them, import other formats, and download the public Meta-Album ones."""
+
+
+data.add_command(import_)
+data.add_command(get)
+
+
+@data.command()
 @click.argument("folders", nargs=-1, required=True, type=_existing)
 @click.option(
     "--out", default="packs", type=click.Path(file_okay=False, path_type=Path), help="Folder for the packs."
@@ -46,7 +55,7 @@ _existing = click.Path(exists=True, path_type=Path)
 @click.option("--convert", is_flag=True, help="Accept grey, transparent and 16-bit images.")
 @click.option("--domain", default=None, help="Domain of the datasets, where info.json does not name it.")
 @click.option("--workers", default=None, type=click.IntRange(min=1), help="Processes; by default one a core.")
-def pack_data(
+def pack(
     folders: tuple[Path, ...],
     out: Path,
     skip_bad: bool,
@@ -87,13 +96,10 @@ def pack_data(
     sys.exit(Exit.FAILED if refused else Exit.OK)
 
 
-@click.group()
-def data() -> None:
-    """Look at datasets and packs, check them, import other formats, and download the public Meta-Album ones."""
-
-
-data.add_command(import_)
-data.add_command(get)
+# The name of the first release; no list shows it.
+pack_data = click.Command(
+    "pack-data", callback=pack.callback, params=pack.params, help=pack.help, hidden=True
+)
 
 
 @data.command()
@@ -197,7 +203,7 @@ def download(datasets: tuple[str, ...], version: str, out: Path, api: str | None
                 progress.stop()
                 click.echo(f"{dataset}: {error}", err=True)
                 sys.exit(Exit.UNAVAILABLE)
-            click.echo(f"{dataset}: {folder}. Pack it with: anyshot pack-data {folder}")
+            click.echo(f"{dataset}: {folder}. Pack it with: anyshot data pack {folder}")
 
 
 def _datasets(paths: tuple[Path, ...]) -> Iterator[Path]:

@@ -180,4 +180,4 @@ def _tell(made: ImportedData) -> None:
         click.echo(f"  left out {name}: {reason}")
     if not made.licence:
         click.echo("  The source names no licence. Give it with --licence: the Data tab shows it.", err=True)
-    click.echo(f"Pack it with: anyshot pack-data {made.folder}")
+    click.echo(f"Pack it with: anyshot data pack {made.folder}")

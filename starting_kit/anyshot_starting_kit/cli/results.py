@@ -22,20 +22,26 @@ from anyshot_starting_kit.cli.status import describe, describe_failure, exit_cod
 @click.command()
 @click.argument("submission", required=False)
 @click.option(
-    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Folder for all its files."
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the files of its runs that you may see, such as the log and the table of tasks. Several runs"
+    " get a folder each: run-0, run-1, ... The code and the provenance are in --zip.",
 )
 @click.option(
     "--zip",
     "archive",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File for one zip of everything: code, log, results, provenance, files of its runs.",
+    help="File for one zip of everything: code, provenance, results, log and the files of its runs.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the submission as JSON and nothing else.")
 @connection_options
 def results(
     client: Client, submission: str | None, output: Path | None, archive: Path | None, as_json: bool
 ) -> None:
-    """Show the results of SUBMISSION (its number or id; without it your latest); with -o download its files.
+    """Show the results of SUBMISSION (its number or id; without it your latest).
+
+    With -o it also downloads the files of its runs, with --zip everything in one file.
 
     Exit codes as those of `anyshot status`.
     """

@@ -212,7 +212,7 @@ def test_the_command_downloads(bucket: Bucket, tmp_path: Path) -> None:
     ]
     done = CliRunner().invoke(data, arguments)
     assert done.exit_code == 0, done.output
-    assert "Pack it with: anyshot pack-data" in done.output
+    assert "Pack it with: anyshot data pack" in done.output
 
 
 def test_a_set_of_meta_album_is_its_ten_datasets(

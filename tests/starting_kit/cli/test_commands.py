@@ -15,6 +15,7 @@ from anyshot_core.command import main
 from anyshot_core.dry_run_words import reproduce_command
 from anyshot_starting_kit.cli import COMMANDS
 from tests.core.bundle.archives import MODEL
+from tests.core.tinydata import write_dataset
 
 
 def test_help_lists_commands_without_importing_torch() -> None:
@@ -26,6 +27,17 @@ def test_help_lists_commands_without_importing_torch() -> None:
     assert done.returncode == 0, done.stderr
     for name in ("init", "check", "pack", "dry-run", "submit", "status", "log", "results", "cancel", "login"):
         assert f"  {name} " in done.stdout
+
+
+def test_packing_stands_with_the_other_acts_on_data_and_its_old_name_works_unseen(tmp_path: Path) -> None:
+    assert "pack-data" not in CliRunner().invoke(main, ["--help"]).output
+    assert "  pack " in CliRunner().invoke(main, ["data", "--help"]).output
+    folder = write_dataset(tmp_path / "BIRDS")
+    for name in (["data", "pack"], ["pack-data"]):
+        out = tmp_path / name[0]
+        done = CliRunner().invoke(main, [*name, str(folder), "--out", str(out), "--workers", "1"])
+        assert done.exit_code == 0, done.output
+        assert [path.name for path in out.iterdir()] == ["BIRDS.anyshot-pack"]
 
 
 def test_every_command_has_help_and_every_option_is_explained() -> None:
@@ -75,7 +87,7 @@ def test_check_and_pack(tmp_path: Path) -> None:
     report = json.loads(result.output)
     assert [check["name"] for check in report["checks"] if check["outcome"] == "failed"] == ["classes"]
     text = CliRunner().invoke(main, ["check", str(folder)]).output
-    assert "FAILED" in text and "-> Define or import the class" in text
+    assert "FAILED" in text and "-> model.py must define or import both" in text
 
 
 def test_reproduce_command_is_a_dry_run_that_parses() -> None:
