@@ -116,7 +116,7 @@ class PlatformSettings(BaseSettings):
     )
     organizers: Literal["everyone", "granted"] = Field(
         default="granted",
-        description="Who may begin competitions and pools: everyone, or whom the administrators let.",
+        description="Who may create competitions and pools: everyone, or whom the administrators let.",
     )
     confirm_addresses: bool | None = Field(
         default=None,

@@ -134,13 +134,19 @@ def _holds(module: str, word: str) -> bool:
     return find_spec(f"{module}.{word}") is not None
 
 
-# One verb an act, and sentences with subjects: what the catalogue says in other words.
+# One verb an act, and sentences with subjects: what the catalogue says in other words. These are created, others start.
+_CREATED = "token|pool|version|copy|copies|phase|competition|draft|account|league|report|certificate|webhook"
 NOT_SAID = {
-    r"\b[Ss]ign(s|ed)? in\b": "log in",
+    r"\b[Ss]ign(s|ed)? (in|(them )?out)\b": "log in, log out",
     r"\b(is|are) wanted, found\b": "This must be ..., not ...",
-    r"\b[Mm]akes? (a )?new token": "create",
-    r"\b[Bb]egins? (no more )?(a )?(new )?(competition|pool)": "create",
-    r"\bTake (away|organizing|administration|the second factor)\b": "remove",
+    r"\b([Mm]ak(e|es|ing)|(?<!-)[Mm]ade|[Bb]eg(in|ins|un|an)) ((no more|an?|the|this|that|new|hidden|private|one) )*"
+    rf"({_CREATED})s?\b(?! live| public)": "create",
+    rf"\b({_CREATED})s?( of [^,.]+)? (is|are|was|were|has been) (made|begun)\b": "create",
+    r"^Make one\b": "create",
+    r"^Begin\b|\bBegin (again|with|it)\b": "start",
+    r"\b(uploads?|rehearsals?|log-ins?|imports?|exports?) (has |have |was |were |was not )?begun\b": "start",
+    r"\b[Bb]egins? (an? )?(upload|thread|rehearsal|log-in|import|export)": "start",
+    r"\b[Tt]ak(e|es|ing) (away|organizing|administration|(the|a) second factor)\b": "remove",
 }
 
 
@@ -149,3 +155,18 @@ def test_the_catalogue_has_one_verb_an_act(said: str) -> None:
     messages = [str(message.id) for message in catalogue(FOLDER / "messages.pot") if message.id]
     odd = [message for message in messages if re.search(said, message) and "in as" not in message]
     assert odd == [], f"say: {NOT_SAID[said]}"
+
+
+_GUIDES = [
+    path
+    for part in ("participants", "organizers", "operators")
+    for path in sorted((ROOT / "docs" / part).glob("*.md"))
+]
+
+
+@pytest.mark.parametrize("said", NOT_SAID)
+def test_guides_and_the_help_of_commands_have_one_verb_an_act(said: str) -> None:
+    """They are wrapped: a sentence is read over the ends of its lines."""
+    texts = {path.name: " ".join(path.read_text().split()) for path in _GUIDES}
+    odd = {name: found for name, text in texts.items() if (found := [m[0] for m in re.finditer(said, text)])}
+    assert len(texts) > 20 and odd == {}, f"say: {NOT_SAID[said]}"

@@ -56,7 +56,7 @@ ELSEWHERE = {
     "anyshot organize do COMPETITION phase.evaluate": "tests/contract/test_evaluations.py",
     "anyshot organize baseline": "tests/starting_kit/cli/test_organize.py",  # a zip and a run
     **dict.fromkeys(
-        ("anyshot organize begin", "anyshot organize import", "anyshot organize export"),
+        ("anyshot organize create", "anyshot organize import", "anyshot organize export"),
         "tests/platform/admin/test_organizer_api.py::test_a_competition_lives_in_a_folder_by_command_line",
     ),
     "anyshot organize transfer": "tests/platform/admin/test_transfers.py::test_by_page_and_command_line",  # two sites

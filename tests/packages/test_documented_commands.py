@@ -48,7 +48,7 @@ WITHOUT_A_SITE = (
     "anyshot admin restore /backups/anyshot-2026-11-21.tar",
 )
 ON_A_SITE = (
-    "anyshot organize pool set-1 make --competition my-competition",
+    "anyshot organize pool set-1 create --competition my-competition",
     "anyshot organize pool set-1 put packs/*.anyshot-pack",
     "anyshot organize pool set-1 put mended/BIRDS.anyshot-pack",
     "anyshot organize pool set-1 remove PLANTS",

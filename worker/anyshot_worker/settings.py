@@ -18,7 +18,9 @@ class WorkerSettings(SandboxSettings):
     model_config = SettingsConfigDict(env_prefix="ANYSHOT_", frozen=True, extra="ignore")
 
     platform_url: str = Field(description="address of the platform, for example http://127.0.0.1:8000")
-    worker_token: SecretStr = Field(description="token of this worker, made by `anyshot admin worker-token`")
+    worker_token: SecretStr = Field(
+        description="token of this worker, created by `anyshot admin worker-token`"
+    )
     worker_name: str = Field(
         default_factory=socket.gethostname, description="name shown to operators, one a worker"
     )

@@ -66,7 +66,7 @@ def download_dataset(
 
     Args:
         dataset: Meta-Album's identifier (`BRD`), or a number of OpenML.
-        folder: where the dataset's folder is made.
+        folder: where the dataset's folder is created.
         version: Micro (20 classes of 40 images), Mini (all classes, 40 images) or Extended.
 
     Raises:

@@ -65,7 +65,7 @@ def _unseal(signer: Signer, sealed: str) -> str:
     try:
         return _fernet(signer).decrypt(sealed.encode(), ttl=_ENROL_SECONDS).decode()
     except InvalidToken as error:
-        raise Invalid(say("This page is too old. Begin again."), field="code") from error
+        raise Invalid(say("This page is too old. Start again."), field="code") from error
 
 
 def turn_on(session: Session, signer: Signer, user: User, sealed: str, code: str) -> list[str]:

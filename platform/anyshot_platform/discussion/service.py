@@ -30,7 +30,7 @@ class DiscussionClosed(Conflict):
 
 
 def begin_thread(session: Session, access: CompetitionAccess, *, title: str, body: str) -> Thread:
-    """Begin a thread with its first post."""
+    """Start a thread with its first post."""
     _require_open(access)
     title = visible(title)
     if not 3 <= len(title) <= 200:

@@ -51,17 +51,17 @@ BUDGETS = {
     ),
     "links_sent": UsageBudget(say("account"), say("links sent by e-mail"), 5, _HOUR),
     "proofs": UsageBudget(say("account"), say("codes, and passwords asked for again"), 10, _HOUR),
-    "uploads": UsageBudget(say("person"), say("uploads begun"), 30, 300),
+    "uploads": UsageBudget(say("person"), say("uploads started"), 30, 300),
     "upload_bytes": UsageBudget(
         say("person"), say("bytes of uploads that wait to be used"), 8 * GIB, None, "bytes"
     ),
     "checks": UsageBudget(say("person"), say("checks of a zip"), 30, 300),
-    "imports": UsageBudget(say("person"), say("competitions imported or begun"), 20, _HOUR),
+    "imports": UsageBudget(say("person"), say("competitions imported or created"), 20, _HOUR),
     "drafts": UsageBudget(say("person"), say("competitions that are drafts"), 20, None),
     "competitions": UsageBudget(
         say("person"), say("competitions that are not deleted, copies of rehearsals too"), 100, None
     ),
-    "rehearsals": UsageBudget(say("person"), say("rehearsals begun, which use the workers"), 10, _DAY),
+    "rehearsals": UsageBudget(say("person"), say("rehearsals started, which use the workers"), 10, _DAY),
     "pools": UsageBudget(say("person"), say("pools that are not deleted"), 100, None),
     "packs": UsageBudget(say("person"), say("datasets uploaded"), 200, _HOUR),
     "pack_bytes": UsageBudget(say("person"), say("bytes of datasets"), 200 * GIB, None, "bytes"),

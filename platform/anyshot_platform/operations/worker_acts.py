@@ -193,7 +193,7 @@ def _make_token(session: Session, tokens: Tokens, request: ActRequest) -> ActDon
 
 TOKEN: Act[Tokens] = Act(
     key="worker.token",
-    title="Make a token for workers",
+    title="Create a token for workers",
     target=_target_of_tokens,
     look=_look_token,
     do=_make_token,

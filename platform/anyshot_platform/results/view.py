@@ -81,7 +81,7 @@ def certificate_of(
         raise Forbidden(say("A certificate is for the members of its team."))
     published = publication_of(results.phase).published
     if results.preliminary or published is None:
-        raise Forbidden(say("Certificates are made once the results are published."))
+        raise Forbidden(say("Certificates are created once the results are published."))
     found = league_of(results, league_slug)
     ranked = [row for row in found.rows if row.rank is not None]
     row = next((row for row in ranked if row.team_id == team_id), None)

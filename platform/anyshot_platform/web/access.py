@@ -97,7 +97,7 @@ def signed_in_as(scope: Scope) -> Callable[..., Viewer]:
 
 @policy("may_organize")
 def may_organize(request: Request, viewer: ViewerDep, services: ServicesDep) -> Viewer:
-    """Policy: those who may begin competitions and pools: everyone, or whom the administrators let."""
+    """Policy: those who may create competitions and pools: everyone, or whom the administrators let."""
     found = signed_in_as(Scope.ORGANIZE)(request, viewer)
     granted = viewer.may_organize or viewer.is_site_admin
     if services.settings.organizers == "granted" and not granted:

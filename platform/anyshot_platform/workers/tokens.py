@@ -39,7 +39,7 @@ EVERYTHING = Reach()
 def create_worker_token(
     session: Session, name: str, created_by: str | None = None, reach: Reach = EVERYTHING
 ) -> str:
-    """Make a token for a machine and return its text, which is shown once."""
+    """Create a token for a machine and return its text, which is shown once."""
     secret = PREFIX + new_secret()
     session.add(
         WorkerToken(

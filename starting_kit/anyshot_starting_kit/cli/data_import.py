@@ -27,7 +27,7 @@ _OPTIONS = (
         default="data",
         show_default=True,
         type=click.Path(file_okay=False, path_type=Path),
-        help="Folder in which the dataset's folder is made.",
+        help="Folder in which the dataset's folder is created.",
     ),
     click.option("--domain", default="", help="Domain: plants, OCR, ... [what the source says]."),
     click.option("--description", default="", help="One sentence on the images [what the source says]."),

@@ -110,7 +110,7 @@ def do(
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @connection_options
 def settings(client: Client, competition: str, phase: str, file: Path | None) -> None:
-    """Print the settings of PHASE as JSON, or set those that FILE has; a phase that is not there is made."""
+    """Print the settings of PHASE as JSON, or set those that FILE has; a phase that is not there is created."""
     if file is not None:
         wanted = json.loads(file.read_text(encoding="utf-8"))
         known = {row["key"] for row in client.organize("GET", competition, "/phases")}

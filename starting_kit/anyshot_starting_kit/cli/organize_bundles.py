@@ -1,4 +1,4 @@
-"""`anyshot organize begin`, `import` and `export`: a competition as files, which can be kept in Git."""
+"""`anyshot organize create`, `import` and `export`: a competition as files, which can be kept in Git."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _SLUG = "Short name in addresses; it cannot be changed later."
 
 @click.command()
 @click.argument("title")
-@click.option("--slug", default="", help=f"{_SLUG} One is made of the title without it.")
+@click.option("--slug", default="", help=f"{_SLUG} Without it the title gives one.")
 @connection_options
-def begin(client: Client, title: str, slug: str) -> None:
+def create(client: Client, title: str, slug: str) -> None:
     """Create an empty competition called TITLE, as a draft of yours."""
     made = client.ask("POST", "/competitions", {"title": title, "slug": slug})
     click.echo(
@@ -82,4 +82,4 @@ def export(client: Client, competition: str, file: Path, with_seeds: bool, **sai
     say_written(file, secret=with_seeds)
 
 
-BUNDLE_COMMANDS = (begin, import_bundle, export)
+BUNDLE_COMMANDS = (create, import_bundle, export)

@@ -23,14 +23,14 @@ _ACTS = {  # the steps that are one act each, without further words
     "delete": "delete",
     "restore": "restore",
 }
-STEPS = ("show", "make", "put", "remove", "give", "compare", *_ACTS)
+STEPS = ("show", "create", "put", "remove", "give", "compare", *_ACTS)
 
 
 @click.command()
 @click.argument("name")
 @click.argument("step", type=click.Choice(STEPS), default="show")
 @click.argument("what", nargs=-1)
-@click.option("--competition", default=None, help="With make: the competition that the pool belongs to.")
+@click.option("--competition", default=None, help="With create: the competition that the pool belongs to.")
 @click.option("--only", is_flag=True, help="With put: the new version holds these packs and no others.")
 @click.option("--note", default="", help="With put: kept with the version.")
 @consent_options
@@ -47,15 +47,15 @@ def pool(
 ) -> None:
     """Show the pool NAME, or change it.
 
-    make creates it. put FILES uploads packs and makes a version: a dataset of the same name is replaced, the others
-    stay, and a pack that is not sound is named and left out; a broken upload goes on when the command is given again.
-    remove DATASET makes a version without it. give COMPETITION hands the pool to its organizers. publish lets
-    participants download it, publish-when-over does so by itself once every phase that uses it is over, keep-hidden
-    takes that back, hide takes both back. combine takes the packs of the pools that it combines. compare names the
-    images that other datasets have too.
+    create adds it to the site. put FILES uploads packs and creates a version: a dataset of the same name is replaced,
+    the others stay, and a pack that is not sound is named and left out; a broken upload goes on when the command is
+    given again. remove DATASET creates a version without it. give COMPETITION hands the pool to its organizers.
+    publish lets participants download it, publish-when-over does so by itself once every phase that uses it is over,
+    keep-hidden takes that back, hide takes both back. combine takes the packs of the pools that it combines. compare
+    names the images that other datasets have too.
     """
     whole = True
-    if step == "make":
+    if step == "create":
         client.ask("POST", "/pools", {"slug": name, "competition": competition})
     elif step == "put":
         whole = _put(client, name, what, only=only, note=note)

@@ -224,7 +224,7 @@ def test_a_whole_competition_through_the_pages(live: Live, browser: webdriver.Ch
     assert "Not ready to be published" in visitor.text
     visitor.go("/organize/pools/tiny-pool")
     visitor.put_file("packs", make_pack(tmp_path))
-    visitor.press("Check and make a version")
+    visitor.press("Check and create a version")
     assert "Version 1 holds 1 dataset." in visitor.text
     assert "12 images, 3 classes" in visitor.text
     visitor.go("/competitions/tiny/manage")

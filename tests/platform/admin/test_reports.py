@@ -143,7 +143,7 @@ def test_the_same_inputs_are_computed_once_and_new_results_again(board: Site, tm
     again = owner.call("POST", API, json=wish).json()
     assert (again["id"], again["state"]) == (first.json()["id"], "finished")
     asked = post(owner, f"{BASE}/reports", analysis="flips", phase="feedback", replicates="1000")
-    assert flash(asked) == "Nothing has changed since this report was made."
+    assert flash(asked) == "Nothing has changed since this report was created."
     assert owner.call("POST", API, json={**wish, "settings": {"seed": 1}}).json()["id"] != first.json()["id"]
     other_seed = owner.call("GET", API).json()[0]["id"]
     assert owner.call("POST", f"{API}/{other_seed}/cancel").json()["state"] == "cancelled"

@@ -148,7 +148,7 @@ def test_reports_on_submissions_say_what_their_files_hold(pair: Pair, tmp_path: 
     listed = words(pair, f"{BASE}/reports")
     assert ": pia #1, rob #1</td>" in listed
     again = post(owner, f"{BASE}/reports", analysis="snapshots", submission=pair.pia)
-    assert flash(again) == "Nothing has changed since this report was made."
+    assert flash(again) == "Nothing has changed since this report was created."
 
 
 def test_in_and_out_of_distribution_is_from_further_evaluations(pair: Pair, tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ ON_PAGES = {
     "team.refuse": ("leagues", 'action="{{ base }}/leagues/teams/decide"'),
     "phase.add_evaluation": ("phase", "described.fields(card"),  # the setting “Further evaluations”
     "phase.remove_evaluation": ("phase", "described.fields(card"),
-    "pool.version": ("pool", "Check and make a version"),
+    "pool.version": ("pool", "Check and create a version"),
     **dict.fromkeys(
         (f"submission.{name}" for name in ("charge", "disqualify", "qualify", "refund", "rerun")),
         ("submissions", '<select id="act" name="act">'),

@@ -157,7 +157,7 @@ def test_operators_see_the_table_with_their_limits(site: Site) -> None:
     assert page.status_code == 200
     for name in BUDGETS:
         assert name in page.text
-    assert re.search(r"uploads begun.*?7.*?in 5 minutes", page.text, re.S)
+    assert re.search(r"uploads started.*?7.*?in 5 minutes", page.text, re.S)
 
 
 def test_an_unknown_budget_and_an_old_setting_are_refused_at_the_start(

@@ -160,12 +160,12 @@ def test_baselines_that_look_alike_play_under_names_that_do_not(ready: Site) -> 
 def test_a_failure_is_told_and_a_deleted_copy_ends_it(ready: Site) -> None:
     site, owner = ready, ready.owner()
     worker = site.worker()
-    assert flash(post(owner, f"{BASE}/rehearsals", tasks="2", teams="5")) == "The rehearsal has begun."
+    assert flash(post(owner, f"{BASE}/rehearsals", tasks="2", teams="5")) == "The rehearsal has started."
     play(site, worker, lambda worker, job: worker.fail(job, "RUNTIME_ERROR"))
     (row,) = owner.call("GET", f"{MANAGE}/rehearsals").json()["rehearsals"]
     assert "Feedback: Simple has no score (failed)." in row["story"]
     assert row["forecast"] == [] and row["ended_at"] is not None
-    assert flash(post(owner, f"{BASE}/rehearsals", tasks="2", teams="5")) == "The rehearsal has begun."
+    assert flash(post(owner, f"{BASE}/rehearsals", tasks="2", teams="5")) == "The rehearsal has started."
     rows = owner.call("GET", f"{MANAGE}/rehearsals").json()["rehearsals"]
     assert len(rows) == 2 and rows[0]["copy_slug"] != row["copy_slug"]
     copy = rows[0]["copy_slug"]

@@ -132,12 +132,12 @@ def test_a_bad_pack_among_others_is_named_and_the_others_become_a_version(
     bad = tmp_path / "bad.anyshot-pack"
     bad.write_bytes(b"no pack")
     browser.find_element(By.ID, "packs").send_keys(str(bad))
-    press(browser, "Check and make a version")
+    press(browser, "Check and create a version")
     until(browser, lambda b: "bad.anyshot-pack: " in b.find_element(By.ID, "packs-error").text)
     browser.get(f"{live.address}/organize/pools/mine")
     paths = [write_pack(tmp_path, "A"), bad, write_pack(tmp_path, "B")]
     browser.find_element(By.ID, "packs").send_keys("\n".join(map(str, paths)))
-    press(browser, "Check and make a version")
+    press(browser, "Check and create a version")
     until(browser, lambda b: "Left out: bad.anyshot-pack: " in text_of(b), 60)
     with live.services.database.reading() as session:
         pool = session.scalars(select(Pool).where(Pool.slug == "mine")).one()
@@ -156,7 +156,7 @@ def test_packs_are_sent_in_parts_and_go_on_after_a_broken_connection(
     try:
         connection(browser, online=True, upload=SLOW * 2)
         browser.find_element(By.ID, "packs").send_keys("\n".join(map(str, paths)))
-        press(browser, "Check and make a version")
+        press(browser, "Check and create a version")
         until(browser, lambda b: received(live) > 0)
         connection(browser, online=False)
         until(browser, lambda b: "connection lost, trying again" in text_of(b))

@@ -137,7 +137,7 @@ def test_a_pool_is_filled_mended_and_given_from_a_script(
     tmp_path: Path,
 ) -> None:
     assert call("login", "--server", address, "--token", site.owner().token).exit_code == 0
-    assert "hidden, without datasets" in call("organize", "pool", "mine", "make").output
+    assert "hidden, without datasets" in call("organize", "pool", "mine", "create").output
     files = [str(write_pack(tmp_path, name)) for name in ("A", "B")]
     first = call("organize", "pool", "mine", "put", *files).output
     assert "version 1." in first

@@ -170,7 +170,7 @@ def _extend(session: Session, phase: Phase, request: ActRequest) -> ActDone:
 def _look_freeze(session: Session, phase: Phase, request: ActRequest) -> Findings:
     if publication_of(phase).frozen is not None:
         return Findings(done=say("The board is frozen already."))
-    return Findings(does=[say("The boards take no new rows; scores are still made.")])
+    return Findings(does=[say("The boards take no new rows; scores are still computed.")])
 
 
 def _freeze(session: Session, phase: Phase, request: ActRequest) -> ActDone:

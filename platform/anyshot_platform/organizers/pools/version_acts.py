@@ -1,4 +1,4 @@
-"""Acts that make a version of a pool: of chosen packs, without a dataset, of the packs of other pools."""
+"""Acts that create a version of a pool: of chosen packs, without a dataset, of the packs of other pools."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from anyshot_platform.pools.models import Pack, Pool
 from anyshot_platform.sight.pools import find_packs
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-_UNDO = "Make a version of the earlier packs; earlier versions stay as they are."
+_UNDO = "Create a version of the earlier packs; earlier versions stay as they are."
 
 
 class Packs(ActOptions):
@@ -66,7 +66,7 @@ def _look(session: Session, pool: Pool, rows: Sequence[Pack]) -> Findings:
         refused=organizing.why_not_put(session, pool, rows),
         does=[
             say(
-                "A version of %(datasets)s is made: %(difference)s.",
+                "A version of %(datasets)s is created: %(difference)s.",
                 datasets=count(len(rows), "dataset"),
                 difference=_difference(before, rows) or say("in another order"),
             ),
@@ -142,7 +142,7 @@ def _combine(session: Session, pool: Pool, request: ActRequest) -> ActDone:
 
 VERSION = Act(
     key="pool.version",
-    title="Make a version of the pool {}",
+    title="Create a version of the pool {}",
     target=pool_target,
     look=_look_version,
     do=_version,

@@ -66,7 +66,7 @@ def _look(session: Session, competition: Competition, request: ActRequest) -> Fi
         warnings=absent,
         does=[
             say(
-                "A hidden copy is made, and %(names)s play in it as teams, through all phases, on at most %(tasks)s "
+                "A hidden copy is created, and %(names)s play in it as teams, through all phases, on at most %(tasks)s "
                 "a run, up to published results.",
                 names=names,
                 tasks=count(request.options["tasks"], "task"),
@@ -96,7 +96,7 @@ def _start(session: Session, competition: Competition, request: ActRequest) -> A
     session.add(rehearsal)
     session.flush()
     after = {"copy": copy.slug, "tasks": wishes["tasks"], "teams": wishes["teams"]}
-    return ActDone(say("The rehearsal has begun."), after=after, result=rehearsal)
+    return ActDone(say("The rehearsal has started."), after=after, result=rehearsal)
 
 
 REHEARSE = Act(

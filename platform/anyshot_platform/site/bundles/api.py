@@ -76,7 +76,7 @@ class ReadyMadeOut(BaseModel):
 
 @router.post("/competitions", status_code=201)
 def begin_competition(session: SessionDep, viewer: Beginner, body: BeginIn) -> BegunOut:
-    """Begin an empty competition: a draft of the viewer's."""
+    """Create an empty competition: a draft of the viewer's."""
     return BegunOut(slug=begin_draft(session, viewer, body.title, body.slug).slug)
 
 

@@ -134,7 +134,7 @@ def _read(form: SentForm, folder: Path) -> CompetitionBundle:
 
 @router.post("/organize/new")
 def begin_empty(request: Request, session: SessionDep, viewer: Beginner, form: FormDep) -> Response:
-    """Begin with an empty draft."""
+    """Create an empty draft."""
     try:
         made = begin_draft(session, viewer, form.text("title"), form.text("slug"))
     except PlatformError as error:

@@ -128,7 +128,7 @@ def list_threads(
 
 @router.post("", status_code=201)
 def begin_thread(access: Participant, session: SessionDep, body: ThreadIn) -> ThreadOut:
-    """Begin a thread with its first post."""
+    """Start a thread with its first post."""
     return _show(session, access, service.begin_thread(session, access, title=body.title, body=body.body))
 
 

@@ -86,7 +86,7 @@ def _show_new(
 
 @router.post("/new")
 def begin_thread(request: Request, access: Participant, session: SessionDep, form: FormDep) -> Response:
-    """Begin a thread."""
+    """Start a thread."""
     try:
         thread = service.begin_thread(
             session, access, title=form.text("title", 300), body=form.text("body", 30_000)

@@ -138,7 +138,7 @@ def _show_workers(request: Request, session: SessionDep, secret: str = "") -> Re
 
 @router.post("/workers/tokens")
 def make_token(request: Request, viewer: Admin, session: SessionDep, form: FormDep) -> Response:
-    """Make a worker's token and show it once."""
+    """Create a worker's token and show it once."""
     try:
         wish = ActRequest(viewer.id, options=read_options(worker_acts.TOKEN, form), viewer=viewer)
         made = carry_out(session, worker_acts.TOKEN, worker_acts.Tokens(), wish)

@@ -177,7 +177,7 @@ def list_pools(session: SessionDep, viewer: Looker) -> list[PoolOut]:
 def add_pool(
     session: SessionDep, viewer: Annotated[Viewer, Depends(may_organize)], body: PoolIn
 ) -> PoolDetail:
-    """Make a pool."""
+    """Create a pool."""
     pool = create_pool(
         session,
         slug=body.slug,
@@ -221,7 +221,7 @@ async def upload_pack(
 
 @router.post("/{pool_slug}/uploads", status_code=201)
 def begin_upload(services: ServicesDep, viewer: Owner, pool_slug: PoolParam, body: UploadIn) -> UploadOut:
-    """Begin the upload of a pack in parts, or go on with one of the same digest that was broken off.
+    """Start the upload of a pack in parts, or go on with one of the same digest that was broken off.
 
     The parts are sent like those of a submission, to `PUT /api/v1/uploads/{upload_id}`.
     """
@@ -254,7 +254,7 @@ def finish_upload(
 def put_dataset(
     session: SessionDep, viewer: Owner, pool_slug: PoolParam, name: DatasetParam, body: DatasetIn
 ) -> PoolDetail:
-    """Make a version in which the pack takes the place of the dataset of its name; all others stay."""
+    """Create a version in which the pack takes the place of the dataset of its name; all others stay."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     (pack,) = find_packs(session, viewer, [body.pack])
     if pack.name != name:
@@ -265,7 +265,7 @@ def put_dataset(
 
 
 def _make(session: Session, viewer: Viewer, pool: Pool, act: Act[Pool], **wishes: Any) -> PoolDetail:
-    """Make a version as an act does, at one of the addresses of earlier releases."""
+    """Create a version as an act does, at one of the addresses of earlier releases."""
     carry_out(session, act, pool, ActRequest(viewer.id, options=wishes, viewer=viewer))
     session.flush()
     return _show_detail(session, pool, viewer)
@@ -275,7 +275,7 @@ def _make(session: Session, viewer: Viewer, pool: Pool, act: Act[Pool], **wishes
 def remove_dataset(
     session: SessionDep, viewer: Owner, pool_slug: PoolParam, name: DatasetParam
 ) -> PoolDetail:
-    """Make a version without a dataset; phases keep the version that they use."""
+    """Create a version without a dataset; phases keep the version that they use."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     if name not in {row.name for row in organizing.newest_packs(session, pool)}:
         raise NotFound(
@@ -304,7 +304,7 @@ def _require_own(services: Services, viewer: Viewer, pool_slug: str) -> None:
 
 @router.post("/{pool_slug}/versions", status_code=201)
 def put_packs(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: PoolVersionIn) -> PoolDetail:
-    """Make a version of packs that the viewer uploaded before, or finds in a pool of their own or a public one.
+    """Create a version of packs that the viewer uploaded before, or finds in a pool of their own or a public one.
 
     422 `unknown_packs` for all others, whether or not they are on this site: a digest is no right to a dataset.
     """
@@ -314,7 +314,7 @@ def put_packs(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: Po
 
 @router.post("/{pool_slug}/combine", status_code=201)
 def combine(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> PoolDetail:
-    """Make a version of the packs of the pools that this one combines."""
+    """Create a version of the packs of the pools that this one combines."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     return _make(session, viewer, pool, version_acts.COMBINE)
 

@@ -52,7 +52,7 @@ def show_rehearsals(
 def rehearse(
     request: Request, access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep
 ) -> Response:
-    """Begin a rehearsal."""
+    """Start a rehearsal."""
     options = {**read_options(REHEARSE, form), "services": services, "viewer": access.viewer}
     asked = ActRequest(access.viewer.id, form.text("reason"), options)
     return perform(

@@ -100,7 +100,9 @@ def request_report(access: AsOrganizer, session: SessionDep, form: FormDep) -> R
         session.rollback()
         return redirect(manage_path(access, "/reports"), flash=error.message, tone="bad")
     words = (
-        say("A worker computes it now.") if queued else say("Nothing has changed since this report was made.")
+        say("A worker computes it now.")
+        if queued
+        else say("Nothing has changed since this report was created.")
     )
     return redirect(manage_path(access, f"/reports/{report.id}"), flash=words)
 

@@ -77,7 +77,7 @@ SlugPart = Annotated[str, PathParam(max_length=64)]
 
 @router.post("/uploads", status_code=201)
 def begin_upload(body: UploadIn, viewer: Submitter, services: ServicesDep) -> UploadOut:
-    """Begin an upload that can be resumed."""
+    """Start an upload that can be resumed."""
     with services.database.writing() as session:
         upload = uploads.begin_upload(
             services, session, viewer.id, filename=body.filename, size=body.size, digest=body.digest

@@ -24,7 +24,7 @@ class Nothing(BaseModel):
 
 
 class UploadIn(BaseModel):
-    """An upload to be begun."""
+    """An upload to be started."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -152,7 +152,7 @@ async def take_in_archive(
     viewer: Beginner,
     slug: Annotated[str, Query(max_length=63, description="short name, instead of the archive's")] = "",
 ) -> ReceivedOut:
-    """Make a competition of an archive of another site: a draft of the viewer's, with everything in it.
+    """Create a competition of an archive of another site: a draft of the viewer's, with everything in it.
 
     422 `bad_transfer` where a file was altered, a row does not fit, or a score or board does not follow from the runs.
     """

@@ -63,7 +63,7 @@ def take_away(
 
 @router.post("/organize/transfer")
 def take_in_archive(request: Request, services: ServicesDep, viewer: Beginner, form: FormDep) -> Response:
-    """Make a competition of an uploaded archive, or say what is wrong with it."""
+    """Create a competition of an uploaded archive, or say what is wrong with it."""
     uploads = form.uploads("archive")
     if not uploads:
         return _refused(request, services, viewer, 422, "Choose the archive first.")

@@ -207,7 +207,7 @@ def _tokens(
 
 @router.post("/tokens")
 def make_token(request: Request, viewer: InBrowser, session: SessionDep, form: FormDep) -> Response:
-    """Make a token and show it, this once."""
+    """Create a token and show it, this once."""
     if Scope.ORGANIZE in form.all("scope"):
         require_proof(session)
     known = {scope.value for scope in Scope}
@@ -297,7 +297,7 @@ def end_session(
 ) -> Response:
     """Sign one browser out."""
     service.end_session(session, viewer.id, session_id)
-    return redirect("/account/security", flash=say("That browser is signed out."))
+    return redirect("/account/security", flash=say("That browser is logged out."))
 
 
 @router.get("/data.json")

@@ -79,14 +79,14 @@ def _read_cookie(request: Request, services: ServicesDep, provider: str, state: 
     """The verifier and where to go on; raises `LogInFailed` unless this browser began this log-in."""
     signature, _, encoded = request.cookies.get(COOKIE, "").partition(".")
     if not encoded or len(encoded) > _LONGEST:
-        raise oauth.LogInFailed(say("This log-in was not begun in this browser, or too long ago."))
+        raise oauth.LogInFailed(say("This log-in was not started in this browser, or too long ago."))
     try:
         text = bytes.fromhex(encoded).decode()
     except ValueError as error:
-        raise oauth.LogInFailed(say("This log-in was not begun in this browser.")) from error
+        raise oauth.LogInFailed(say("This log-in was not started in this browser.")) from error
     if not services.signer.verify("oauth", text, signature):
-        raise oauth.LogInFailed(say("This log-in was not begun in this browser."))
+        raise oauth.LogInFailed(say("This log-in was not started in this browser."))
     begun_at, wanted, verifier, target = json.loads(text)
     if begun_at != provider or not hmac.compare_digest(str(wanted).encode(), state.encode()):
-        raise oauth.LogInFailed(say("This log-in was not begun in this browser."))
+        raise oauth.LogInFailed(say("This log-in was not started in this browser."))
     return str(verifier), safe_next(str(target))

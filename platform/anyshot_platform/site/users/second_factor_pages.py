@@ -104,7 +104,7 @@ def turn_on(
 
 @router.post(f"{HERE}/codes")
 def renew_codes(request: Request, viewer: InBrowser, session: SessionDep, services: ServicesDep) -> Response:
-    """Make fresh recovery codes and show them."""
+    """Create fresh recovery codes and show them."""
     require_proof(session)
     user = session.get_one(User, viewer.id)
     codes = second_factor.renew_recovery_codes(session, user) if user.second_factor_since else []
