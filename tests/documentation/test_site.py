@@ -13,7 +13,15 @@ import pytest
 from anyshot_core.report.documentation import reading_order
 from anyshot_platform.settings import PlatformSettings
 from anyshot_worker.settings import WorkerSettings
-from tests.documentation.reference import COMMANDS, ROOT, SETTINGS, commands_by_page, options_of, variables
+from tests.documentation.reference import (
+    COMMANDS,
+    DOCS,
+    ROOT,
+    SETTINGS,
+    commands_by_page,
+    options_of,
+    variables,
+)
 
 _LOADED = re.compile(r'<(?:script|img|link|iframe)\b[^>]*?\b(?:src|href)="((?:https?:)?//[^"]+)"')
 
@@ -79,6 +87,19 @@ def test_every_command_and_option_is_documented(page: Path) -> None:
         section = section.partition("\n## ")[0]
         for option in options_of(command):
             assert option in section, f"{name} {option} is missing"
+
+
+def test_the_table_of_baselines_names_each_folder_with_its_files_of_settings() -> None:
+    page = (DOCS / "participants" / "baselines.md").read_text()
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in re.findall(r"^\| `.*$", page, re.M)]
+    listed = {row[0].strip("`"): set(row[4].split(", ")) for row in rows if len(row) == 5}
+    there = {
+        folder.name: {file.stem for file in folder.glob("*.json")} - {"config"}
+        for folder in (ROOT / "baselines").iterdir()
+        if (folder / "model.py").is_file()
+    }
+    assert listed == there
+    assert all(row[1] and row[3] for row in rows if len(row) == 5)  # what it does, when to use it
 
 
 def test_every_picture_is_shown() -> None:
