@@ -18,8 +18,6 @@ from anyshot_scoring.reliability.flips import (
     Flips,
     count_flips,
     count_ties,
-    plan_size,
-    predict_flip,
     subset_flips,
 )
 from anyshot_scoring.reliability.matrix import ClassMatrix, NotComparable, ScoreMatrix, align, align_classes
@@ -77,9 +75,7 @@ __all__ = [
     "know_ranks",
     "model_populations",
     "order_by",
-    "plan_size",
     "plan_top",
-    "predict_flip",
     "rank_reliability",
     "resample",
     "simulate_rules",

@@ -30,6 +30,9 @@ FEWEST_SUBSETS = 1_000  # the papers' 100 subsets carry 5 to 10 points of noise
 class Flips:
     """Shares of flips, ties and exaggerations over subsets of `size` of `units`, given the lead `lead` on all.
 
+    `predicted_flip` is the planning formula for means over units, Phi(-eps / sd) with
+    sd = sd(differences) sqrt((1 - m / L) / m).
+
     `exact` where all `subsets` that exist were counted, once each; else they are random ones.
     """
 
@@ -86,37 +89,6 @@ def count_flips(differences: ArrayLike, lead: float, delta: float = DELTA) -> tu
 def count_ties(differences: ArrayLike) -> float:
     """Share of exact ties among differences on subsets."""
     return float((np.abs(np.asarray(differences, dtype=np.float64)) <= TIE).mean())
-
-
-def predict_flip(differences: ArrayLike, size: int, lead: float | None = None) -> float | Undefined:
-    """Phi(-eps / sd), sd = sd(differences) sqrt((1 - m / L) / m): the planning formula for means over units.
-
-    `lead` replaces the mean of the differences, to ask what a lead of so many points would do.
-    """
-    values = np.asarray(differences, dtype=np.float64)
-    if len(values) < 2:
-        return Undefined("a single unit has no spread")
-    _check([values], size, FEWEST_SUBSETS)
-    deviation = np.sqrt(_subset_variance(values, size))
-    eps = abs(float(values.mean()) if lead is None else lead)
-    if deviation == 0.0:
-        return 0.0 if eps > 0 else Undefined("there is neither a lead nor a spread")
-    return float(special.ndtr(-eps / deviation))
-
-
-def plan_size(differences: ArrayLike, lead: float, flip: float = 0.05) -> int | Undefined:
-    """The smallest number of units, drawn anew from a large population, at which the lead flips in under `flip`.
-
-    sd(differences) / sqrt(m) = lead / z. For subsets of the units at hand the finite population helps; here it is
-    left out, since the question is about other units.
-    """
-    values = np.asarray(differences, dtype=np.float64)
-    if len(values) < 2:
-        return Undefined("a single unit has no spread")
-    if lead <= 0:
-        return Undefined("without a lead no number of units settles the order")
-    needed = (special.ndtri(1 - flip) * values.std(ddof=1) / lead) ** 2
-    return max(1, int(np.ceil(needed - 1e-9)))
 
 
 def _groups(values: NDArray[Any], strata: NDArray[Any]) -> list[NDArray[Any]]:
