@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from click.testing import CliRunner
 
+from anyshot_analysis.backbones import make_backbone
 from anyshot_analysis.cli import analyse, expand
 from anyshot_analysis.equivalence import compare_paired
 from anyshot_analysis.features import Features
@@ -393,3 +395,51 @@ def test_datasets_with_too_few_classes_are_named(name: str, tmp_path: Path) -> N
     assert run(name, {"meta_test": packs[:1]}, small, tmp_path / "all")["result"].get("left_out") is None
     with pytest.raises(ValueError, match="no dataset has 3 classes"):
         run(name, {"meta_test": packs[1:]}, small, tmp_path / "none")
+
+
+def test_more_submissions_make_datasets_look_easier_and_more_telling_by_selection_alone(
+    tmp_path: Path,
+) -> None:
+    """What the note says: submissions that are equal but for noise, two of them and eight."""
+    found = {}
+    for count in (2, 8):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        for place in range(count):
+            columns = draw_table(1, 40).columns()
+            noise = np.random.default_rng(place).normal(0, 0.05, 40)
+            columns |= {"normalized_accuracy": columns["normalized_accuracy"] + noise}
+            write_results(
+                folder / f"s{place}.parquet", TaskTable.from_columns(columns), Identity(who=f"s{place}")
+            )
+        report = run("difficulty", {"results": sorted(folder.glob("*.parquet"))}, {}, folder / "out")
+        rows = report["result"]["difficulty"]
+        found[count] = [np.mean([row[name] for row in rows]) for name in ("intrinsic", "modelling")]
+        assert "the smaller intrinsic difficulty and the larger modelling" in report["notes"][0]
+        assert "by selection alone" in (folder / "out" / "page.html").read_text()
+    assert found[8][0] < found[2][0] and found[8][1] > found[2][1]
+
+
+def test_the_notes_of_diversity_say_what_its_numbers_are(tmp_path: Path) -> None:
+    packs = [write_pack(tmp_path, f"SET_{n}", seed=n, classes=6, images=8) for n in (1, 2)]
+    torch.save(make_backbone("conv4-4", 32, seed=7).network.state_dict(), tmp_path / "weights.pt")
+    protocol = {"name": "fixed", "ways": 2, "shots": 2, "query": 2}
+    own = {"tasks": 6, "floor_tasks": 2, "probe": "conv4-4", "protocol": protocol}
+    pools = {"meta_test": packs[:1], "meta_train": packs[1:]}
+    found = run("diversity", pools, own, tmp_path / "random")
+    published = found["result"]["pairs_as_independent"]
+    probe, floor, papers, shared = found["notes"]
+    assert (
+        probe.startswith("Probe conv4-4 with random weights at 32 pixels;")
+        and "error that is not in" in probe
+    )
+    assert "a distance below it is no sign of shared data" in floor
+    assert papers.endswith(f"which they are not: {published['mean']:.4f} ± {published['half_width']:.4f}.")
+    assert published["half_width"] < found["result"]["coefficient"]["half_width"], (
+        "as if there were more data"
+    )
+    assert shared.startswith("No image is in both pools. Copies that were cropped, scaled or stored anew")
+    file = run("diversity", pools, own | {"weights": str(tmp_path / "weights.pt")}, tmp_path / "file")[
+        "notes"
+    ][0]
+    assert file.startswith("Probe conv4-4 with weights from a file at") and "error that is not in" not in file

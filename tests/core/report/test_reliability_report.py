@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from markupsafe import escape
+from scipy import stats
 
 from anyshot_core.chances import chance_words
 from anyshot_core.report import reliability_html, reliability_section
@@ -295,3 +296,22 @@ def test_no_probability_of_the_model_is_called_certain() -> None:
         "over 0.99",
         "over 0.99",
     ]
+
+
+def test_the_page_says_how_often_halves_tie_and_what_the_planning_formula_says() -> None:
+    """By hand: of the six halves of four datasets that differ by 2, 1, -1 and -1 points one turns and two tie."""
+    base = draw_matrix(0, [0.5, 0.5], datasets=4, tasks=2, task_sd=0.0)
+    scores = base.scores.copy()
+    differences = np.array([0.02, 0.01, -0.01, -0.01])
+    scores[:, 0] += differences[base.dataset]
+    assessment = assess(replace(base, scores=scores), replicates=1_000)
+    halves = [differences[[i, j]].mean() for i in range(4) for j in range(i)]
+    flip, tie = np.mean(np.array(halves) < -1e-9), np.mean(np.abs(halves) < 1e-9)
+    assert (flip, tie) == (pytest.approx(1 / 6), pytest.approx(2 / 6))
+    sd = differences.std(ddof=1) * np.sqrt((1 - 2 / 4) / 2)
+    planned = stats.norm.cdf(-differences.mean() / sd)
+    page = " ".join(reliability_html(assessment).split())
+    line = page[page.index('<th scope="row">s0 and s1</th><td>datasets</td>') :].partition("</tr>")[0]
+    cells = [cell.partition("<")[0] for cell in line.split('<td class="number">')[1:]]
+    assert cells[:3] == ["0.0025", f"{flip:.3f} (of 6, all)", f"{tie:.3f}"]
+    assert cells[4] == f"{planned:.3f}" and "Exact tie" in page and "Flip by the planning formula" in page
