@@ -122,6 +122,8 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             "Tasks are 5-way 10-shot. Hellinger diversity: the expected squared Hellinger distance of two classes, "
             "from 0 "
             "(all classes are the same) to 1. Bayes rule: what is best where the classes' distributions are known.",
+            "Points are divided by the benchmark's overall deviation. USL standardises its features by the mean and the "
+            "deviation of each task's support set; MAML does not.",
             steps_words(p, maml, union),
         ],
         result={
