@@ -76,10 +76,8 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         name="baseline-cv",
         title="A penalty chosen on each support set",
         finding=f"Choosing the penalty on each support set (BaselineCV) changes the accuracy by "
-        f"{estimate_words(gained)} "
-        f"against always taking C {p.fixed:g}. The best of the fixed penalties, known only afterwards, is C "
-        f"{best:g}, at "
-        f"{estimate_words(fixed[best])}.",
+        f"{estimate_words(gained)} against always taking C {p.fixed:g}. The best of the fixed penalties, known only "
+        f"afterwards, is C {best:g}, at {estimate_words(fixed[best])}.",
         population=f"{over}; unit: the task, paired.",
         estimates=[
             gained,
@@ -101,10 +99,9 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             )
         ],
         notes=[
-            "The classifier is logistic regression on features of unit length. Cross-validation on the support set has "
-            f"{folds_words(p.shots)}; ties go to the stronger penalty. C: scikit-learn's inverse strength of the "
-            f"penalty, "
-            "so a smaller one is stronger.",
+            "The classifier is logistic regression on features of unit length. Cross-validation on the support set "
+            f"has {folds_words(p.shots)}; ties go to the stronger penalty. C: scikit-learn's inverse strength of the "
+            "penalty, so a smaller one is stronger.",
             *(
                 [
                     f"{tuned.not_estimable} of {p.tasks} tasks could not be cross-validated and took C {p.fixed:g}."

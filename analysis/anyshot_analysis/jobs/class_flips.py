@@ -129,8 +129,7 @@ def describe(found: list[ClassDraws], noise: ClassDraws | None, classes: int, p:
         name="class-flips",
         title=f"Flips against the number of {unit}",
         finding=f"On all {classes} {unit} {few.first} leads {few.second} by {points(few.lead)} points{again}; with "
-        f"{few.size} "
-        f"of them the order flips in {percent_words(claims[flips_name(few, p)])} of draws{most}.{control}",
+        f"{few.size} of them the order flips in {percent_words(claims[flips_name(few, p)])} of draws{most}.{control}",
         population=f"other sets of {unit} out of these {classes}; {p.draws:,} draws of each number.",
         estimates=list(claims.values()),
         charts=[

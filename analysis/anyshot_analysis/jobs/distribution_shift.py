@@ -97,8 +97,7 @@ def describe(curve: list[LambdaPoint], parameters: Parameters) -> ReportPage:
         title="In and out of distribution",
         finding=lost_on_novel(names, estimates) + order_words(orders, flips, settled, len(apart)),
         population=f"other {parameters.ways}-way {parameters.shots}-shot tasks of these base and novel classes; unit "
-        f"of "
-        "resampling: the task. Not: other classes.",
+        "of resampling: the task. Not: other classes.",
         estimates=estimates,
         charts=[
             draw_curves(

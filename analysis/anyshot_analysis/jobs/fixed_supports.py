@@ -130,8 +130,7 @@ def describe(rows: list[Row], parameters: Parameters) -> ReportPage:
         name="fixml",
         title="One fixed support a class (FIX-ML) against resampled supports (ML)",
         finding=f"Accuracy with one fixed support a class (FIX-ML) minus that with resampled ones, at the last "
-        f"snapshot "
-        f"(95 % intervals over {parameters.seeds} seeds): {words}.",
+        f"snapshot (95 % intervals over {parameters.seeds} seeds): {words}.",
         population=f"{SEEDS}; unit of resampling: the seed, paired.",
         estimates=[
             mean(f"gain on {side}, network {n}", gains(rows, n, "last", share), "points", SEEDS, scale=100)
@@ -174,8 +173,7 @@ def describe(rows: list[Row], parameters: Parameters) -> ReportPage:
             f"Tasks are {parameters.ways}-way {parameters.shots}-shot. Embeddings are trained on cached features of "
             f"{parameters.backbone}; a network is named by the widths of its layers. In training, queries come from "
             f"{QUERIES[parameters.query_from]}. {parameters.seeds} seeds: intervals have {parameters.seeds - 1} "
-            f"degrees "
-            "of freedom.",
+            "degrees of freedom.",
             "Supports of validation and test tasks are never fixed. BaseGen: new images of the base classes; NovelGen: "
             "novel classes; best validation: the snapshot with the highest accuracy on validation classes.",
         ],

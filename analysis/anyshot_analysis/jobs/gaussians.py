@@ -82,8 +82,8 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         title="MAML against union supervised learning",
         finding=(
             f"At Hellinger diversity {diversity:.3f}, the accuracy of MAML minus that of union supervised learning "
-            f"(USL) "
-            f"is {estimate_words(gap)}: {verdict.verdict.value} (margin {count_of(100 * verdict.margin, 'point')})."
+            f"(USL) is {estimate_words(gap)}: {verdict.verdict.value} (margin "
+            f"{count_of(100 * verdict.margin, 'point')})."
             + (f" The training loss of {' and '.join(late)} still fell when training ended." if late else "")
         ),
         population=f"{TASKS}; unit of resampling: the task, paired.",
@@ -120,10 +120,10 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         ],
         notes=[
             "Tasks are 5-way 10-shot. Hellinger diversity: the expected squared Hellinger distance of two classes, "
-            "from 0 "
-            "(all classes are the same) to 1. Bayes rule: what is best where the classes' distributions are known.",
-            "Points are divided by the benchmark's overall deviation. USL standardises its features by the mean and the "
-            "deviation of each task's support set; MAML does not.",
+            "from 0 (all classes are the same) to 1. Bayes rule: what is best where the classes' distributions are "
+            "known.",
+            "Points are divided by the benchmark's overall deviation. USL standardises its features by the mean and "
+            "the deviation of each task's support set; MAML does not.",
             steps_words(p, maml, union),
         ],
         result={

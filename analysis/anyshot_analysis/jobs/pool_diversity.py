@@ -134,11 +134,9 @@ def describe(
         charts=charts,
         listings=[PageTable(SHARED, ("meta-test", "meta-train", "shared", "of"), rows)] if rows else [],
         notes=[
-            f"Probe {parameters.probe} with {weights} at {parameters.pixels} pixels; distances of different probes "
-            f"do not "
-            f"compare{DRAWN if parameters.weights is None else ''}. {count_of(len(found.distances), 'task')} were "
-            f"drawn, "
-            f"{parameters.floor_tasks} of them twice.",
+            f"Probe {parameters.probe} with {weights} at {parameters.pixels} pixels; distances of different probes do "
+            f"not compare{DRAWN if parameters.weights is None else ''}. {count_of(len(found.distances), 'task')} were "
+            f"drawn, {parameters.floor_tasks} of them twice.",
             "The floor: tasks whose classes were drawn once and their images twice. It differs by dataset, so a "
             "distance below it is no sign of shared data; shared images are found by their digests.",
             f"The papers' 95 % interval takes pairs as independent, which they are not: {published_words(published)}.",

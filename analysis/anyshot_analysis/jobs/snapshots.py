@@ -167,8 +167,7 @@ def describe(
             "that chose it, the best of many equal snapshots would look better than the rest. The earliest snapshot "
             "wins ties. Neighbouring snapshots depend on each other, so tau-b comes without a p value.",
             "ValGen in the table is of the tasks that choose; the curve is of all. Novel lost: the highest accuracy "
-            "on novel "
-            "classes of any snapshot, less that of the rule's. Equivalent: by a test at 5 % the difference "
+            "on novel classes of any snapshot, less that of the rule's. Equivalent: by a test at 5 % the difference "
             f"is below {count_of(100 * margin, 'point')}.",
         ],
         result={

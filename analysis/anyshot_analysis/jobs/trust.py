@@ -125,8 +125,7 @@ def describe(
         title="What support sets tell",
         finding=(
             f"Of {len(usable)} ways to estimate a task's accuracy from its support set, {best} errs least here: on "
-            f"average "
-            f"by {estimate_words(claims[f'error of {best}'])}, which choosing the least makes look smaller. "
+            f"average by {estimate_words(claims[f'error of {best}'])}, which choosing the least makes look smaller. "
             f"{gain_words(claims[f'choosing by {best}'], best, names, chosen[best].best_single_model)}"
         ),
         estimates=list(claims.values()),
@@ -170,9 +169,9 @@ def describe(
             ),
         ],
         notes=[
-            f"Error: how far the estimate is from the accuracy on the {p.ways * p.query} query images, whose own "
-            f"luck is in "
-            "it; the mean is over heads and tasks. Folds: at most five, and at most as many as a class has images.",
+            f"Error: how far the estimate is from the accuracy on the {p.ways * p.query} query images, whose own luck "
+            "is in it; the mean is over heads and tasks. Folds: at most five, and at most as many as a class has "
+            "images.",
             "The band around an estimate is calibrated on half of the tasks; the other half gets the answers, and says "
             "how often the band holds.",
             *([BASELINE.format(parameters.strength)] if "baseline" in parameters.heads else []),
