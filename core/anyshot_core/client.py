@@ -115,6 +115,10 @@ class Client:
         """The pretrained weights that the site offers to runs."""
         return self._ask("GET", "/weights")
 
+    def announcements(self, slug: str) -> list[dict[str, Any]]:
+        """What the organizers told all participants, newest first."""
+        return self._ask("GET", f"/competitions/{slug}/announcements")
+
     def competitions(self) -> list[dict[str, Any]]:
         return self._ask("GET", "/competitions")
 

@@ -19,6 +19,7 @@ COMMANDS = {
     "cancel": (f"{_KIT}.cancel:cancel", "Cancel a submission that is queued or running."),
     "mute": (f"{_KIT}.mute:mute", "Mute a competition, or show which are muted."),
     "my-data": (f"{_KIT}.my_data:my_data", "Download all that a site holds about your account."),
+    "announcements": (f"{_KIT}.announcements:announcements", "Read what the organizers announced."),
     "discussion": (f"{_KIT}.discussion:discussion", "Read, search and write in a competition's discussion."),
     "leagues": (f"{_KIT}.leagues:leagues", "Show the leagues of a competition and what they ask."),
     "answer": (f"{_KIT}.leagues:answer", "Answer the questions of a league."),

@@ -98,10 +98,19 @@ def test_a_muted_competition_says_nothing_until_it_is_heard_again(
     logged_in(site, address)
     announcements = f"/api/v1/competitions/{SLUG}/manage/announcements"
     assert "No competition is muted." in call("mute").output
+    assert "Nothing was announced so far." in call("announcements", SLUG).output
     assert call("mute", SLUG).output == call("mute").output == f"Muted: {SLUG}\n"
     site.owner().call("POST", announcements, json={"title": "Not heard", "body": ""})
     assert call("mute", SLUG, "--off").output == "No competition is muted.\n"
-    site.owner().call("POST", announcements, json={"title": "Heard", "body": ""})
+    site.owner().call("POST", announcements, json={"title": "Heard", "body": "One\n\x08two"})
+    read = call("announcements", SLUG).output
+    assert read.index("UTC  Heard\nOne\n␈two\n") < read.index("UTC  Not heard\n"), (
+        "newest first, and steers no terminal"
+    )
+    assert [one["title"] for one in json.loads(call("announcements", SLUG, "--json").output)] == [
+        "Heard",
+        "Not heard",
+    ]
     with Client(address, read_account().token) as client:
         notes = client.ask("GET", "/notifications")
     assert [note["title"] for note in notes] == ["A small competition: Heard"]
