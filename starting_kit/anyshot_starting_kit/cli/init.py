@@ -23,7 +23,7 @@ _METHOD = 'Path("my-method")'  # in the notebook: the folder that it works with
     "--notebook", is_flag=True, help="Also FOLDER.ipynb beside it: from the data to a dry run, cell by cell."
 )
 @click.option(
-    "--from", "baseline", metavar="BASELINE", help="Begin with a baseline of a site's release instead."
+    "--from", "baseline", metavar="BASELINE", help="Start with a baseline of a site's release instead."
 )
 @click.option(
     "--settings", metavar="NAME", default="", help="With --from: its settings, such as quick or paper."
