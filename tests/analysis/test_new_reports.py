@@ -315,8 +315,8 @@ def test_a_penalty_that_is_always_chosen_gains_nothing(packs: list[Path], tmp_pa
     same = run("baseline-cv", {"meta_test": packs}, {**small, "strengths": [1.0, 1.0]}, tmp_path / "same")
     assert same["result"]["gain"] == 0.0 and same["result"]["chosen"] == {"C 1": 12}
     assert same["finding"].startswith(
-        "Choosing the penalty on each support set (BaselineCV) changes the accuracy by 0 points (no interval: all values "
-        "are equal: they show no spread) against always taking C 1. The best"
+        "Choosing the penalty on each support set (BaselineCV) changes the accuracy by 0 points (no interval: all "
+        "values are equal: they show no spread) against always taking C 1. The best"
     )
     one_shot = run("baseline-cv", {"meta_test": packs}, {**small, "shots": 1}, tmp_path / "one")
     assert one_shot["result"]["not_estimable"] == 12 and one_shot["result"]["gain"] == 0.0

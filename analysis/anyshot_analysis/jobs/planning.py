@@ -21,8 +21,7 @@ from anyshot_scoring.reliability import (
     fit_crossed,
     plan_top,
 )
-from anyshot_scoring.reliability.components import component_intervals
-from anyshot_scoring.reliability.shared_tasks import each_task_once
+from anyshot_scoring.reliability.components import component_intervals, each_task_once
 from anyshot_scoring.rules import find_rule
 from anyshot_scoring.summary import Group
 

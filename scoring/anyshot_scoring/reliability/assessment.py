@@ -23,7 +23,7 @@ from anyshot_scoring.reliability.agreement import tau_between, tau_between_runs
 from anyshot_scoring.reliability.behind_best import FEWEST_UNITS, behind_best
 from anyshot_scoring.reliability.board_model import BoardModel, sum_up
 from anyshot_scoring.reliability.board_pairs import JudgedPair, KnownBoard
-from anyshot_scoring.reliability.components import Components, estimate_components
+from anyshot_scoring.reliability.components import Components, each_task_once, estimate_components
 from anyshot_scoring.reliability.crossed_levels import DrawnPoints, draw_populations, model_populations
 from anyshot_scoring.reliability.crossed_model import CrossedFit, fit_crossed
 from anyshot_scoring.reliability.flips import Flips, subset_flips
@@ -34,7 +34,7 @@ from anyshot_scoring.reliability.planning import SampleSizePlan, plan_top
 from anyshot_scoring.reliability.ranks import KnownRanks, RankReliability, know_ranks, rank_reliability
 from anyshot_scoring.reliability.resampling import POPULATIONS, Population, resample
 from anyshot_scoring.reliability.seeds import SeedRuleEffect, fit_seed_model, simulate_rules
-from anyshot_scoring.reliability.shared_tasks import each_task_once, mean_of_runs
+from anyshot_scoring.reliability.shared_tasks import mean_of_runs
 from anyshot_scoring.reliability.spreads import SpreadFound, find_spreads
 from anyshot_scoring.reliability.strata import Strata, order_by
 from anyshot_scoring.reliability.tau_intervals import tau_interval

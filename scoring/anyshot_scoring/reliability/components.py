@@ -15,6 +15,8 @@ from scipy import special
 
 from anyshot_scoring.reliability.crossed_model import CrossedFit, MeanSquare
 from anyshot_scoring.reliability.matrix import ClassMatrix, ScoreMatrix
+from anyshot_scoring.reliability.shared_tasks import classes_counted_once, counted_once
+from anyshot_scoring.rules import Rule
 from anyshot_scoring.undefined import Undefined
 
 DRAWS = 4_000
@@ -68,6 +70,17 @@ class Components:
         """Variance of the mean difference; counts of classes and tasks are a dataset's."""
         d, c, n = datasets or self.datasets, classes or self.classes, tasks or self.tasks
         return (self.dataset + self.klass / c + self.task / n) / d
+
+
+def each_task_once(
+    matrix: ScoreMatrix, classes: ClassMatrix | None, rule: Rule, *, shared_tasks: bool
+) -> tuple[ScoreMatrix, ClassMatrix | None]:
+    """Tasks and classes by the runs that count, each once, where the runs met the same tasks; else as they are."""
+    if not shared_tasks:
+        return matrix, classes
+    return counted_once(matrix, rule), None if classes is None else classes_counted_once(
+        classes, matrix, rule
+    )
 
 
 def estimate_components(

@@ -41,17 +41,6 @@ def classes_counted_once(classes: ClassMatrix, matrix: ScoreMatrix, rule: Rule) 
     return replace(classes, sums=sums[None], shares=classes.shares[:1])
 
 
-def each_task_once(
-    matrix: ScoreMatrix, classes: ClassMatrix | None, rule: Rule, *, shared_tasks: bool
-) -> tuple[ScoreMatrix, ClassMatrix | None]:
-    """Tasks and classes by the runs that count, each once, where the runs met the same tasks; else as they are."""
-    if not shared_tasks:
-        return matrix, classes
-    return counted_once(matrix, rule), None if classes is None else classes_counted_once(
-        classes, matrix, rule
-    )
-
-
 def _weights_of(matrix: ScoreMatrix, rule: Rule) -> NDArray[np.float64]:
     by_dataset = isinstance(rule, ByDatasetRanks)
     means = matrix.run_dataset_means() if by_dataset else matrix.run_means()[:, None]

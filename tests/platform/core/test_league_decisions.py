@@ -119,9 +119,10 @@ def test_what_is_decided_stands_folded_below_what_waits_with_who_decided(site: S
     }
     for name in ids:
         job = worker.claim()
-        assert job is not None and worker.complete(
-            job, 0.6, evidence=CLEAN if name == "clean" else WEIGHTS
-        ).is_success
+        assert (
+            job is not None
+            and worker.complete(job, 0.6, evidence=CLEAN if name == "clean" else WEIGHTS).is_success
+        )
     decide(owner, ids["shaky"], admit=False)
 
     def shown() -> tuple[str, str]:

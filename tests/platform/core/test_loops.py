@@ -213,7 +213,9 @@ def test_operators_hear_that_emails_wait_and_that_it_is_over(
     assert mails.send_due_emails(services, say_change) == 1
     text, figures = look()
     assert words not in text
-    assert figures["anyshot_waiting_emails"] == 1 and figures["anyshot_oldest_email_seconds"] < 60, "of its end"
+    assert figures["anyshot_waiting_emails"] == 1 and figures["anyshot_oldest_email_seconds"] < 60, (
+        "of its end"
+    )
     assert [post["alert"] for post in posts] == ["mail_waits"] * 2 and posts[1]["until"] is not None
     with services.database.reading() as session:
         told = select(Email.subject).where(Email.to == "ops@example.org")

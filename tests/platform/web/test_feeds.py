@@ -37,7 +37,9 @@ def test_announcements_are_a_feed_of_what_the_page_says(site: Site) -> None:
     assert entry.findtext("a:title", "", ATOM) == "First & <b>"
     content = entry.findtext("a:content", "", ATOM)
     assert "<em>text</em>" in content and "<script" not in content
-    (told,) = vera.call("GET", f"/api/v1{BASE}/announcements").json()  # there was no JSON of them but for organizers
+    (told,) = vera.call(
+        "GET", f"/api/v1{BASE}/announcements"
+    ).json()  # there was no JSON of them but for organizers
     assert (told["title"], told["body"]) == ("First & <b>", "Some *text* & <script>alert(1)</script>")
     assert told["edited_at"] is None and "deleted_at" not in told
     link = entry.find("a:link", ATOM)

@@ -33,7 +33,8 @@ def missing_in(session: Session, phase: Phase) -> list[str]:
         elif not pool.entries:
             missing.append(
                 say(
-                    "The %(role)s pool “%(name)s” of %(phase_name)s has no packs yet: uploaded packs count once a version of it holds them.",
+                    "The %(role)s pool “%(name)s” of %(phase_name)s has no packs yet: uploaded packs count once a "
+                    "version of it holds them.",
                     role=role,
                     name=pool.pool.name,
                     phase_name=phase.name,

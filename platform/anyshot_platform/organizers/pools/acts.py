@@ -71,7 +71,9 @@ def _look_publish(session: Session, pool: Pool, request: ActRequest) -> Findings
     if pool.published_at is not None:
         return Findings(done=say("The pool is public already."))
     if version is None:
-        return Findings(refused=[say("The pool has no packs yet: uploaded packs count once a version of it holds them.")])
+        return Findings(
+            refused=[say("The pool has no packs yet: uploaded packs count once a version of it holds them.")]
+        )
     images = sum(entry.pack.images for entry in version.entries)
     return Findings(
         refused=[
