@@ -116,8 +116,8 @@ def _refusal(error: Refused) -> str:
     lines = [str(error)]
     if error.code == "cannot_join" and "join" in str(error).lower():
         lines.append("  -> add --join, which accepts the competition's terms, or press Join on its page")
-    for problem in error.details.get("problems", []):
-        lines.append(f"  {problem['where']}: {problem['problem']}")
+    problems = [f"{one['where']}: {one['problem']}" for one in error.details.get("problems", [])]
+    lines += [f"  {words}" for words in problems if words != lines[0]]  # the first may be the message
     for check in error.details.get("checks", []):
         if check.get("outcome") == "failed":
             lines.append(f"  {check['title']}: {check['found']}\n  -> {check['remedy']}")

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from anyshot_core.client import Client, Refused
+from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.consent import ask_first, consent_options
 from anyshot_starting_kit.cli.new_file import must_be_new, say_written
@@ -40,12 +40,7 @@ def create(client: Client, title: str, slug: str) -> None:
 def import_bundle(client: Client, source: str, slug: str, start: datetime | None) -> None:
     """Create a draft from SOURCE: a bundle of Anyshot, Codabench or CodaLab as zip or folder, or a ready-made name."""
     moment = start.isoformat() if start else None
-    try:
-        made = _send(client, Path(source), slug, moment)
-    except Refused as error:
-        for problem in error.details.get("problems", ()):
-            click.echo(f"{problem['where']}: {problem['problem']}", err=True)
-        raise
+    made = _send(client, Path(source), slug, moment)
     report = client.organize("GET", made["slug"], "/import")
     for todo in report["todo"]:
         click.echo(f"to do: {todo['words']}")

@@ -173,6 +173,39 @@ def test_a_pool_is_filled_mended_and_given_from_a_script(
     assert not json.loads(by_key.output)["publish_when_over"]
 
 
+def test_what_is_wrong_with_a_phase_or_a_bundle_is_listed_once_with_its_place(
+    site: Site,
+    address: str,  # noqa: F811
+    folder: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    """The review: the API returned `problems`, and the command said only that something broke the rules."""
+    assert call("login", "--server", address, "--token", site.owner().token).exit_code == 0
+    settings = json.loads(call("organize", "settings", SLUG, "feedback").output)
+    settings["quota"]["per_day"], settings["timezone"] = -3, "Mars/Olympus"
+    path = tmp_path / "phase.json"
+    path.write_text(json.dumps(settings))
+    refused = call("organize", "settings", SLUG, "feedback", str(path))
+    assert refused.exit_code == 1
+    assert refused.output.count("quota.per_day: This must be at least 0, not “-3”.") == 1, refused.output
+    settings["quota"]["per_day"], settings["tasks"]["meta_test"] = 3, "no-such-pool"
+    path.write_text(json.dumps(settings))
+    output = call("organize", "settings", SLUG, "feedback", str(path)).output
+    for words in ("tasks.meta_test: There is no pool no-such-pool that you may use.", "timezone: "):
+        assert output.count(words) == 1, output
+    bundle = tmp_path / "bundle"
+    bundle.mkdir()
+    (bundle / "competition.yaml").write_text(
+        "anyshot: 1\nslug: mine\ntitle: Mine\nlogo: none.png\nphases: [{}]\n"
+    )
+    output = call("organize", "import", str(bundle)).output
+    wanted = (
+        "logo: the file 'none.png' is not in the bundle",
+        *(f"phases[0].{key}:" for key in ("key", "start")),
+    )
+    assert [output.count(words) for words in wanted] == [1, 1, 1], output
+
+
 def test_a_competition_is_copied_and_its_values_are_listed_from_a_script(
     site: Site,
     address: str,  # noqa: F811
