@@ -57,7 +57,7 @@ def test_a_word_that_is_gone_stays_away(word: str) -> None:
     assert set(found) <= STILL_READ
 
 
-# The first release's sentences that stopped a reader, in the words that were peculiar to each (review of participants).
+# The first release's sentences that stopped a reader, in the words that were peculiar to each, by who read it.
 REWRITTEN = (
     "You take part now",
     "Make an account",
@@ -88,6 +88,25 @@ REWRITTEN = (
     "That did not work",
     "Who has not joined",
     "is compared with none",
+    # of organizers and operators (section 2 of their review)
+    "Give it up",
+    "Settings that differ decide",
+    "Place then",
+    "By hand",
+    "Entries that somebody decides on",
+    "Turn down",
+    'Give it")',
+    "10 seeds for a gate",
+    "runs a baseline so often",
+    "of it for meta-training",
+    "of it for one task",
+    "A failure of ours",
+    "They count by their worst",
+    "What you import or begin stands here",
+    "Attempts that did not end well",
+    '_("Has")',
+    "Take it home",
+    "Entries of leagues by approval or by rule stand here",
 )
 
 

@@ -231,6 +231,17 @@ def test_the_meta_learning_league_looks_at_the_evidence(site: Site) -> None:
         worker.complete(job, 0.5, evidence=evidence)
     assert [row["team"] for row in site.board("scratch")["rows"]] == ["alice"]
     assert {row["team"] for row in site.board("free")["rows"]} == set(found)
+    text = site.owner().call("GET", "/competitions/small/manage/leagues").text
+    rows = {
+        name: " ".join(
+            text.partition(f'aria-label="{name} in From scratch"')[2].partition("</tr>")[0].split()
+        )
+        for name in found
+    }
+    assert "The zip was looked through: nothing suspicious." in rows["alice"]
+    assert "net.npy is torchvision resnet18 (ImageNet)." in rows["bob"], rows["bob"]
+    assert "1 file looked at" in rows["bob"] and "net.npy: numpy, 328 B, 50 numbers" in rows["bob"]
+    assert "The inspection did not end" in rows["eve"] and "the worker sent no report of it" in rows["zoe"]
 
 
 def test_what_one_of_several_runs_finds_holds_and_an_organizers_decision_too(site: Site) -> None:

@@ -15,6 +15,9 @@ from anyshot_core.wire.reports import DifficultyParameters, ReportSummary
 from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
+from anyshot_platform.database import now
+from anyshot_platform.leagues.models import League, LeagueEntry
+from anyshot_platform.leagues.states import Admission
 from anyshot_platform.pools.models import Pool
 from anyshot_platform.queue.outbox import mark_outbox
 from anyshot_platform.reports.models import Report
@@ -185,3 +188,46 @@ def test_acts_of_a_table_are_within_reach(live: LiveSite, browser: webdriver.Chr
         if any(wrong) or not found["tab"] or found["wide"] > 0:
             odd[path] = found
     assert not odd, odd
+
+
+@pytest.mark.slow("what is folded in tables of organizers and administrators in a browser, at two widths")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_what_is_folded_in_a_table_is_within_reach_when_it_is_opened(
+    live: LiveSite, browser: webdriver.Chrome, width: int
+) -> None:
+    """The forms of *Change NAME*, and decided entries, were looked at closed alone."""
+    with live.services.database.writing() as session:
+        session.get_one(User, live.scene.organizer.id).is_site_admin = True
+        entry = session.scalars(select(LeagueEntry).limit(1)).one()
+        session.get_one(League, entry.league_id).admission = Admission.FROM_SCRATCH
+        entry.decided_by, entry.decided_at = live.scene.organizer.id, now()
+    set_screen(browser, width, "light")
+    live.sign_in(browser, live.scene.organizer)
+    base = f"/competitions/{live.scene.competition.slug}/manage"
+    odd, opened = {}, []
+    for path in (f"{base}/people", f"{base}/leagues", "/admin/users"):
+        browser.get(live.address + path)
+        browser.execute_script("for (const one of document.querySelectorAll('main details')) one.open = true")
+        opened += browser.execute_script(OPENED)
+        found = browser.execute_script(OUT_OF_SIGHT)
+        if any(found[name] for name in ("beyond", "broken", "pushed")) or found["wide"] > 0:
+            odd[path] = found
+    assert not odd, odd
+    assert any(one.startswith("Change ") for one in opened) and any(
+        one.startswith("Decided already: ") for one in opened
+    )
+    cut = [one for one in opened if one.startswith("!")]
+    assert not cut, cut
+
+
+# The summaries of what is open in tables and forms, and, with an exclamation mark, each control that is cut off.
+OPENED = """
+const right = document.documentElement.clientWidth;
+const seen = [...document.querySelectorAll("main details > summary")].map((one) => one.textContent.trim());
+const parts = document.querySelectorAll("main details :is(input, select, textarea, button)");
+const cut = [...parts].filter((one) => {
+  const box = one.getBoundingClientRect();
+  return box.width > 0 && (box.left < -1 || box.right > right + 1);
+}).map((one) => "!" + (one.name || one.textContent.trim()));
+return [...seen, ...cut];
+"""
