@@ -121,7 +121,7 @@ def _find(client: Client, competition: str, wanted: str) -> str:
 
 def _post(thread: dict[str, Any], number: int) -> dict[str, Any]:
     if number > len(thread["posts"]):
-        raise click.UsageError(f"This thread has {len(thread['posts'])} posts.")
+        raise click.UsageError(f"This thread has {count_of(len(thread['posts']), 'post')}.")
     return thread["posts"][number - 1]
 
 

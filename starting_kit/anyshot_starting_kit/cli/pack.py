@@ -9,6 +9,7 @@ import click
 
 from anyshot_core.bundle import check_bundle
 from anyshot_core.bundle.pack import pack_folder
+from anyshot_core.words import count_of
 from anyshot_starting_kit.cli.check import describe
 from anyshot_starting_kit.cli.exits import Exit
 
@@ -24,5 +25,5 @@ def pack(folder: Path, output: Path | None) -> None:
     names = pack_folder(folder, target)
     report = check_bundle(target)
     click.echo(describe(report))
-    click.echo(f"{target}: {len(names)} files, {target.stat().st_size:,} bytes")
+    click.echo(f"{target}: {count_of(len(names), 'file')}, {target.stat().st_size:,} bytes")
     sys.exit(Exit.OK if report.ok else Exit.FAILED)

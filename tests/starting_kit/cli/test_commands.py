@@ -81,6 +81,7 @@ def test_check_and_pack(tmp_path: Path) -> None:
     assert CliRunner().invoke(main, ["check", str(folder)]).exit_code == 0
     packed = CliRunner().invoke(main, ["pack", str(folder)])
     assert packed.exit_code == 0 and (tmp_path / "mine.zip").is_file()
+    assert "mine.zip: 1 file, " in packed.output
     (folder / "model.py").write_text("class MyLearner: pass")
     result = CliRunner().invoke(main, ["check", str(folder), "--json"])
     assert result.exit_code == 1

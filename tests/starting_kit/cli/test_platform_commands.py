@@ -126,6 +126,7 @@ def test_a_question_is_asked_found_answered_and_accepted(site: Site, address: st
     assert asked.exit_code == 0 and f"{address}/competitions/{SLUG}/discussion/" in asked.output
     assert "\x08" not in call("discussion", SLUG, short).output
     logged_in(site, address, "bob")
+    assert "This thread has 1 post." in call("discussion", SLUG, short, "--accept", "2").output
     assert "#2  bob" in call("discussion", SLUG, short, "--reply", input="One to twenty.").output
     assert call("discussion", SLUG, short, "--accept", "2").exit_code == 3
     edited = call("discussion", SLUG, short, "--edit", "2", "--text", "From 1 to 20.").output
