@@ -8,6 +8,7 @@ decides what a score is: where there are submissions it changes by a new version
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Self
@@ -31,7 +32,7 @@ from anyshot_platform.described.settings import (
     Setting,
     settings_of,
 )
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.phases.old_rules import one_rule
 from anyshot_platform.phases.states import (
     AUDIENCE_WORDS,
@@ -456,6 +457,13 @@ def label_of(path: str) -> str:
         return path
     card = PhaseSpec.model_fields[path.rpartition(".")[0]].title if "." in path else ""
     return say("%(card)s > %(name)s", card=say(card), name=say(setting.title)) if card else say(setting.title)
+
+
+def labels_of(paths: Iterable[str]) -> str:
+    """What the form calls several settings, in its order."""
+    wanted = set(paths)
+    known = [one.path for one in SETTINGS if one.path in wanted]
+    return together([label_of(path) for path in (*known, *sorted(wanted.difference(known)))], ", ")
 
 
 def decides_scores(setting: Setting) -> bool:

@@ -74,7 +74,10 @@ def test_a_version_with_other_tasks_is_tested_from_the_saved_learner(site: Site)
     submission = site.member("pia").submit().json()["id"]
     finish_keeping(worker, 0.5, "predictions.parquet", "learner.bin")
     version = draft(site, **{"tasks.count": "20"})
-    assert "the predictions were made under other tasks.count" in page(owner, version).text
+    assert (
+        "the predictions were made under other settings: Data and tasks &gt; Tasks a run"
+        in page(owner, version).text
+    )
     assert flash(post(owner, f"{version}/rescore", mode="meta_test")) == "1 run is queued."
     job = worker.claim()
     assert job is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import io
 import json
 import re
@@ -186,13 +187,13 @@ def test_a_phase_with_submissions_refuses_incomparable_changes_and_offers_a_vers
     finish(worker, 0.5)
     assert post(owner, f"{BASE}/phases/feedback", **phase_form(**{"quota.per_day": "9"})).status_code == 303
     refused = post(owner, f"{BASE}/phases/feedback", **phase_form(**{"tasks.count": "20"}))
-    assert "tasks.count would make their scores incomparable" in refused.text
+    text = " ".join(html.unescape(refused.text).split())
+    assert "would make their scores incomparable: Data and tasks > Tasks a run. Create a new version" in text
     drafted = post(owner, f"{BASE}/phases/feedback", act="version", **phase_form(**{"tasks.count": "20"}))
     assert drafted.headers["location"].endswith("/versions/2")
     version = f"{BASE}/phases/feedback/versions/2"
-    assert "Not possible: the predictions were made under other tasks.count" in " ".join(
-        page(owner, version).text.split()
-    )
+    words = "Not possible: the predictions were made under other settings: Data and tasks > Tasks a run."
+    assert words in " ".join(html.unescape(page(owner, version).text).split())
     assert "Not possible" in flash(post(owner, f"{version}/rescore", mode="score"))
     assert flash(post(owner, f"{version}/rescore", mode="everything")) == "1 run is queued."
     assert "has not ended" in flash(post(owner, f"{version}/make-live", confirm="feedback"))

@@ -849,7 +849,7 @@ def test_a_draft_keeps_the_versions_of_pools_and_takes_the_newest_when_asked(sit
         way = f"{MANAGE}/phases/feedback/versions/{number}/rescore"
         answer = owner.call("POST", way, json={"mode": "score"})
         assert answer.is_success == kept, answer.text
-        assert kept or "tasks.meta_test" in answer.text
+        assert kept or "Data and tasks > Meta-test pool" in answer.text
 
 
 def test_the_newest_versions_of_pools_are_taken_when_asked(site: Site) -> None:
@@ -899,7 +899,7 @@ def test_over_json_the_newest_pools_are_refused_where_there_are_submissions(site
     assert refused.status_code == 409 and "tasks.meta_test" in refused.text
     draft = {"settings": settings, "newest_pools": True}
     ways = owner.call("POST", f"{phase}/versions", json=draft).json()["ways"]
-    assert "tasks.meta_test" in ways["score"] and ways["meta_test"] is None
+    assert "Data and tasks > Meta-test pool" in ways["score"] and ways["meta_test"] is None
 
 
 @pytest.mark.parametrize("word", ["banana", ""])

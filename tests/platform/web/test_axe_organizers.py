@@ -152,11 +152,21 @@ const indented = [...document.querySelectorAll("main .toolbar")].filter((one) =>
 // On a phone each row is a card without the table's head: a bare figure, moment or dash in it says what it is.
 const unnamed = [...document.querySelectorAll("main .table--stack td:not([data-label])")].filter((one) =>
   getComputedStyle(one).display === "block" && /^(\\d|–)/.test(one.textContent.trim())).map((one) => one.textContent);
+// Fields of one line of a form stand at one height.
+const fields = [...document.querySelectorAll("main .field")].filter((one) => one.offsetWidth > 0);
+const stepped = fields.filter((one) => {
+  const next = one.nextElementSibling;
+  if (!next?.matches(".field") || next.offsetWidth === 0) return false;
+  const [here, there] = [one.getBoundingClientRect(), next.getBoundingClientRect()];
+  const beside = there.left >= here.right && there.top < here.bottom && here.top < there.bottom;
+  const [mine, others] = [one, next].map((it) => it.querySelector("input, select, textarea")?.getBoundingClientRect());
+  return beside && mine && others && Math.abs(mine.top - others.top) > 4;
+}).map((one) => one.textContent.trim().slice(0, 40));
 // On a phone no table of theirs is pushed sideways.
 const pushed = window.innerWidth > 500 ? [] : [...document.querySelectorAll("main .tablewrap")].filter(
   (one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.getAttribute("aria-label"));
 const wide = document.documentElement.scrollWidth - right;
-return { beyond, broken, indented, unnamed, pushed, wide, tab: tab.left >= 0 && tab.right <= right };
+return { beyond, broken, indented, unnamed, pushed, stepped, wide, tab: tab.left >= 0 && tab.right <= right };
 """
 
 
@@ -184,7 +194,7 @@ def test_acts_of_a_table_are_within_reach(live: LiveSite, browser: webdriver.Chr
     for path in paths:
         browser.get(live.address + path)
         found = browser.execute_script(OUT_OF_SIGHT)
-        wrong = (found[name] for name in ("beyond", "broken", "indented", "unnamed", "pushed"))
+        wrong = (found[name] for name in ("beyond", "broken", "indented", "unnamed", "pushed", "stepped"))
         if any(wrong) or not found["tab"] or found["wide"] > 0:
             odd[path] = found
     assert not odd, odd

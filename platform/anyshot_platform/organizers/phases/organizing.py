@@ -24,7 +24,7 @@ from anyshot_platform.organizers.phases.differences import (
     scoring_changes,
 )
 from anyshot_platform.organizers.phases.leaks import require_no_leak
-from anyshot_platform.phases.description import PhaseSpec
+from anyshot_platform.phases.description import PhaseSpec, labels_of
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import describe_phase, phase_values, version_values
 from anyshot_platform.phases.service import list_phases, live_version
@@ -87,9 +87,10 @@ def change_phase(
     if changed and count_submissions(session, phase):
         raise Incomparable(
             say(
-                "This phase has submissions, and %(changed)s would make their scores incomparable. "
+                "This phase has submissions, and other values of these settings would make their scores incomparable: "
+                "%(changed)s. "
                 "Create a new version instead: it scores the submissions again and shows both before it counts.",
-                changed=", ".join(changed),
+                changed=labels_of(changed),
             ),
             fields=changed,
         )

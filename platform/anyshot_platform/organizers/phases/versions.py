@@ -15,7 +15,7 @@ from anyshot_platform.organizers.phases.differences import keep_secrets, pools_m
 from anyshot_platform.organizers.phases.key_acts import give_new_key
 from anyshot_platform.organizers.phases.leaks import require_no_leak
 from anyshot_platform.organizers.phases.organizing import find_pools
-from anyshot_platform.phases.description import PhaseSpec, hinders
+from anyshot_platform.phases.description import PhaseSpec, hinders, labels_of
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import describe_phase, version_values
 from anyshot_platform.phases.service import live_version
@@ -84,10 +84,14 @@ def ways_of_rescoring(session: Session, phase: Phase, version: PhaseVersion) -> 
     own_data = version.each_dataset and "tasks.meta_test" in changed  # learners are of their dataset
     test = [path for path in changed if hinders(path, RescoreMode.META_TEST)] + ["tasks.meta_test"] * own_data
     return {
-        RescoreMode.SCORE: f"the predictions were made under other {', '.join(sorted(score))}"
+        RescoreMode.SCORE: say(
+            "the predictions were made under other settings: %(settings)s", settings=labels_of(score)
+        )
         if score
         else None,
-        RescoreMode.META_TEST: f"the learners were trained under other {', '.join(sorted(test))}"
+        RescoreMode.META_TEST: say(
+            "the learners were trained under other settings: %(settings)s", settings=labels_of(test)
+        )
         if test
         else None,
         RescoreMode.EVERYTHING: None,
