@@ -147,7 +147,7 @@ def _chance_words(level: Sequence[float] | None) -> str:
 def _paint_chance(axes: Axes, place: float, level: Sequence[float]) -> None:
     """Where the bar would end by chance: a band across its row, or a line where the level is one number."""
     low, high = level
-    axes.fill_betweenx([place - 0.42, place + 0.42], low, high, color=PALETTE[1], alpha=0.6, linewidth=1.5)
+    axes.fill_betweenx([place - 0.42, place + 0.42], low, high, color=PALETTE[1], alpha=0.6, linewidth=2.5)
 
 
 def _give_or_take(half: float | None) -> str:
