@@ -136,6 +136,55 @@ def test_the_pointer_reads_a_cell_of_the_confusion(live: LiveSite, browser: webd
     ]
     assert rows[0] and rows[1] and rows[0][1] != rows[1][1] and rows[0][2] == rows[1][2], told
     assert "Most frequent mistakes" in text_of(browser)
+    for colour, surface in (("rgb(0, 114, 178)", "rgb(255, 255, 255)"), ("#56b4e9", "#141b22")):
+        few, half, all_, *inks = browser.execute_async_script(CELLS, colour, surface)
+        assert min(inks) > 4.5, inks  # each number is read
+        assert few > 1.4 and half > 1.3 * few and all_ > 1.3 * half  # and each is seen: 5 %, 50 %, 100 %
+
+
+# The contrasts to the page of cells of 5, 50 and 100 %, and then that of each number to its cell.
+CELLS = """
+const [colour, surface, done] = arguments;
+const { cellColours } = await import(
+  document.querySelector('script[src*="js/charts.js"]').src.replace("charts.js", "cells.js")
+);
+const rgb = (words) => {
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.fillStyle = words;
+  pen.fillRect(0, 0, 1, 1);
+  return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
+};
+const light = (words) => rgb(words)
+  .map((part) => part / 255)
+  .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+  .reduce((sum, part, place) => sum + part * [0.2126, 0.7152, 0.0722][place], 0.05);
+const contrast = (one, other) =>
+  Math.max(light(one) / light(other), light(other) / light(one));
+const cells = [0.05, 0.5, 1, ...Array.from({ length: 101 }, (_, place) => place / 100)]
+  .map((value) => cellColours(value, { colour, surface }));
+done([
+  ...cells.slice(0, 3).map(({ fill }) => contrast(fill, surface)),
+  ...cells.map(({ fill, ink }) => contrast(fill, ink)),
+]);
+"""
+
+
+def test_a_single_card_is_neither_lost_nor_as_wide_as_the_page(
+    live: LiveSite, browser: webdriver.Chrome
+) -> None:
+    live.sign_in(browser, live.scene.ada)
+    browser.get(live.address)
+    cards, page = (browser.find_elements(By.CSS_SELECTOR, wanted) for wanted in (".compcard", ".grid"))
+    assert len(cards) == 1 and 0.45 < cards[0].size["width"] / page[0].size["width"] < 0.8
+    browser.get(f"{live.address}/notifications")
+    weight = "return getComputedStyle(document.querySelector('.note__title')).fontWeight"
+    unread, badge = browser.execute_script(weight), browser.find_elements(By.CSS_SELECTOR, ".note .badge")
+    assert [one.text for one in badge] == [
+        "new"
+    ]  # a word, which is read aloud, and a weight: not the colour alone
+    press(browser, "Mark all as read")
+    until(browser, lambda b: not b.find_elements(By.CSS_SELECTOR, ".note .badge"))
+    assert int(unread) > int(browser.execute_script(weight)) + 100
 
 
 def test_on_a_phone_the_navigation_shows_where_one_is(live: LiveSite, browser: webdriver.Chrome) -> None:

@@ -78,6 +78,29 @@ export function cellPlot(spec, width, look, across) {
 const share = (value) =>
   value === null ? _("never met") : _("%(number)s %%", { number: Math.round(100 * value) });
 
+/** The colour of a cell, and that of its number: a mistake of 5 % is seen, and each number is read. */
+export function cellColours(value, look) {
+  const strength = 0.06 + 0.94 * Math.sqrt(value);
+  const [of, on] = [parts(look.colour), parts(look.surface)];
+  const mixed = on.map((part, place) => Math.round(part + strength * (of[place] - part)));
+  const dark = luminance(mixed) < 0.179; // where black and white have the same contrast, 4.6
+  return { fill: `rgb(${mixed.join(", ")})`, ink: dark ? "#fff" : "#000" };
+}
+
+/** Red, green and blue, 0 to 255, of "#0072b2" or "rgb(0, 114, 178)". */
+function parts(colour) {
+  const hex = /^#(..)(..)(..)$/.exec(colour.trim());
+  return hex ? hex.slice(1).map((two) => Number.parseInt(two, 16)) : colour.match(/[\d.]+/g).slice(0, 3).map(Number);
+}
+
+/** The relative luminance of WCAG 2, 0 to 1. */
+function luminance(colour) {
+  const linear = colour.map((part) =>
+    part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4,
+  );
+  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+}
+
 function paint(plot, values, look) {
   const { ctx } = plot;
   const ratio = devicePixelRatio || 1;
@@ -92,11 +115,10 @@ function paint(plot, values, look) {
       const [[x, y], [right, below]] = [at(column - 0.5, row - 0.5), at(column + 0.5, row + 0.5)];
       const box = [x + gap, y + gap, right - x - 2 * gap, below - y - 2 * gap];
       if (value !== null) {
-        ctx.globalAlpha = 0.05 + 0.85 * value;
-        ctx.fillStyle = look.colour;
+        const { fill, ink } = cellColours(value, look);
+        ctx.fillStyle = fill;
         ctx.fillRect(...box);
-        ctx.globalAlpha = 1;
-        ctx.fillStyle = value > 0.55 ? look.surface : look.strong;
+        ctx.fillStyle = ink;
         if (found.length <= MOST_WRITTEN) ctx.fillText(share(value), ...at(column, row));
       }
       ctx.strokeStyle = look.text;
