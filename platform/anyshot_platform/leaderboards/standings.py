@@ -5,21 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.leaderboards.frozen import shown_since
 from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.leaderboards.reading import find_place
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.sight.standing import counting
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.teams.models import Team
 
 
 @dataclass(frozen=True)
 class TeamStanding:
-    """A team's row on one board; `rank` and `ranked` are None where it is out of the ranking."""
+    """A team's row on one board; `rank` and `ranked` are None where it is out of the ranking.
+
+    `entries` are the team's scored submissions to the phase that stand, on a frozen board those from before.
+    """
 
     phase_slug: str
     phase: str
@@ -30,6 +37,7 @@ class TeamStanding:
     score: float
     half_width: float | None
     submitted_at: datetime
+    entries: int
 
 
 def read_standings(session: Session, access: CompetitionAccess, team: Team) -> list[TeamStanding]:
@@ -68,4 +76,18 @@ def _standing(
         score=row.value,
         half_width=row.half_width,
         submitted_at=row.submitted_at,
+        entries=_entries(session, team, phase, version),
     )
+
+
+def _entries(session: Session, team: Team, phase: Phase, version: PhaseVersion) -> int:
+    scored = select(func.count()).where(
+        Submission.team_id == team.id,
+        Submission.phase_id == phase.id,
+        Submission.kind == SubmissionKind.ENTRY,
+        Submission.status == SubmissionStatus.FINISHED,
+        counting(),
+    )
+    if phase.frozen_at is not None:
+        scored = scored.where(Submission.finished_at <= shown_since(version, phase.frozen_at))
+    return session.scalar(scored) or 0

@@ -79,8 +79,8 @@ def note(client: Client, submission: str, text: str | None, tags: tuple[str, ...
 @click.option("--kind", type=click.Choice(["entry", "smoke", "final"]), help="Only those of this kind.")
 @click.option(
     "--status",
-    type=click.Choice(["queued", "running", "finished", "failed", "cancelled"]),
-    help="Only those in this state.",
+    type=click.Choice(["queued", "running", "finished", "failed", "cancelled", "not-failed"]),
+    help="Only those in this state; not-failed leaves out failed and cancelled ones.",
 )
 @click.option("--tag", metavar="WORD", help="Only those with this tag.")
 @click.option(

@@ -31,6 +31,12 @@ def test_the_table_is_narrowed_and_ordered(visitor: Visitor, scene: Scene) -> No
         assert _numbers(visitor.see(f"{base}?sort=best"))[:2] == [2, 1]
         assert _numbers(visitor.see(f"{base}?sort=worst"))[:2] == [1, 2]
         assert _numbers(visitor.see(f"{base}?status=failed")) == [4, 3]
+        without = visitor.see(f"{base}?status=not-failed")
+        assert _numbers(without) == [6, 5, 2, 1]
+        assert (
+            '<option value="not-failed" selected>Without failed and cancelled</option>' in without
+            and "Clear" in without
+        )
         assert _numbers(visitor.see(f"{base}?q=BACKBONE")) == [6]
         assert _numbers(visitor.see(f"{base}?q=first.zip&status=finished")) == [1]
         assert _numbers(visitor.see(f"{base}?q=%23WID")) == _numbers(visitor.see(f"{base}?q=wide")) == [2]

@@ -12,6 +12,7 @@ from anyshot_platform.competitions.states import Visibility
 from anyshot_platform.database import now
 from anyshot_platform.kernel.identicons import identicon
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.submissions.models import Submission
 from anyshot_platform.users.models import User
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import Scene
@@ -82,6 +83,26 @@ def test_a_team_names_only_members_who_want_it(visitor: Visitor, scene: Scene) -
     assert "/users/ada" not in visitor.see(page)
     _publish(visitor, scene)
     assert visitor.client.get(api).json()["members"] == ["ada"] and "/users/ada" in visitor.see(page)
+
+
+def test_a_team_says_its_best_rank_its_entries_and_where_its_people_are(
+    visitor: Visitor, scene: Scene
+) -> None:
+    _publish(visitor, scene, public=False)
+    visitor.sign_in(scene.organizer)  # sees who the members are, not what they keep to themselves
+    page = " ".join(visitor.see(_team(scene)).split())
+    assert "Best rank: 4 of 8 in Feedback phase, Free-style" in page
+    assert "/users/ada" in page and "Analytical Society" not in page
+    visitor.client.cookies.clear()
+    _publish(visitor, scene)
+    assert "Analytical Society" in visitor.see(_team(scene))
+    api = f"/api/v1{_team(scene)}"
+    assert {one["entries"] for one in visitor.client.get(api).json()["standings"]} == {2}
+    with visitor.services.database.writing() as session:  # what came since is nobody's business yet
+        older = session.get_one(Submission, scene.submissions["older"].id)
+        phase = session.get_one(Phase, scene.phase.id)
+        phase.frozen_at = phase.live.live_at = older.finished_at
+    assert {one["entries"] for one in visitor.client.get(api).json()["standings"]} == {1}
 
 
 def test_a_team_on_no_board_that_one_may_see_is_not_there(visitor: Visitor, scene: Scene) -> None:

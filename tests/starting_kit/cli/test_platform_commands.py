@@ -17,7 +17,8 @@ from anyshot_core.command import main
 from anyshot_core.wire.worker_api import Stage
 from anyshot_platform.events.models import RunEvent
 from anyshot_platform.runs.models import Run
-from anyshot_platform.submissions.models import Upload
+from anyshot_platform.submissions.models import Submission, Upload
+from anyshot_platform.submissions.states import SubmissionStatus
 from anyshot_starting_kit.cli.account import account_file, read_account, write_account
 from tests.core.bundle.archives import MODEL
 from tests.platform.site import PASSWORD, SLUG, Site, make_zip
@@ -426,6 +427,11 @@ def test_notes_and_tags_are_changed_and_found_again(site: Site, address: str, fo
     assert "small/feedback/1" in listed and "a better note #no-pretraining #wide" in listed
     assert "small/feedback/2" not in listed
     assert "No submission matches." in call("list", "--text", "third").output
+    with site.services.database.writing() as session:
+        one = session.scalars(select(Submission).where(Submission.number == 2)).one()
+        one.status = SubmissionStatus.FAILED
+    unfailed = call("list", "--status", "not-failed").output
+    assert "small/feedback/1" in unfailed and "small/feedback/2" not in unfailed
     assert call("note", "1", "--tag", "two words").exit_code == 1
     assert call("note", "1", "--no-tags").output.splitlines() == ["a better note", "(no tags)"]
     assert call("status", "7").exit_code == 2 and "anyshot list" in call("status", "7").output

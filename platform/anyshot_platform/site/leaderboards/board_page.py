@@ -135,11 +135,7 @@ def read_board_view(
         else (),
         updated_at=state.at if not hidden else None,
         score_title=say("Score"),
-        bracket_words=say(
-            "by the one model of the board: another draw of tasks could turn the order round, or the difference "
-            "is below %(margin)s",
-            margin=f"{MARGIN:.2f}",
-        ),
+        margin=MARGIN,
         rule_words=say("Ranking rule: %(rule)s", rule=rule_words(version.rule, version.seeded_runs)),
         history=history,
     )

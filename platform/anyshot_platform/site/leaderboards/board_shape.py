@@ -57,6 +57,6 @@ class BoardView:
     neighbours: tuple[Neighbour, ...]
     updated_at: datetime | None
     score_title: str
-    bracket_words: str
+    margin: float  # differences below it count as a tie
     rule_words: str
     history: ChartView | None

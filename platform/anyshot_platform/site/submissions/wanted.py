@@ -24,6 +24,8 @@ SORTS: dict[Sort, str] = {
     "worst": say("Lowest score first"),
 }
 
+UNFAILED = "not-failed"  # a choice among the states
+
 
 @dataclass(frozen=True)
 class SearchedSubmissions:
@@ -32,11 +34,17 @@ class SearchedSubmissions:
     text: str = ""
     kind: SubmissionKind | None = None
     status: SubmissionStatus | None = None
+    failed_too: bool = True  # else neither failed nor cancelled ones
     tag: str = ""
     phase: str = ""
     competition: str = ""
     number: int | None = None
     sort: Sort = "newest"
+
+    @property
+    def state(self) -> str:
+        """The state as an address has it."""
+        return (self.status or "") if self.failed_too else UNFAILED
 
     @property
     def narrows(self) -> bool:
@@ -49,7 +57,13 @@ def read_wanted(
         str, Query(max_length=100, description="part of the file's name, of the note or of a tag")
     ] = "",
     kind: Annotated[str, Query(pattern="^(entry|smoke|final|)$")] = "",
-    status: Annotated[str, Query(pattern="^(queued|running|finished|failed|cancelled|)$")] = "",
+    status: Annotated[
+        str,
+        Query(
+            pattern=f"^(queued|running|finished|failed|cancelled|{UNFAILED}|)$",
+            description=f"`{UNFAILED}` leaves out failed and cancelled ones",
+        ),
+    ] = "",
     tag: Annotated[str, Query(max_length=30)] = "",
     phase: Annotated[str, Query(max_length=64, description="short name")] = "",
     competition: Annotated[str, Query(max_length=64, description="short name")] = "",
@@ -60,7 +74,8 @@ def read_wanted(
     return SearchedSubmissions(
         text=q.strip(),
         kind=SubmissionKind(kind) if kind else None,
-        status=SubmissionStatus(status) if status else None,
+        status=SubmissionStatus(status) if status and status != UNFAILED else None,
+        failed_too=status != UNFAILED,
         tag=plain_tag(tag),
         phase=phase,
         competition=competition,
@@ -87,6 +102,8 @@ def narrow(query: Select[Submission], wanted: SearchedSubmissions) -> Select[Sub
         query = query.where(Submission.kind == wanted.kind)
     if wanted.status is not None:
         query = query.where(Submission.status == wanted.status)
+    if not wanted.failed_too:
+        query = query.where(Submission.status.not_in([SubmissionStatus.FAILED, SubmissionStatus.CANCELLED]))
     if wanted.number is not None:
         query = query.where(Submission.number == wanted.number)
     if wanted.tag:

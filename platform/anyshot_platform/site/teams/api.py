@@ -29,6 +29,7 @@ class StandingOut(BaseModel):
     score: float
     half_width: HalfWidth
     submitted_at: datetime
+    entries: int = Field(description="the team's scored submissions to the phase")
 
 
 class PublicTeamOut(BaseModel):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
@@ -25,6 +25,15 @@ class TeamView:
     members: Sequence[User]
     others: bool
     standings: Sequence[TeamStanding]
+    about: Mapping[
+        str, str
+    ]  # user name of a member -> affiliation and country, as far as the viewer sees them
+
+    @property
+    def best(self) -> TeamStanding | None:
+        """The standing of the best rank, the newest phase first among equal ones."""
+        ranked = [one for one in self.standings if one.rank is not None]
+        return min(ranked, key=lambda one: one.rank or 0, default=None)
 
 
 def read_team(session: Session, access: CompetitionAccess, team_id: str) -> TeamView:
@@ -37,4 +46,9 @@ def read_team(session: Session, access: CompetitionAccess, team_id: str) -> Team
         raise NotFound(say("There is no such team on a leaderboard that you can see."))
     people = [user for _, user in list_members(session, team) if user.deleted_at is None]
     named = [user for user in people if everybody or sees_profile(access.viewer, user)]
-    return TeamView(team, named, len(named) < len(people), standings)
+    about = {
+        user.username: ", ".join(word for word in (user.affiliation, user.country) if word)
+        for user in named
+        if sees_profile(access.viewer, user)
+    }
+    return TeamView(team, named, len(named) < len(people), standings, about)
