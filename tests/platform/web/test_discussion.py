@@ -111,6 +111,33 @@ def test_who_wrote_a_post_removes_it_and_only_organizers_put_it_back(site: Site)
     )
 
 
+def test_a_closed_thread_takes_posts_of_organizers_alone_and_those_in_it_are_told(site: Site) -> None:
+    alice, bob, olga = site.member("alice"), site.member("bob"), site.owner()
+    thread = _begin(alice, "How many seeds?", "Is it one?")
+
+    def close(person: Person, closed: bool) -> int:
+        body = {"pinned": False, "locked": closed}
+        return person.call("PUT", f"{thread}/moderation", json=body).status_code
+
+    assert (close(bob, True), close(olga, True), close(olga, True)) == (403, 200, 200)
+    refused = bob.call("POST", f"{thread}/posts", json={"body": "Three."})
+    assert refused.status_code == 409 and "The organizers have closed this thread." in refused.text
+    assert olga.call("POST", f"{thread}/posts", json={"body": "It is three."}).is_success
+    assert close(olga, False) == 200
+    assert bob.call("POST", f"{thread}/posts", json={"body": "Three."}).is_success
+
+    def told(person: Person) -> list[str]:
+        rows = person.call("GET", "/api/v1/notifications").json()
+        return [row["title"] for row in reversed(rows) if row["kind"] == "discussion.reply"]
+
+    assert told(alice) == [f"{name} answered in “How many seeds?”" for name in ("olga", "bob")]
+    assert told(olga) == ["bob answered in “How many seeds?”"], "nobody is told of an answer of their own"
+    assert told(bob) == []
+    with site.services.database.reading() as session:
+        acts = select(AuditEntry).where(AuditEntry.action == "discussion.moderate").order_by(AuditEntry.id)
+        assert [row.after for row in session.scalars(acts)] == [{"locked": True}, {"locked": False}]
+
+
 def test_who_asked_accepts_one_answer(site: Site) -> None:
     alice, bob, carl = site.member("alice"), site.member("bob"), site.member("carl")
     thread = _begin(alice, "How many seeds?", "One or three?")
