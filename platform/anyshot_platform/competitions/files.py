@@ -88,7 +88,7 @@ def give_logo(
 def _require_picture(name: str, content: bytes, field: str) -> None:
     if not is_picture(name, content):
         words = say(
-            "%(name)s is no picture that browsers can show: it is of another kind, or damaged.", name=name
+            "Browsers cannot show %(name)s as a picture: it is of another kind, or damaged.", name=name
         )
         raise Invalid(words, field=field)
 

@@ -135,7 +135,7 @@ def _look_promote(session: Session, user: User, request: ActRequest) -> Findings
 
 def _look_demote(session: Session, user: User, request: ActRequest) -> Findings:
     if not user.is_site_admin:
-        return Findings(done=say("They are no administrator."))
+        return Findings(done=say("They are not an administrator."))
     return Findings(
         refused=_oneself(user, request),
         does=[say("They see and change only what is their own, and what they organize.")],

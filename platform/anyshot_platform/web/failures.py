@@ -120,7 +120,7 @@ def _answer_invalid_request(request: Request, error: Exception) -> Response:
 def _problem_words(request: Request, problem: Any) -> str:
     """What is wrong with a field; people are not shown regular expressions."""
     if problem["type"] == "string_pattern_mismatch" and wants_html(request):
-        return say("“%(problem)s” is none of the values that this page knows", problem=problem["input"])
+        return say("This page does not know the value “%(problem)s”", problem=problem["input"])
     return in_words(problem)
 
 

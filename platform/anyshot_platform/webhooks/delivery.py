@@ -71,7 +71,7 @@ def parse_address(url: str) -> tuple[str, int]:
         httpx.URL(url)
     except (ValueError, httpx.InvalidURL) as error:  # UnicodeError, too, is a ValueError
         raise ForbiddenAddress(
-            say("This is no address that can be posted to: %(error)s.", error=error), field="url"
+            say("Nothing can be posted to this address: %(error)s.", error=error), field="url"
         ) from error
     if parts.scheme not in ("http", "https") or not host or port == 0:
         raise ForbiddenAddress(

@@ -258,7 +258,7 @@ def test_who_took_what_is_secret_is_in_the_log(site: Site) -> None:
     assert owner.call("GET", f"/organize/pools/small-pool/packs/{pack}/download").is_success
     assert log(site, "read.hidden_data")[0].after == {"pool": "small-pool", "pack": "alpha"}
     secrets = f"{BASE}/bundle-with-seeds"
-    assert "who has it can draw the hidden tasks" in page(owner, secrets).text
+    assert "anyone who has it can draw the hidden tasks" in page(owner, secrets).text
     assert post(owner, secrets, confirm="smal").status_code == 409
     assert log(site, "competition.take_secrets") == []
     assert post(owner, secrets, confirm=SLUG).headers["content-type"] == "application/zip"

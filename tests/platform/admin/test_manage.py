@@ -279,7 +279,7 @@ def test_all_who_wait_are_approved_in_two_steps(site: Site) -> None:
     (undo,) = re.findall(r"<form method=\"post\"[^<>]*/people/acts\">.*?</form>", done, re.S)
     assert 'value="reject"' in undo and "confirmed" not in undo, "they read why: the organizer says it"
     again = post(owner, f"{BASE}/people/acts", act="approve", confirmed="1", id=sent).text
-    assert '<a href="../people?q=pia">pia</a>: This person takes part already.' in again
+    assert '<a href="../people?q=pia">pia</a>: This person is a participant already.' in again
 
 
 def test_the_overview_says_what_waits_and_what_comes_next(site: Site) -> None:
@@ -558,7 +558,7 @@ def test_who_cannot_be_rejected_is_left_out_of_the_row_with_the_reason(site: Sit
     asked = post(owner, f"{BASE}/people/acts", act="reject", everything="1").text
     assert "Reject 1 person?" in asked and "1 person will get a message about it." in asked
     role = "Only participants are rejected. Give this person the role participant first."
-    entries = "This person takes part, with 1 submission. Ban them instead."
+    entries = "This person is a participant, with 1 submission. Ban them instead."
     assert f"1 person: {role}" in asked and f"1 person: {entries} It asks for the name" in asked
     done = post(owner, f"{BASE}/people/acts", act="reject", everything="1", confirmed="1").text
     assert "Reject: 1 person." in done and role in done and entries in done

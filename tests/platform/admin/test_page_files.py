@@ -80,9 +80,9 @@ def test_a_page_shows_an_image_and_links_a_file(site: Site) -> None:
         ("no-suffix", b"x", "is of no kind that pages can have"),
         ("../up.png", picture(), ""),  # a browser's path is cut off
         ("<b>.png", b"x", "The name of a file has at most"),
-        ("text.png", b"Hello", "text.png is no picture that browsers can show"),
-        ("cut.png", picture()[:-20], "cut.png is no picture"),
-        ("other.svg", picture(), "other.svg is no picture"),
+        ("text.png", b"Hello", "Browsers cannot show text.png as a picture"),
+        ("cut.png", picture()[:-20], "show cut.png as a picture"),
+        ("other.svg", picture(), "show other.svg as a picture"),
         ("empty.png", b"", "has 0 bytes"),
     ],
 )
@@ -194,9 +194,9 @@ def give_logo(owner: Person, name: str, content: bytes) -> str:
 @pytest.mark.parametrize(("name", "content"), NO_PICTURES)
 def test_a_logo_that_is_no_picture_is_refused(site: Site, name: str, content: bytes) -> None:
     owner = site.owner()
-    assert f"{name} is no picture that browsers can show" in give_logo(owner, name, content)
+    assert f"Browsers cannot show {name} as a picture" in give_logo(owner, name, content)
     refused = owner.call("PUT", f"{MANAGE}/logo", json={"upload_id": owner.upload(content, name)})
-    assert (refused.status_code, "is no picture" in refused.json()["message"]) == (422, True)
+    assert (refused.status_code, "as a picture" in refused.json()["message"]) == (422, True)
     assert owner.call("GET", f"{HERE}/logo").status_code == 404
 
 
@@ -214,7 +214,7 @@ def test_what_is_no_picture_in_a_bundle_is_left_out_and_said(site: Site) -> None
     sent = owner.call("POST", "/organize/import", files={"bundle": ("b.zip", bundle)})
     assert sent.url.path.endswith("/manage/import"), sent.text
     report, there = " ".join(sent.text.split()), sent.url.path.removesuffix("/manage/import")
-    assert "logo.svg was left out: logo.svg is no picture" in report
-    assert "files/plot.png was left out: plot.png is no picture" in report
+    assert "logo.svg was left out: Browsers cannot show logo.svg as a picture" in report
+    assert "files/plot.png was left out: Browsers cannot show plot.png as a picture" in report
     assert owner.call("GET", f"{there}/logo").status_code == 404
     assert owner.call("GET", f"{there}/files/good.png").status_code == 200

@@ -179,7 +179,7 @@ def _look_secrets(session: Session, competition: Competition, request: ActReques
     return Findings(
         does=[
             say(
-                "You get a file with the keys and seeds of all phases: who has it can draw the hidden tasks."
+                "You get a file with the keys and seeds of all phases: anyone who has it can draw the hidden tasks."
             ),
             say("The audit log keeps that you took it."),
         ]

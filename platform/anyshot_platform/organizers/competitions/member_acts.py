@@ -66,13 +66,16 @@ def _uploads(session: Session, membership: Membership) -> int:
 
 def _look_approve(session: Session, membership: Membership, request: ActRequest) -> Findings:
     if membership.status == MemberStatus.APPROVED:
-        return Findings(done=say("This person takes part already."))
+        return Findings(done=say("This person is a participant already."))
     if membership.status in people.NOT_HERE:
         words = say("This person has left or has not answered yet. Invite them: only they can accept.")
         return Findings(refused=[words])
     lifted = [say("The submissions that the ban took off the boards come back.")]
     return Findings(
-        does=[say("The person takes part."), *(lifted if membership.status == MemberStatus.BANNED else [])],
+        does=[
+            say("The person is a participant."),
+            *(lifted if membership.status == MemberStatus.BANNED else []),
+        ],
         told=1,
     )
 
@@ -92,13 +95,13 @@ def _look_reject(session: Session, membership: Membership, request: ActRequest) 
     return Findings(
         blocked=[
             say(
-                "This person takes part, with %(uploads)s. Ban them instead.",
+                "This person is a participant, with %(uploads)s. Ban them instead.",
                 uploads=count(uploads, "submission"),
             )
         ]
         if uploads
         else [],
-        does=[say("The person does not take part.")],
+        does=[say("The person is not a participant.")],
         told=1,
     )
 
@@ -215,7 +218,9 @@ def _invite(session: Session, invitation: Invitation, request: ActRequest) -> Ac
     role = Role(request.options["role"])
     membership = offer(session, invitation.competition, invitation.user, role)
     waits = membership.status == MemberStatus.INVITED
-    words = say("Invited: the person takes part by accepting.") if waits else say("The role is given.")
+    words = (
+        say("Invited: the person becomes a participant by accepting.") if waits else say("The role is given.")
+    )
     after = {"role": role.value, "status": membership.status.value}
     return ActDone(words, after=after, result=membership)
 

@@ -49,7 +49,7 @@ def _look(session: Session, membership: Membership, request: ActRequest) -> Find
     target = find_team_named(session, competition, request.options["team"])
     old = session.get(Team, membership.team_id) if membership.team_id else None
     if membership.status != MemberStatus.APPROVED or old is None:
-        return Findings(refused=[say("Only who takes part is in a team. Admit this person first.")])
+        return Findings(refused=[say("Only participants are in teams. Admit this person first.")])
     if target is not None and target.id == old.id:
         return Findings(done=say("This person is in “%(name)s” already.", name=old.name))
     alone = len(list_members(session, old)) < 2

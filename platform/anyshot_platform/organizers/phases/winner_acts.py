@@ -20,7 +20,7 @@ _DOES = {
     IdentityCheck.VERIFIED: say("The person's identity counts as verified."),
     IdentityCheck.REFUSED: say(
         "The results are not published while the team wins, unless you override it. "
-        "Disqualify the team under Entries, and who stands below moves up."
+        "Disqualify the team under Entries, and the teams below it move up."
     ),
 }
 

@@ -61,7 +61,7 @@ def _look(session: Session, competition: Competition, request: ActRequest) -> Fi
                 submissions=count(counts["submissions"], "submission"),
             ),
             say(
-                "It holds the keys and seeds of %(value)s: who has it can draw the hidden tasks.",
+                "It holds the keys and seeds of %(value)s: anyone who has it can draw the hidden tasks.",
                 value=phases or "no phase",
             ),
             say(

@@ -47,7 +47,7 @@ def _switch_off(session: Session, hook: Webhook, request: ActRequest) -> ActDone
 def _look_renew(session: Session, hook: Webhook, request: ActRequest) -> Findings:
     return Findings(
         does=[say("Messages are signed with a new secret at once, those that wait included.")],
-        warnings=[say("Who receives them refuses them until it knows the new secret.")],
+        warnings=[say("The receiver refuses them until it knows the new secret.")],
     )
 
 

@@ -171,7 +171,7 @@ def _start(text: str) -> datetime | None:
     try:
         found = datetime.fromisoformat(text) if text else None
     except ValueError:
-        raise Invalid(say("This is no date: %(text)s", text=text[:40]), field="start") from None
+        raise Invalid(say("This is not a date: %(text)s", text=text[:40]), field="start") from None
     return found.replace(tzinfo=UTC) if found and found.tzinfo is None else found
 
 

@@ -125,4 +125,4 @@ def leave(request: Request, access: Participant, session: SessionDep) -> Respons
         joining.leave(session, access.competition, session.get_one(User, access.viewer.id))
     except PlatformError as error:
         return _show(request, access, session, error)
-    return _back(access, say("You have left, and stand for yourself now."))
+    return _back(access, say("You have left the team and compete on your own now."))
