@@ -15,6 +15,7 @@ from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.sight.standing import counting
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
@@ -88,6 +89,7 @@ def _entries(session: Session, team: Team, phase: Phase, version: PhaseVersion) 
         Submission.status == SubmissionStatus.FINISHED,
         counting(),
     )
-    if phase.frozen_at is not None:
-        scored = scored.where(Submission.finished_at <= shown_since(version, phase.frozen_at))
+    frozen = publication_of(phase).frozen
+    if frozen is not None:
+        scored = scored.where(Submission.finished_at <= shown_since(version, frozen))
     return session.scalar(scored) or 0

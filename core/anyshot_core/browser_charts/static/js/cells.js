@@ -90,14 +90,17 @@ export function cellColours(value, look) {
 /** Red, green and blue, 0 to 255, of "#0072b2" or "rgb(0, 114, 178)". */
 function parts(colour) {
   const hex = /^#(..)(..)(..)$/.exec(colour.trim());
-  return hex ? hex.slice(1).map((two) => Number.parseInt(two, 16)) : colour.match(/[\d.]+/g).slice(0, 3).map(Number);
+  return hex
+    ? hex.slice(1).map((two) => Number.parseInt(two, 16))
+    : colour
+        .match(/[\d.]+/g)
+        .slice(0, 3)
+        .map(Number);
 }
 
 /** The relative luminance of WCAG 2, 0 to 1. */
 function luminance(colour) {
-  const linear = colour.map((part) =>
-    part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4,
-  );
+  const linear = colour.map((part) => (part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4));
   return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
 }
 
