@@ -98,7 +98,7 @@ class SentForm:
     def values(self) -> dict[str, str]:
         """All texts, to show a form again."""
         sent = {key: value for key, value in self.data.items() if isinstance(value, str)}
-        return {"unchanged": "", **sent}
+        return {"unchanged": "", "seen": "", **sent}
 
 
 async def read_form(request: Request) -> AsyncIterator[SentForm]:

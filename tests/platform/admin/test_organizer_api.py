@@ -131,7 +131,7 @@ def test_other_settings_need_a_version_and_everything_is_scored_again(site: Site
         owner, "POST", "/phases/feedback/versions", {"settings": settings, "reason": "more"}, status=201
     )
     assert (draft["number"], draft["state"]) == (2, "draft")
-    assert "tasks.count" in draft["ways"]["score"]
+    assert "Data and tasks > Tasks a run" in draft["ways"]["score"]
     assert draft["ways"]["everything"] is None
     again = "/phases/feedback/versions/2"
     assert ask(owner, "POST", f"{again}/rescore", {"mode": "score"}, status=422)["error"] == "cannot_reuse"
@@ -486,7 +486,7 @@ def test_a_competition_lives_in_a_folder_by_command_line(site: Site, tmp_path: P
             assert done.exit_code == code, done.output
             return done.output
 
-        assert "The draft birds is there." in run("begin", "Few-shot birds", "--slug", "birds")
+        assert "The draft birds is there." in run("create", "Few-shot birds", "--slug", "birds")
         assert "Imported as from-a-file, a draft." in run("import", str(folder))
         ready = run("import", "cross-domain-metadl-2022", "--slug", "next", "--start", "2030-01-01")
         assert "to do: " in ready and "Imported as next, a draft." in ready
