@@ -27,6 +27,7 @@ from anyshot_platform.kernel.language import said_in
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.notifications.letters import CHOICES
 from anyshot_platform.notifications.models import Email
+from anyshot_platform.notifications.service import is_due
 from anyshot_platform.notifications.unsubscribing import address_of
 from anyshot_platform.queue.isolation import DATABASE_IS_AWAY, TRIES, back_off, describe_error
 from anyshot_platform.services import Services
@@ -54,12 +55,7 @@ def send_due_emails(services: Services, say_of: SayOf) -> int:
     `say_of` says what an e-mail tells of a submission at its sending.
     """
     with services.database.reading() as session:
-        due = session.scalars(
-            select(Email.id)
-            .where(Email.ended_at.is_(None), Email.next_at <= now())
-            .order_by(Email.next_at)
-            .limit(_BATCH)
-        ).all()
+        due = session.scalars(select(Email.id).where(is_due()).order_by(Email.next_at).limit(_BATCH)).all()
     if not due:
         return 0
     until = time.monotonic() + _LONGEST_ROUND

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition, Membership
@@ -75,11 +75,17 @@ def notify(
                 add_to_digest(session, user, title, body, url, late)
 
 
+def is_due() -> ColumnElement[bool]:
+    """The e-mails that should have gone out by now."""
+    return and_(Email.ended_at.is_(None), Email.next_at <= now())
+
+
 def due_emails(session: Session) -> tuple[int, datetime | None]:
     """How many e-mails should have gone out by now, and since when the first of them is due."""
-    waiting = Email.ended_at.is_(None), Email.next_at <= now()
-    number = session.scalar(select(func.count(Email.id)).where(*waiting)) or 0
-    return number, session.scalar(select(Email.next_at).where(*waiting).order_by(Email.next_at).limit(1))
+    number, since = session.execute(
+        select(func.count(Email.id), func.min(Email.next_at)).where(is_due())
+    ).one()
+    return number, since
 
 
 def tell_team(

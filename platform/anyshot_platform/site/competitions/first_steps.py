@@ -14,7 +14,7 @@ from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.smoke import smoke_pool
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.site.pools.data_taken import has_taken_data
-from anyshot_platform.site.pools.data_view import data_of
+from anyshot_platform.site.pools.data_view import has_public_data
 from anyshot_platform.site.shell.page_header import join_state, open_for_uploads
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
@@ -56,7 +56,7 @@ def read_first_steps(session: Session, access: CompetitionAccess, phases: Sequen
         FirstStep(say("Install the starting kit and log in"), token is not None, guide, "anyshot login"),
     ]
     home = "anyshot dry-run my-method --quick"
-    if any(pool.public for pool in data_of(session, access.competition)):
+    if has_public_data(session, access.competition):
         get, data = say("Get the public data"), f"/competitions/{slug}/data"
         steps.append(FirstStep(get, has_taken_data(session, access), data, f"anyshot data get {slug}"))
         home += f" --data data/{slug}"

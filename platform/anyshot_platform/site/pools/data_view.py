@@ -57,6 +57,12 @@ def data_of(session: Session, competition: Competition) -> list[PoolShown]:
     return sorted(shown, key=lambda pool: not pool.public)
 
 
+def has_public_data(session: Session, competition: Competition) -> bool:
+    """Whether a pool that its phases use is public."""
+    phases = list_phases(session, competition)
+    return any(is_public(version) for phase in phases for _, version in _pools_of(phase))
+
+
 def _pools_of(phase: Phase) -> Iterator[tuple[str, PoolVersion]]:
     version = phase.live
     for role, pool in ((TRAIN, version.meta_train), (TEST, version.meta_test), (SMOKE, phase.smoke_pool)):
