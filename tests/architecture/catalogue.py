@@ -92,7 +92,11 @@ def told_in() -> list[Path]:
         core / "wire/advice.py",
         *sorted(kit.glob("runner/*.py")),
         *sorted(PACKAGE.glob("judging/**/*.py")),
+        *sorted(PACKAGE.glob("entries/*.py")),
         PACKAGE / "operations/watch.py",
+        PACKAGE / "organizers/phases/finals.py",
+        PACKAGE / "organizers/rehearsals/playing.py",
+        PACKAGE / "organizers/submissions/acts.py",
     ]
 
 

@@ -56,9 +56,8 @@ class Stale(Conflict):
     def __init__(self, clashes: list[Clash], *, rest: bool = False) -> None:
         names = ", ".join(clash.field for clash in clashes)
         who = ", ".join(sorted({clash.by for clash in clashes}))
-        super().__init__(
-            f"{who} changed {names} since you read it.", fields=[asdict(clash) for clash in clashes]
-        )
+        words = say("%(who)s changed %(fields)s since you read it.", who=who, fields=names)
+        super().__init__(words, fields=[asdict(clash) for clash in clashes])
         self.clashes, self.rest = clashes, rest
 
 

@@ -130,9 +130,12 @@ def _unknown_settings(services: Services, baseline: Baseline) -> str:
     known = Builtin(baseline.slug, folder).overlays() if folder else set()
     if folder is None or baseline.settings in known | {""}:
         return ""
-    return (
-        f"“{baseline.name}” is not run: {baseline.builtin} has no settings “{baseline.settings}” here. "
-        f"There are: {', '.join(sorted(known))}."
+    return say(
+        "“%(name)s” is not run: %(builtin)s has no settings “%(settings)s” here. There are: %(known)s.",
+        name=baseline.name,
+        builtin=baseline.builtin,
+        settings=baseline.settings,
+        known=", ".join(sorted(known)),
     )
 
 
@@ -140,10 +143,17 @@ def _missing_weights(services: Services, baseline: Baseline) -> str:
     if not baseline.weights or _offered(services, baseline.weights):
         return ""
     folder = services.settings.weights_folder
-    where = f"the folder {folder}" if folder else "a folder, named by ANYSHOT_WEIGHTS_FOLDER"
-    return (
-        f"“{baseline.name}” is not run: it starts from the pretrained weights {baseline.weights}, which this site "
-        f"does not offer. The operator puts the file into {where}; with random weights it would be another method."
+    where = (
+        say("the folder %(folder)s", folder=folder)
+        if folder
+        else say("a folder, named by ANYSHOT_WEIGHTS_FOLDER")
+    )
+    return say(
+        "“%(name)s” is not run: it starts from the pretrained weights %(weights)s, which this site does not offer. "
+        "The operator puts the file into %(where)s; with random weights it would be another method.",
+        name=baseline.name,
+        weights=baseline.weights,
+        where=where,
     )
 
 
@@ -158,8 +168,10 @@ def not_run_in(session: Session, services: Services, competition: Competition, l
         return ""
     names = ", ".join(f"“{row.name}”" for row in rows)
     files = ", ".join(dict.fromkeys(row.weights for row in rows))
-    return (
-        f"Not run: {names}. This site does not offer the pretrained weights that they start from ({files})."
+    return say(
+        "Not run: %(names)s. This site does not offer the pretrained weights that they start from (%(files)s).",
+        names=names,
+        files=files,
     )
 
 

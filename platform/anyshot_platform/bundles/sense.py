@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from anyshot_platform.bundles.schema import CompetitionSpec
 from anyshot_platform.described.quantities import write_duration, write_size
+from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.description import PhaseSpec
 
 Path = tuple[str | int, ...]
@@ -38,10 +39,10 @@ def judge_phase(spec: PhaseSpec) -> Iterator[SenseFinding]:
     """What is wrong or odd in a phase by itself."""
     yield from _budgets(spec)
     if spec.machine.memory > _LARGE_MEMORY:
-        words = f"{write_size(spec.machine.memory)} of memory: no machine has that much."
+        words = say("%(size)s of memory: no machine has that much.", size=write_size(spec.machine.memory))
         yield SenseFinding(("machine", "memory"), words)
     if spec.machine.gpus and spec.machine.hardware == "cpu":
-        words = "The hardware class is cpu, and GPUs are wanted: choose a class that has some."
+        words = say("The hardware class is cpu, and GPUs are wanted: choose a class that has some.")
         yield SenseFinding(("machine", "gpus"), words, error=False)
     yield from _quotas(spec)
     for index, gate in enumerate(spec.entries.gates if spec.entries else ()):
@@ -56,21 +57,30 @@ def is_gate(score: float) -> bool:
 
 def words_on_gate(score: float) -> str:
     """Why a score is no gate."""
-    return f"A gate is a score between 0 and 1; found {score:g}."
+    return say("A gate is a score between 0 and 1; found %(score)s.", score=f"{score:g}")
 
 
 def _budgets(spec: PhaseSpec) -> Iterator[SenseFinding]:
     run, shared = spec.budget.run, not spec.budget.each_dataset
-    for name, part in (("meta_train", "meta-training"), ("task", "one task")):
+    for name, part in (("meta_train", say("meta-training")), ("task", say("one task"))):
         seconds = getattr(spec.budget, name)
         if seconds is not None and seconds > run and shared:
-            words = f"{write_duration(seconds)} for {part} are more than the {write_duration(run)} of the whole run."
+            words = say(
+                "%(seconds)s for %(part)s are more than the %(run)s of the whole run.",
+                seconds=write_duration(seconds),
+                part=part,
+                run=write_duration(run),
+            )
             yield SenseFinding(("budget", name), words)
     if spec.smoke.pool and spec.smoke.budget > run:
-        words = f"A smoke test may last {write_duration(spec.smoke.budget)}, a run {write_duration(run)}."
+        words = say(
+            "A smoke test may last %(smoke)s, a run %(run)s.",
+            smoke=write_duration(spec.smoke.budget),
+            run=write_duration(run),
+        )
         yield SenseFinding(("smoke", "budget"), words)
     if spec.budget.each_dataset and not spec.tasks.each_dataset:
-        words = "The times are for each dataset, but the phase does not train dataset by dataset."
+        words = say("The times are for each dataset, but the phase does not train dataset by dataset.")
         yield SenseFinding(("budget", "each_dataset"), words, error=False)
 
 
@@ -79,14 +89,17 @@ def _quotas(spec: PhaseSpec) -> Iterator[SenseFinding]:
     if not spec.accepts_uploads:
         return
     if 0 in (quota.per_day, quota.total, quota.running):
-        yield SenseFinding(
-            ("quota",), "With a quota of 0 nobody can submit; pause the phase instead.", error=False
-        )
+        words = say("With a quota of 0 nobody can submit; pause the phase instead.")
+        yield SenseFinding(("quota",), words, error=False)
     if quota.per_day is not None and quota.total is not None and quota.per_day > quota.total > 0:
-        words = f"{quota.per_day} a day are more than the {quota.total} of the whole phase."
+        words = say(
+            "%(day)s a day are more than the %(total)s of the whole phase.",
+            day=quota.per_day,
+            total=quota.total,
+        )
         yield SenseFinding(("quota", "per_day"), words, error=False)
     if quota.per_day is None and quota.total is None:
-        yield SenseFinding(("quota",), "Neither a day nor the phase has a quota.", error=False)
+        yield SenseFinding(("quota",), say("Neither a day nor the phase has a quota."), error=False)
 
 
 def judge_circles(feeds: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -96,7 +109,10 @@ def judge_circles(feeds: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         while (source := feeds.get(way[-1])) is not None and source not in way:
             way.append(source)
         if source == start and len(way) > 1:
-            yield start, f"These phases take their entries from each other: {', '.join(way)}."
+            yield (
+                start,
+                say("These phases take their entries from each other: %(phases)s.", phases=", ".join(way)),
+            )
 
 
 def judge_people(
@@ -104,18 +120,21 @@ def judge_people(
 ) -> Iterator[SenseFinding]:
     """What is wrong with a contact, the domains of addresses, the questions of the fact sheet."""
     if contact and _MAIL.fullmatch(contact) is None:
-        yield SenseFinding(("contact",), f"This is no e-mail address: {contact[:80]}.")
+        yield SenseFinding(("contact",), say("This is no e-mail address: %(text)s.", text=contact[:80]))
     for domain in domains:
         if _DOMAIN.fullmatch(domain) is None:
-            words = f"“{domain[:80]}” is no domain; write it like example.org. Nobody could join."
+            words = say(
+                "“%(text)s” is no domain; write it like example.org. Nobody could join.", text=domain[:80]
+            )
             yield SenseFinding(("email_domains",), words)
     keys = Counter(str(question["key"]) for question in questions)
     if "" in keys:
-        words = "Each question of the fact sheet needs a key: write it as key: question."
+        words = say("Each question of the fact sheet needs a key: write it as key: question.")
         yield SenseFinding(("fact_sheet",), words)
     for key, times in keys.items():
         if key and times > 1:
-            yield SenseFinding(("fact_sheet",), f"The key {key} stands {times} times in the fact sheet.")
+            words = say("The key %(key)s stands %(times)s times in the fact sheet.", key=key, times=times)
+            yield SenseFinding(("fact_sheet",), words)
 
 
 def judge(spec: CompetitionSpec) -> Iterator[SenseFinding]:

@@ -156,11 +156,11 @@ def _require_joinable(competition: Competition, user: User) -> None:
 def require_participant(membership: Membership | None) -> Membership:
     """The membership, if it may submit; raises `CannotJoin` with the reason."""
     reasons = {
-        MemberStatus.PENDING: "The organizers have not approved your registration yet.",
-        MemberStatus.INVITED: "You are invited; accept first, under Account, Competitions and teams.",
-        MemberStatus.BANNED: "You are banned from this competition.",
-        MemberStatus.REJECTED: "The organizers declined your registration.",
-        MemberStatus.WITHDRAWN: "You have left this competition. Join again to submit.",
+        MemberStatus.PENDING: say("The organizers have not approved your registration yet."),
+        MemberStatus.INVITED: say("You are invited; accept first, under Account, Competitions and teams."),
+        MemberStatus.BANNED: say("You are banned from this competition."),
+        MemberStatus.REJECTED: say("The organizers declined your registration."),
+        MemberStatus.WITHDRAWN: say("You have left this competition. Join again to submit."),
     }
     if membership is None:
         raise CannotJoin(say("Please join the competition first."))

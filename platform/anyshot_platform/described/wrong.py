@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic_core import ErrorDetails
 
 from anyshot_platform.described.parts import KEY_FORM
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import say, words_of
 
 
 def in_words(details: ErrorDetails) -> str:
@@ -57,4 +57,5 @@ def in_words(details: ErrorDetails) -> str:
         case kind if kind.startswith(("datetime_", "date_", "timezone_")):
             return say("This must be a date and time, not “%(found)s”.", found=found)
         case _:
-            return str(details["msg"]).removeprefix("Value error, ")
+            error = limits.get("error")
+            return words_of(error) if isinstance(error, ValueError) else str(details["msg"])

@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import told
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
@@ -54,7 +55,11 @@ def questions_of(league: League) -> list[LeagueQuestionSpec]:
     """What a league asks; one confirmation where every member must qualify and no question is written."""
     if league.questions or not league.every_member_qualifies:
         return [LeagueQuestionSpec.model_validate(question) for question in league.questions]
-    return [LeagueQuestionSpec(key="qualifies", label=f"I qualify for the league “{league.name[:150]}”.")]
+    return [
+        LeagueQuestionSpec(
+            key="qualifies", label=told("I qualify for the league “%(name)s”.", name=league.name[:150])
+        )
+    ]
 
 
 def asks(league: League) -> bool:
@@ -96,9 +101,11 @@ def _judge(league: League, missing: tuple[str, ...], verdict: TeamVerdict | None
     if verdict is not None and verdict.status != EntryStatus.DECLARED:
         return verdict.status, verdict.reason
     if missing:
-        return EntryStatus.DECLARED, f"{_and(missing)} must answer the questions of the league."
+        return EntryStatus.DECLARED, told(
+            "%(names)s must answer the questions of the league.", names=_and(missing)
+        )
     if league.admission == Admission.APPROVAL:
-        return EntryStatus.DECLARED, "The organizers have not decided yet."
+        return EntryStatus.DECLARED, told("The organizers have not decided yet.")
     return EntryStatus.ADMITTED, ""
 
 

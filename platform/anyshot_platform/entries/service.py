@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
+from anyshot_core.words import told
 from anyshot_platform.database import now
 from anyshot_platform.entries.choosing import StandingEntry, choose
 from anyshot_platform.entries.models import Entry, EntryChange
@@ -57,7 +58,12 @@ def _keep(
     if standing is None:
         if entry is not None and entry.state != EntryState.GONE:
             _change(
-                session, entry, entry.submission_id, EntryState.GONE, entry.choice, "It has no score now."
+                session,
+                entry,
+                entry.submission_id,
+                EntryState.GONE,
+                entry.choice,
+                told("It has no score now."),
             )
         return
     submission_id = standing.candidate.submission.id

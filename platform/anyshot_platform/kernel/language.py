@@ -157,6 +157,12 @@ def say(message: str, /, **values: Any) -> Said:
     return _made(message, "", 0, values)
 
 
+def words_of(error: Exception) -> str:
+    """What an error says: where it was raised with a sentence of the interface, that one."""
+    said = error.args[0] if error.args else ""
+    return said if isinstance(said, Said) else str(error)
+
+
 def say_count(number: float, one: str, many: str, /, **values: Any) -> Said:
     """A sentence about a number, which is its placeholder `%(num)s`: `1 task`, `3,000 tasks`."""
     return _made(one, many, number, {**values, "num": Amount(number)})

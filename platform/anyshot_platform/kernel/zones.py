@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from anyshot_platform.kernel.language import say
+
 
 def find_zone(name: str) -> ZoneInfo | None:
     """The zone of that name, like Europe/Paris; None where the database knows none."""
@@ -19,4 +21,10 @@ def words_on_skipped(moment: datetime, zone: ZoneInfo) -> str:
     there = moment.replace(tzinfo=zone).astimezone(UTC).astimezone(zone)
     if moment.tzinfo or there.replace(tzinfo=None, fold=0) == moment.replace(fold=0):
         return ""
-    return f"Clocks in {zone.key} skip {moment:%H:%M} on {moment:%Y-%m-%d}; the next one is {there:%H:%M}."
+    return say(
+        "Clocks in %(zone)s skip %(time)s on %(day)s; the next one is %(next)s.",
+        zone=zone.key,
+        time=f"{moment:%H:%M}",
+        day=f"{moment:%Y-%m-%d}",
+        next=f"{there:%H:%M}",
+    )

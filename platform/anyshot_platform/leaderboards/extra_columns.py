@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.kernel.filters import duration
 from anyshot_platform.leaderboards.reading import BoardPlace
-from anyshot_platform.leagues.description import ColumnSpec
+from anyshot_platform.leagues.description import METRIC_WORDS, ColumnSpec
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
@@ -40,7 +40,7 @@ def read_extra_columns(
     metrics = _metrics_of(session, version, [place.row.submission_id for place in places])
     return tuple(
         ExtraColumn(
-            spec.title or spec.metric.replace("_", " ").capitalize(),
+            spec.title or METRIC_WORDS[spec.metric],
             {
                 place.row.row_key: text
                 for place in places

@@ -9,9 +9,19 @@ from pydantic import Field
 
 from anyshot_platform.described.parts import MOST, Key, Part, Title
 from anyshot_platform.described.quantities import Moment
+from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission, AwardSplit
 
+METRIC_WORDS = {
+    "normalized_accuracy": say("Normalized accuracy"),
+    "balanced_accuracy": say("Balanced accuracy"),
+    "accuracy": say("Accuracy"),
+    "macro_f1": say("Macro F1"),
+    "macro_precision": say("Macro precision"),
+    "macro_recall": say("Macro recall"),
+    "duration": say("Duration"),
+}
 Metric = Literal[
     "normalized_accuracy",
     "balanced_accuracy",

@@ -32,7 +32,7 @@ from anyshot_platform.described.settings import (
     Setting,
     settings_of,
 )
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.language import say, together, words_of
 from anyshot_platform.phases.old_rules import one_rule
 from anyshot_platform.phases.states import (
     AUDIENCE_WORDS,
@@ -254,11 +254,10 @@ class TasksSpec(Part):
         try:
             read_evaluations("\n".join(lines))
         except ProtocolError as error:
-            raise ValueError(str(error)) from error
+            raise ValueError(words_of(error)) from error
         if lines and others.data.get("each_dataset"):
-            raise ValueError(
-                "dataset by dataset there is a learner for each: none that could be tested further"
-            )
+            words = say("dataset by dataset there is a learner for each: none that could be tested further")
+            raise ValueError(words)
         return "\n".join(lines)
 
     @model_validator(mode="after")
@@ -267,26 +266,30 @@ class TasksSpec(Part):
             name for name in ("snapshots", "features", "estimates", "probabilities") if getattr(self, name)
         ]
         if asked and (self.each_dataset or self.shards > 1):
-            raise ValueError(
-                f"{', '.join(asked)}: what is exported is of a run that one worker carries out whole, with one learner:"
-                " leave `each_dataset` and `shards`"
+            words = say(
+                "%(asked)s: what is exported is of a run that one worker carries out whole, with one learner: leave "
+                "`each_dataset` and `shards`",
+                asked=", ".join(asked),
             )
+            raise ValueError(words)
         if self.snapshots == 1:
-            raise ValueError("snapshots: one alone tells nothing of training; two or more, or 0 for none")
+            words = say("snapshots: one alone tells nothing of training; two or more, or 0 for none")
+            raise ValueError(words)
         return self
 
     @field_validator("train_protocol", "validation_protocol")
     @classmethod
     def _has_no_split(cls, value: dict[str, Any]) -> dict[str, Any]:
         if found := [name for name in SEEDS if name in value]:
-            raise ValueError(f"leave {', '.join(found)} out: the split is that of `protocol`")
+            words = say("leave %(names)s out: the split is that of `protocol`", names=", ".join(found))
+            raise ValueError(words)
         return value
 
     @field_validator("query_order")
     @classmethod
     def _has_seeds(cls, value: QueryOrder, others: ValidationInfo) -> QueryOrder:
         if value == QueryOrder.TEST_SEEDS and not others.data.get("test_seeds"):
-            raise ValueError("there are no test_seeds that the order of the query could follow from")
+            raise ValueError(say("there are no test_seeds that the order of the query could follow from"))
         return value
 
     @field_validator("each_dataset")
@@ -295,9 +298,11 @@ class TasksSpec(Part):
         protocol = PROTOCOLS.get(str(others.data.get("protocol", {}).get("name", "")))
         if value and (protocol is None or not protocol.splits_datasets):
             able = ", ".join(name for name, kind in PROTOCOLS.items() if kind.splits_datasets)
-            raise ValueError(f"dataset by dataset needs a protocol that splits their classes: {able}")
+            words = say("dataset by dataset needs a protocol that splits their classes: %(able)s", able=able)
+            raise ValueError(words)
         if value and others.data.get("shards", 1) > 1:
-            raise ValueError("dataset by dataset, each dataset is a part already: leave `shards` at 1")
+            words = say("dataset by dataset, each dataset is a part already: leave `shards` at 1")
+            raise ValueError(words)
         return value
 
 
@@ -331,11 +336,13 @@ class ScoringSpec(Part):
     @model_validator(mode="after")
     def _ladder_decides_alone(self) -> Self:
         if self.board_shows == BoardShows.LADDER and self.team_chooses:
-            raise ValueError("a Ladder decides by its step alone: teams cannot choose what counts")
+            raise ValueError(say("a Ladder decides by its step alone: teams cannot choose what counts"))
         if self.board_shows == BoardShows.LADDER and find_rule(self.ranking).relative:
-            raise ValueError(
-                f"a Ladder compares a team's scores with one another: under `{self.ranking}` they depend on the others"
+            words = say(
+                "a Ladder compares a team's scores with one another: under `%(rule)s` they depend on the others",
+                rule=self.ranking,
             )
+            raise ValueError(words)
         return self
 
     @model_validator(mode="before")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from anyshot_platform.kernel.language import say
 from anyshot_scoring.joins import JOINS
 from anyshot_scoring.rules import RULES
 
@@ -16,17 +17,23 @@ def one_rule(scoring: dict[Any, Any]) -> dict[Any, Any]:
     kept = {key: value for key, value in scoring.items() if key != "combine"}
     combine, ranking = str(scoring["combine"]), scoring.get("ranking")
     if combine not in JOINS:
-        raise ValueError(f"`combine` is gone; write `ranking` alone, one of {', '.join(RULES)}")
+        words = say("`combine` is gone; write `ranking` alone, one of %(rules)s", rules=", ".join(RULES))
+        raise ValueError(words)
     if ranking is None:
         return {**kept, "ranking": f"{combine}_run"}
     rule = RULES.get(str(ranking))
     if rule is None or rule.join.name == combine or scoring.get("runs", 1) == 1:
         return kept
-    ranked_by = rule_that_ranked(combine, str(ranking))
     raise ValueError(
-        f"`combine: {combine}` contradicts `ranking: {ranking}`, by which the {rule.join.noun} of the runs counts. "
-        f"`combine` is gone: write `ranking: {ranked_by}` alone to rank as such a board was ranked until now, or "
-        f"`ranking: {ranking}` alone to rank as its page said"
+        say(
+            "`combine: %(combine)s` contradicts `ranking: %(ranking)s`, by which the %(noun)s of the runs counts. "
+            "`combine` is gone: write `ranking: %(ranked_by)s` alone to rank as such a board was ranked until now, or "
+            "`ranking: %(ranking)s` alone to rank as its page said",
+            combine=combine,
+            ranking=ranking,
+            noun=rule.join.noun,
+            ranked_by=rule_that_ranked(combine, str(ranking)),
+        )
     )
 
 

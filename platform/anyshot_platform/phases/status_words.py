@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_platform.kernel.language import say
 
 STATUS_WORDS: dict[str, str] = {
@@ -44,11 +45,34 @@ STATUS_WORDS: dict[str, str] = {
     "infrastructure": say("infrastructure"),
     "user": say("user"),
     "unclear": say("unclear"),
+    # fact sheets
+    "handed_in": say("handed in"),
+    "missing": say("missing"),
+    "not_asked": say("not asked for"),
     # entries of leagues
     "declared": say("declared"),
     "admitted": say("admitted"),
     "refused": say("refused"),
 }
+
+# Whose doing it was that a run ended so; every other end is the platform's.
+_VERDICT_WORDS = {
+    Verdict.OK: "",
+    Verdict.RUNTIME_ERROR: say("error in the code"),
+    Verdict.TIME_LIMIT: say("out of time"),
+    Verdict.MEMORY_LIMIT: say("out of memory"),
+    Verdict.OUTPUT_LIMIT: say("too much output"),
+    Verdict.PROTOCOL_ERROR: say("broke the protocol"),
+    Verdict.BAD_PREDICTION: say("invalid prediction"),
+    Verdict.BAD_ARCHIVE: say("bad zip"),
+    Verdict.CANCELLED: say("cancelled"),
+    Verdict.KILLED: say("killed"),
+}
+
+
+def verdict_words(verdict: Verdict | None) -> str:
+    """How a run ended, in a word or two; empty for one that did not, or ended well."""
+    return _VERDICT_WORDS.get(verdict, say("our fault")) if verdict else ""
 
 
 def status_words(value: str) -> str:

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
+from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import final_phases, status_of
 from anyshot_platform.phases.states import Audience, BoardShows, PhaseStatus
@@ -88,23 +89,23 @@ def _climbs(phase: Phase) -> bool:
 
 def _why_board_hidden(phase: Phase, role: Role | None) -> str:
     if _waits(phase):
-        return "The organizers look at the results first. They appear here when they are published."
+        return say("The organizers look at the results first. They appear here when they are published.")
     if phase.board_audience == Audience.ORGANIZERS:
-        return "In this phase only the organizers see the leaderboard."
+        return say("In this phase only the organizers see the leaderboard.")
     if not phase.scores_visible:
-        return "In this phase only the organizers see scores."
+        return say("In this phase only the organizers see scores.")
     if phase.board_audience == Audience.PARTICIPANTS and not _may(role, Role.PARTICIPANT):
-        return "Only participants of the competition see the leaderboard. Join to see it."
+        return say("Only participants of the competition see the leaderboard. Join to see it.")
     return ""
 
 
 def _board_note(phase: Phase, everything: bool) -> str:
     if phase.frozen_at is not None:
-        since = f"{phase.frozen_at:%d %b %Y, %H:%M} UTC"
-        return (
-            f"The board is frozen since {since}: new scores do not appear on it. What is withdrawn or disqualified "
-            "leaves it, and nothing takes its place."
+        return say(
+            "The board is frozen since %(since)s: new scores do not appear on it. What is withdrawn or disqualified "
+            "leaves it, and nothing takes its place.",
+            since=f"{phase.frozen_at:%Y-%m-%d %H:%M} UTC",
         )
     if everything and _waits(phase):
-        return "Only organizers see this board: it is not published yet."
+        return say("Only organizers see this board: it is not published yet.")
     return ""

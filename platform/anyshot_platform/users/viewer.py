@@ -75,8 +75,10 @@ NOBODY = Viewer()
 def lacks(viewer: Viewer, scope: Scope) -> Forbidden:
     """The refusal for somebody who lacks a scope, in words for them."""
     if viewer.look is not None:
-        return Forbidden(f"You look as a {viewer.look.role} does, and they cannot see this page.")
-    return Forbidden(f"This API token lacks the scope “{scope}”.")
+        return Forbidden(
+            say("You look as a %(role)s does, and they cannot see this page.", role=say(viewer.look.role))
+        )
+    return Forbidden(say("This API token lacks the scope “%(scope)s”.", scope=scope))
 
 
 class NeedsSecondFactor(Forbidden):

@@ -195,8 +195,8 @@ def evaluate(pair: Pair, scores: dict[str, float]) -> None:
 @pytest.mark.parametrize(
     ("analysis", "ids", "said"),
     [
-        ("n-way-flips", ["pia"], "is about 2 submission(s); 1 were chosen"),
-        ("predictor-trust", ["pia", "rob"], "is about 1 submission(s); 2 were chosen"),
+        ("n-way-flips", ["pia"], "is about 2 submissions; 1 were chosen"),
+        ("predictor-trust", ["pia", "rob"], "is about 1 submission; 2 were chosen"),
         ("snapshots", ["stranger"], "is no scored submission of the phase"),
     ],
 )

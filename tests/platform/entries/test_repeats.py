@@ -122,7 +122,7 @@ def test_code_that_failed_gets_no_second_try(final: Site) -> None:
     for job in played.jobs():
         mine = job["submission_id"] == played.entries["ada"]
         played.worker.fail(job, THEIRS) if mine else played.worker.complete(job, 0.7)
-    assert played.failed() == ["ada: runs 1 and 2 of 2 ended with “RUNTIME_ERROR”; not repeated."]
+    assert played.failed() == ["ada: runs 1 and 2 of 2 ended with “error in the code”; not repeated."]
     assert "Repeat the failed runs" not in page(played.owner, f"{BASE}/final").text
     assert (
         flash(post(played.owner, f"{BASE}/final/final/repeat"))
@@ -136,7 +136,7 @@ def test_a_run_that_failed_by_itself_beside_code_that_failed_is_not_repeated(pla
     played.worker.fail(first, THEIRS)
     assert played.worker.beat(second).json()["cancel"]  # no score will come of it
     played.worker.fail(second, OURS)
-    assert played.failed() == ["ada: runs 1 and 2 of 2 ended with “RUNTIME_ERROR”; not repeated."]
+    assert played.failed() == ["ada: runs 1 and 2 of 2 ended with “error in the code”; not repeated."]
 
 
 def test_what_the_team_withdrew_or_cancelled_is_not_repeated(final: Site) -> None:
@@ -149,7 +149,7 @@ def test_what_the_team_withdrew_or_cancelled_is_not_repeated(final: Site) -> Non
     assert [(row["team"], row["runs"]) for row in repeated] == [("ada", [1, 2])]
     stop = {"act": "cancel", "ids": [played.entries["ada"]]}
     played.owner.call("POST", f"/api/v1/competitions/{SLUG}/manage/submissions/acts", json=stop)
-    assert played.failed() == ["ada: runs 1 and 2 of 2 ended with “CANCELLED”; not repeated."]
+    assert played.failed() == ["ada: runs 1 and 2 of 2 ended with “cancelled”; not repeated."]
 
 
 def test_publishing_waits_for_what_is_to_be_repeated_and_repeating_for_a_word_once_it_is_public(

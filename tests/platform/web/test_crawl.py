@@ -43,7 +43,7 @@ LOGO = b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>
 def crawl(
     visitor: Visitor,
     *starts: str,
-    skipping: str,
+    skipping: str | tuple[str, ...],
     look: Callable[[Response], None] = lambda _: None,
     opened: set[str] | None = None,
 ) -> dict[str, str]:
@@ -261,7 +261,7 @@ WHOLE = {
 @pytest.mark.rotating
 def test_a_form_that_shows_what_is_there_sends_what_was_changed(dressed: Visitor, scene: Scene) -> None:
     """Found by walking, so that no form can be forgotten: of routes, by the address that a form is sent to."""
-    _fill_in(dressed, scene)
+    fill_in(dressed, scene)
     changes, whole = set[str](), dict[str, dict[str, set[str]]]()
 
     def look(page: Response) -> None:
@@ -292,7 +292,7 @@ def test_what_a_form_was_filled_in_upon_is_written_by_one_macro() -> None:
     assert said == {"forms.html"}
 
 
-def _fill_in(dressed: Visitor, scene: Scene) -> None:
+def fill_in(dressed: Visitor, scene: Scene) -> None:
     """What forms of participants ask, and what organizers wrote."""
     with dressed.services.database.writing() as session:
         competition = session.get_one(Competition, scene.competition.id)

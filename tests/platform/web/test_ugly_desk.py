@@ -27,12 +27,12 @@ from anyshot_platform.runs.states import RunState
 from anyshot_platform.users.models import User
 from anyshot_platform.workers.models import Worker, WorkerToken
 from tests.contract.recording import worker_info
-from tests.platform.web.conftest import LiveSite
+from tests.platform.web.conftest import LiveSite, Visitor
 from tests.platform.web.test_axe_organizers import add_reports, desk_paths
 from tests.platform.web.test_ugly_states import LOOK, SHOTS, VIEWS, _in_french, _open, _shoot, faults
 
 
-def add_trouble(session: Session, live: LiveSite) -> None:
+def add_trouble(session: Session, live: LiveSite | Visitor) -> None:
     """Each alert that the platform watches for, work that was given up, and a worker of an older release."""
     old = worker_info(name="old-one", hardware_class="gpu", version=1)
     token = WorkerToken(name="gpu", digest="0" * 64)

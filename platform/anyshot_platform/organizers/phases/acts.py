@@ -307,7 +307,8 @@ class End(ActOptions):
                 raise ValueError(words)
             self.end = self.end.replace(tzinfo=zone)
         if self.end is not None and (self.end.tzinfo is None or not 1970 < self.end.year < 9000):
-            raise ValueError("This must be a moment with its time zone, like 2026-09-01T00:00:00Z.")
+            words = say("This must be a moment with its time zone, like 2026-09-01T00:00:00Z.")
+            raise ValueError(words)
         return self
 
 

@@ -16,6 +16,7 @@ from anyshot_core.protocols import ProtocolError, Roles, protocol_from_dict
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.bundles.sense import judge_phase
 from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.language import Said, say, words_of
 from anyshot_platform.kernel.zones import find_zone, words_on_skipped
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
@@ -54,11 +55,12 @@ def foreign_pools(
         "smoke.pool": spec.smoke.pool,
     }
     wanted = [*named.items(), *(("tasks.evaluations", pool) for pool in evaluated_pools(spec))]
-    return {
-        field: f"There is no pool {pool} that you may use."
-        for field, pool in wanted
-        if pool and pool not in allowed
-    }
+    return {field: words_on_pool(pool) for field, pool in wanted if pool and pool not in allowed}
+
+
+def words_on_pool(slug: str) -> Said:
+    """Why this pool cannot be named: whether it exists is not told."""
+    return say("There is no pool %(pool)s that you may use.", pool=slug)
 
 
 def evaluated_pools(spec: PhaseSpec) -> list[str]:
@@ -90,33 +92,36 @@ def require_sound(
 
 def words_on_zone(name: str) -> str:
     """Why this is no time zone."""
-    return f"There is no time zone {name}; write one like Europe/Paris."
+    return say("There is no time zone %(name)s; write one like Europe/Paris.", name=name)
 
 
 def problems_of(spec: PhaseSpec, phase: Phase | None = None) -> Iterator[tuple[str, str]]:
     """What is wrong with a description by itself, by field."""
     if phase is not None and spec.key != phase.slug:
-        yield "key", f"A phase keeps its short name, which is {phase.slug}."
+        yield "key", say("A phase keeps its short name, which is %(key)s.", key=phase.slug)
     if spec.timezone and find_zone(spec.timezone) is None:
         yield "timezone", words_on_zone(spec.timezone)
         return
     zone = ZoneInfo(spec.timezone or "UTC")
     for name, moment in (("start", spec.start), ("end", spec.end)):
         if moment and not _FIRST.year < moment.year < _LAST.year:
-            yield name, "This must be a moment between 1971 and 8999."
+            yield name, say("This must be a moment between 1971 and 8999.")
             return
         if moment and (words := words_on_skipped(moment, zone)):
             yield name, words
     if spec.end and _place(spec.end, zone) <= _place(spec.start, zone):
-        yield "end", "The phase ends before it starts."
+        yield "end", say("The phase ends before it starts.")
     if spec.scoring.ranking not in RULES:
-        yield "scoring.ranking", f"There is no such rule; there are {', '.join(RULES)}."
+        yield "scoring.ranking", say("There is no such rule; there are %(known)s.", known=", ".join(RULES))
     for name in ("train_seeds", "test_seeds"):
         seeds = getattr(spec.tasks, name)
         if seeds and len(seeds) != spec.scoring.runs:
             yield (
                 f"tasks.{name}",
-                f"{spec.scoring.runs} seeded runs need as many seeds, or none: then they are drawn.",
+                say(
+                    "%(runs)s seeded runs need as many seeds, or none: then they are drawn.",
+                    runs=spec.scoring.runs,
+                ),
             )
     yield from ((found.field, found.words) for found in judge_phase(spec) if found.error)
     for name in ("protocol", "train_protocol", "validation_protocol"):
@@ -124,7 +129,7 @@ def problems_of(spec: PhaseSpec, phase: Phase | None = None) -> Iterator[tuple[s
             if named := getattr(spec.tasks, name):
                 protocol_from_dict(named)
         except (ProtocolError, ValueError, TypeError, KeyError) as error:
-            yield f"tasks.{name}", f"Not a task protocol: {error}"
+            yield f"tasks.{name}", say("Not a task protocol: %(why)s", why=words_of(error))
             return
     yield from _evaluation_problems(spec)
     yield from _export_problems(spec)

@@ -14,7 +14,7 @@ from anyshot_platform.evaluations.words import said_title
 from anyshot_platform.judging.further import cancel_dropped, count_missing, queue_missing
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import say, say_count, together
-from anyshot_platform.organizers.phases.checks import usable_pools
+from anyshot_platform.organizers.phases.checks import usable_pools, words_on_pool
 from anyshot_platform.organizers.phases.leaks import problems_of_evaluations
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.rows import describe_phase
@@ -65,8 +65,7 @@ def look_add(session: Session, phase: Phase, request: ActRequest) -> Findings:
         read_evaluations(f"{before}\n{line}")
         usable = dict(usable_pools(session, request.viewer, describe_phase(session, phase, "")))
         if evaluation.pool and evaluation.pool not in usable:
-            words = say("There is no pool %(pool)s that you may use.", pool=evaluation.pool)
-            return Findings(refused=[words])
+            return Findings(refused=[words_on_pool(evaluation.pool)])
         with session.no_autoflush:
             phase.evaluations = line
             problems = list(problems_of_evaluations(session, version))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
+from anyshot_core.words import told
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.entries.service import TeamEntry, list_entries
@@ -15,7 +16,8 @@ from anyshot_platform.entries.states import STATE_WORDS, EntryState
 from anyshot_platform.errors import Conflict
 from anyshot_platform.intake.service import Wishes, Zip, create_submission
 from anyshot_platform.judging.service import cancel_submission
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import Amount, say, together
+from anyshot_platform.kernel.retold import retold
 from anyshot_platform.leaderboards.service import refresh_team
 from anyshot_platform.leagues.models import Gate, League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
@@ -140,7 +142,7 @@ def _candidates(
     for row in entries:
         reason = _why_not(row, gates.get(row.league.id))
         if reason:
-            reasons.append(f"{row.league.name}: {reason}")
+            reasons.append(together((row.league.name, reason), by=say(": ")))
             continue
         before = launched.get((team.id, row.league.id))
         same = before is not None and before.origin.id == row.submission.id
@@ -154,16 +156,18 @@ def _candidates(
         candidate.reasons = reasons + _says(candidate)
     last = entries[-1].submission if entries else None
     return list(chosen.values()) or [
-        FinalCandidate(team, last, reasons=reasons or ["no finished submission in a league"])
+        FinalCandidate(team, last, reasons=reasons or [say("no finished submission in a league")])
     ]
 
 
 def _why_not(row: TeamEntry, gate: float | None) -> str:
     if row.entry.state != EntryState.STANDING:
-        return ": ".join(part for part in (STATE_WORDS[row.entry.state], row.entry.reason) if part)
+        return together((STATE_WORDS[row.entry.state], retold(row.entry.reason)), by=say(": "))
     score = row.submission.score or 0.0
     if not passes_gate(score, gate):
-        return f"{score:.3f} does not beat the gate of {gate:.3f}"
+        return say(
+            "%(score)s does not beat the gate of %(gate)s", score=Amount(score, 3), gate=Amount(gate or 0, 3)
+        )
     return ""
 
 
@@ -171,23 +175,29 @@ def _says(candidate: FinalCandidate) -> list[str]:
     if candidate.before is None or candidate.submission is None:
         return []
     names = ", ".join(league.name for league in candidate.leagues)
-    return [f"{names}: launched with {_named(candidate.before)}; {_named(candidate.submission)} stands now"]
+    words = say(
+        "%(leagues)s: launched with %(before)s; %(now)s stands now",
+        leagues=names,
+        before=_named(candidate.before),
+        now=_named(candidate.submission),
+    )
+    return [words]
 
 
 def _named(submission: Submission) -> str:
-    score = "" if submission.score is None else f" ({submission.score:.3f})"
-    return f"no. {submission.number}{score}"
+    number = say("no. %(number)s", number=submission.number)
+    return number if submission.score is None else together((number, f"({submission.score:.3f})"))
 
 
 def _why_excluded(session: Session, team: Team) -> str | None:
     statuses = set(session.scalars(select(Membership.status).where(Membership.team_id == team.id)))
     if MemberStatus.BANNED in statuses:
-        return "a member is banned"
+        return say("a member is banned")
     if MemberStatus.APPROVED not in statuses:
-        return "nobody of the team takes part any more"
+        return say("nobody of the team takes part any more")
     if team.deleted_at is not None:
-        return "the team was dissolved"
-    return "out of the ranking" if team.out_of_ranking else None
+        return say("the team was dissolved")
+    return say("out of the ranking") if team.out_of_ranking else None
 
 
 def launch(
@@ -281,7 +291,8 @@ def _retire(session: Session, row: FinalCandidate, old: Submission, actor_id: st
     number = row.submission.number if row.submission else 0
     for league in row.leagues:
         entry = session.get_one(LeagueEntry, (old.id, league.id))
-        entry.status, entry.reason = EntryStatus.REFUSED, f"replaced by no. {number} before the final"
+        entry.status = EntryStatus.REFUSED
+        entry.reason = told("replaced by no. %(number)s before the final", number=number)
     session.flush()
     left = select(LeagueEntry).where(
         LeagueEntry.submission_id == old.id, LeagueEntry.status == EntryStatus.ADMITTED

@@ -27,7 +27,7 @@ def missing_in(session: Session, phase: Phase) -> list[str]:
         return []
     version = live_version(session, phase)
     missing: list[str] = []
-    for pool, role in ((version.meta_train, "meta-train"), (version.meta_test, "meta-test")):
+    for pool, role in ((version.meta_train, say("meta-train")), (version.meta_test, say("meta-test"))):
         if pool is None:
             missing.append(say("%(name)s has no %(role)s pool.", name=phase.name, role=role))
         elif not pool.entries:

@@ -9,10 +9,12 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.judging.repeating import is_repeatable, newest_runs, unfinished_seeds
 from anyshot_platform.judging.settlement import decisive_failure
+from anyshot_platform.kernel.language import say, say_count, together
 from anyshot_platform.leagues.models import LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version
+from anyshot_platform.phases.status_words import verdict_words
 from anyshot_platform.sight.standing import counting
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
@@ -33,14 +35,21 @@ class FailedEntry:
     @property
     def words(self) -> str:
         """One sentence for organizers."""
-        runs = " and ".join(str(place + 1) for place in self.seeds)
-        which = f"{'run' if len(self.seeds) == 1 else 'runs'} {runs} of {self.of}"
-        name = self.submission.team.name
+        runs = together((place + 1 for place in self.seeds), by=say(" and "))
+        which = say_count(
+            len(self.seeds), "run %(runs)s of %(of)s", "runs %(runs)s of %(of)s", runs=runs, of=self.of
+        )
+        said = {"team": self.submission.team.name, "which": which, "why": self.why}
         if not self.repeated:
-            return f"{name}: {which} {self.why}; not repeated."
-        kept = self.of - len(self.seeds)
-        others = f"; {'the other one is' if kept == 1 else f'the other {kept} are'} kept" if kept else ""
-        return f"{name}: {which} {self.why}; repeated with the same seeds{others}."
+            return say("%(team)s: %(which)s %(why)s; not repeated.", **said)
+        if len(self.seeds) == self.of:
+            return say("%(team)s: %(which)s %(why)s; repeated with the same seeds.", **said)
+        return say_count(
+            self.of - len(self.seeds),
+            "%(team)s: %(which)s %(why)s; repeated with the same seeds; the other one is kept.",
+            "%(team)s: %(which)s %(why)s; repeated with the same seeds; the other %(num)s are kept.",
+            **said,
+        )
 
 
 def find_failed(session: Session, phase: Phase) -> list[FailedEntry]:
@@ -66,8 +75,11 @@ def _judge(session: Session, phase: Phase, submission: Submission) -> FailedEntr
     failure = decisive_failure(runs)
     repeated = failure is not None and is_repeatable(submission, failure)
     verdict = failure.verdict if failure is not None else None
-    own = verdict.value if verdict is not None else "no verdict"
-    why = "failed through no fault of the team" if repeated else f"ended with “{own}”"
+    why = (
+        say("failed through no fault of the team")
+        if repeated
+        else say("ended with “%(verdict)s”", verdict=verdict_words(verdict) or say("no verdict"))
+    )
     return FailedEntry(submission, unfinished_seeds(runs), version.seeded_runs, repeated, why)
 
 

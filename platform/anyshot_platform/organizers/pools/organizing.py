@@ -49,16 +49,23 @@ def list_versions(session: Session, pool: Pool) -> list[PoolVersion]:
 def why_not_put(session: Session, pool: Pool, rows: Sequence[Pack]) -> list[str]:
     """What keeps the pool from having a version with these packs, as sentences."""
     if not rows:
-        return ["A pool needs at least one dataset."]
+        return [say("A pool needs at least one dataset.")]
     names = [row.name for row in rows]
     twice = sorted({name for name in names if names.count(name) > 1})
-    found = [f"A pool holds a dataset once: {', '.join(twice)} is there twice."] if twice else []
+    found = (
+        [say("A pool holds a dataset once: %(names)s is there twice.", names=", ".join(twice))]
+        if twice
+        else []
+    )
     waiting, digest = waiting_version(session, pool), digest_of_packs(row.digest for row in rows)
     if waiting is not None and waiting.digest and waiting.digest != digest:
-        found.append(
-            "These are not the packs that the competition names: the digest of its pool is "
-            f"{waiting.digest[:12]}…, of these {digest[:12]}…."
+        words = say(
+            "These are not the packs that the competition names: the digest of its pool is %(wanted)s…, of these "
+            "%(found)s….",
+            wanted=waiting.digest[:12],
+            found=digest[:12],
         )
+        found.append(words)
     return found + (_secrets(session, pool, rows) if pool.published_at is not None else [])
 
 

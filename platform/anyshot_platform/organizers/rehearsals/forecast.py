@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.competitions.models import Competition, Rehearsal
+from anyshot_platform.kernel.language import Amount, say
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases, live_version
 from anyshot_platform.runs.models import Run
@@ -58,13 +59,23 @@ class PhaseForecast:
     def words(self) -> str:
         """What it means for the workers that there are."""
         if self.workers == 0:
-            return f"No worker has the hardware class {self.hardware}: nothing would be scored."
+            return say(
+                "No worker has the hardware class %(hardware)s: nothing would be scored.",
+                hardware=self.hardware,
+            )
         if self.busy is not None and self.busy > 1:
-            return f"Too few workers: they would need {self.busy:.1f} days for the uploads of one day."
+            days = Amount(self.busy, 1)
+            return say(
+                "Too few workers: they would need %(days)s days for the uploads of one day.", days=days
+            )
         if self.wait_hours is None:
             return ""
-        whole = "all uploads of one day" if self.busy is not None else "all entries"
-        return f"{self.workers} × {self.hardware}: {whole} are scored within {self.wait_hours:.1f} h."
+        said = {"workers": self.workers, "hardware": self.hardware, "hours": Amount(self.wait_hours, 1)}
+        if self.busy is None:
+            return say("%(workers)s × %(hardware)s: all entries are scored within %(hours)s h.", **said)
+        return say(
+            "%(workers)s × %(hardware)s: all uploads of one day are scored within %(hours)s h.", **said
+        )
 
 
 def forecast(session: Session, rehearsal: Rehearsal) -> list[PhaseForecast]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import told
 from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.baselines.service import fetch_zip, list_baselines, why_not_run
 from anyshot_platform.competitions.models import Competition, Rehearsal
@@ -43,7 +44,7 @@ def go_on(services: Services, rehearsal_id: str) -> int:
             return 0
         copy = session.get_one(Competition, rehearsal.copy_id)
         if copy.deleted_at is not None:
-            return _end(session, rehearsal, copy, "The copy was deleted: the rehearsal ended there.")
+            return _end(session, rehearsal, copy, told("The copy was deleted: the rehearsal ended there."))
         try:
             return _step(session, services, rehearsal, copy)
         except PlatformError as error:
@@ -52,14 +53,14 @@ def go_on(services: Services, rehearsal_id: str) -> int:
     with services.database.writing() as session:
         rehearsal = session.get_one(Rehearsal, rehearsal_id, with_for_update=True)
         copy = session.get_one(Competition, rehearsal.copy_id)
-        return _end(session, rehearsal, copy, f"It could not go on: {problem}")
+        return _end(session, rehearsal, copy, told("It could not go on: %(problem)s", problem=problem))
 
 
 def _step(session: Session, services: Services, rehearsal: Rehearsal, copy: Competition) -> int:
     phases = [phase for phase in list_phases(session, copy) if evaluates(phase)]
     open_phases = [phase for phase in phases if phase.closed_at is None]
     if not open_phases:
-        return _end(session, rehearsal, copy, "All phases were played.")
+        return _end(session, rehearsal, copy, told("All phases were played."))
     ready = [phase for phase in open_phases if _source_is_over(session, phase)]
     for phase in ready:
         rows = list(session.scalars(select(Submission).where(Submission.phase_id == phase.id)))
@@ -83,14 +84,19 @@ def _begin(
     """Queue what is scored in a phase: the baselines, or who goes on from the phase before."""
     if phase.gate_phase_id is None:
         made = _submit_all(session, services, rehearsal, copy, phase)
-        _tell(rehearsal, f"{phase.name}: {count(made, 'team')} submitted.")
+        _tell(rehearsal, told("%(phase)s: %(teams)s submitted.", phase=phase.name, teams=count(made, "team")))
         return
     rows = finals.preview(session, phase)
     for row in rows:
         if not row.enters:
-            _tell(rehearsal, f"{phase.name}: {row.team.name} does not enter: {'; '.join(row.reasons)}.")
+            why = "; ".join(row.reasons)
+            words = told(
+                "%(phase)s: %(team)s does not enter: %(why)s.", phase=phase.name, team=row.team.name, why=why
+            )
+            _tell(rehearsal, words)
     launched = finals.launch(session, phase, rehearsal.actor_id)
-    _tell(rehearsal, f"{phase.name}: launched with {count(len(launched), 'entry', 'entries')}.")
+    entries = count(len(launched), "entry", "entries")
+    _tell(rehearsal, told("%(phase)s: launched with %(entries)s.", phase=phase.name, entries=entries))
     if not launched:
         phase.closed_at = now()
 
@@ -131,7 +137,8 @@ def _finish(session: Session, rehearsal: Rehearsal, phase: Phase, rows: Sequence
     _tell(rehearsal, f"{phase.name}: {words}.")
     for row in rows:
         if row.status != SubmissionStatus.FINISHED:
-            _tell(rehearsal, f"{phase.name}: {row.team.name} has no score ({row.status.value}).")
+            said = {"phase": phase.name, "team": row.team.name, "state": row.status.value}
+            _tell(rehearsal, told("%(phase)s: %(team)s has no score (%(state)s).", **said))
     phase.closed_at = now()
     session.flush()
     if publication_of(phase).waits:
@@ -142,9 +149,12 @@ def _publish(session: Session, rehearsal: Rehearsal, phase: Phase) -> None:
     """Publish the results, and keep what an organizer would have been shown before."""
     found = final_acts.PUBLISH.look(session, phase, ActRequest(rehearsal.actor_id))
     for words in found.blocked:
-        _tell(rehearsal, f"{phase.name}: before publishing you would be asked: {words}")
+        asked = told(
+            "%(phase)s: before publishing you would be asked: %(words)s", phase=phase.name, words=words
+        )
+        _tell(rehearsal, asked)
     for words in publication.podium(session, phase):
-        _tell(rehearsal, f"{phase.name}, published: {words}")
+        _tell(rehearsal, told("%(phase)s, published: %(words)s", phase=phase.name, words=words))
     publication.publish(session, phase)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from anyshot_platform.errors import Invalid, NotFound
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import Amount, say
 
 
 class Subject(StrEnum):
@@ -38,8 +38,12 @@ class ReportSetting:
         if value is None:
             return self.default
         if not self.least <= value <= self.most or (self.whole and value != int(value)):
-            kind = "whole number" if self.whole else "number"
-            message = f"{self.label}: this must be a {kind} from {self.least:,} to {self.most:,}."
+            bounds = {"label": say(self.label), "least": Amount(self.least), "most": Amount(self.most)}
+            message = (
+                say("%(label)s: this must be a whole number from %(least)s to %(most)s.", **bounds)
+                if self.whole
+                else say("%(label)s: this must be a number from %(least)s to %(most)s.", **bounds)
+            )
             raise Invalid(message, field=self.name)
         return int(value) if self.whole else value
 

@@ -21,6 +21,7 @@ from anyshot_core.wire.reports import (
 )
 from anyshot_platform.errors import Invalid
 from anyshot_platform.evaluations.reading import read_scores
+from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.reports.catalogue import ReportKind
 from anyshot_platform.organizers.reports.inputs import NothingToReport, files_of, results_of
@@ -106,12 +107,23 @@ def gather_submissions(
 def _find(session: Session, phase: Phase, kind: ReportKind, ids: Sequence[str]) -> list[Submission]:
     wanted = list(dict.fromkeys(ids))
     if not kind.least <= len(wanted) <= kind.most:
-        many = str(kind.least) if kind.least == kind.most else f"{kind.least} to {kind.most}"
-        message = f"{kind.title} is about {many} submission(s); {len(wanted)} were chosen."
+        many = (
+            count(kind.least, "submission")
+            if kind.least == kind.most
+            else say("%(least)s to %(most)s submissions", least=kind.least, most=kind.most)
+        )
+        message = say(
+            "%(report)s is about %(many)s; %(chosen)s were chosen.",
+            report=say(kind.title),
+            many=many,
+            chosen=len(wanted),
+        )
         raise Invalid(message, field="submissions")
     found = {row.id: row for row in session.scalars(_scored(phase).where(Submission.id.in_(wanted)))}
     if missing := [one for one in wanted if one not in found]:
-        message = f"{missing[0][:40]} is no scored submission of the phase {phase.name}."
+        message = say(
+            "%(id)s is no scored submission of the phase %(phase)s.", id=missing[0][:40], phase=phase.name
+        )
         raise Invalid(message, field="submissions")
     return [found[one] for one in wanted]
 

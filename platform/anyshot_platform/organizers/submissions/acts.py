@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import told
 from anyshot_platform.acts.declaration import (
     LOG_HOLDS,
     TEAM_READS,
@@ -170,7 +171,7 @@ def _look_charge(counts: bool) -> Look:
 
 
 def _charge(counts: bool) -> Change:
-    said = "by the organizers" if counts else "given back by the organizers"
+    said = told("by the organizers") if counts else told("given back by the organizers")
 
     def change(session: Session, submission: Submission, request: ActRequest) -> None:
         submission.counts_quota, submission.quota_reason = counts, request.reason.strip() or said

@@ -62,7 +62,7 @@ def _look(session: Session, competition: Competition, request: ActRequest) -> Fi
             ),
             say(
                 "It holds the keys and seeds of %(value)s: anyone who has it can draw the hidden tasks.",
-                value=phases or "no phase",
+                value=phases or say("no phase"),
             ),
             say(
                 "No password, no token and no log travels. Hidden data do not either: upload the pools there."

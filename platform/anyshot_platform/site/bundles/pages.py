@@ -128,7 +128,7 @@ def _read(form: SentForm, folder: Path) -> CompetitionBundle:
         return find_ready_made(name)
     uploaded = form.file("bundle")
     if uploaded is None:
-        raise BundleUnreadable("Choose the zip of a competition first.")
+        raise BundleUnreadable(say("Choose the zip of a competition first."))
     return read_sent_bundle(uploaded[1], folder)
 
 
@@ -162,7 +162,7 @@ def clone(access: AsOrganizer, session: SessionDep, services: ServicesDep, form:
             raise
         session.rollback()
         return redirect(manage_path(access, "/exports"), flash=error.message, tone="bad")
-    words = "The copy is a draft. Its keys and seeds are new; look at its dates and texts."
+    words = say("The copy is a draft. Its keys and seeds are new; look at its dates and texts.")
     return redirect(f"/competitions/{made.competition.slug}/manage", flash=words)
 
 

@@ -157,7 +157,7 @@ def act_on_many(access: AsOrganizer, session: SessionDep, body: PeopleActIn) -> 
     wanted = PeopleFilter(**body.filter.model_dump()) if body.filter else None
     chosen = people.pick_members(session, access, body.ids, wanted)
     found = do_to_many(session, MANY[body.act], chosen, ActRequest(access.viewer.id, body.reason))
-    unknown = dict.fromkeys(body.ids, "There is no such member.")
+    unknown = dict.fromkeys(body.ids, say("There is no such member."))
     for member in chosen:
         unknown.pop(member.id, None)
         unknown.pop(member.user.username, None)

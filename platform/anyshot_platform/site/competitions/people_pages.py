@@ -132,8 +132,8 @@ def act_on_member(
         people.note(session, membership, {**current, **mine}["note"], actor)
 
     changes = {
-        "note": (note, "The note is kept."),
-        "quota": (quota, "The team's quota is changed."),
+        "note": (note, say("The note is kept.")),
+        "quota": (quota, say("The team's quota is changed.")),
     }
     if act not in changes:
         raise Invalid(say("There is no such act."))

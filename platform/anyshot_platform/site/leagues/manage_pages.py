@@ -13,7 +13,7 @@ from starlette.responses import Response
 from anyshot_platform.acts.merging import seal
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.language import say
-from anyshot_platform.leagues.description import LeagueSpec, describe_league
+from anyshot_platform.leagues.description import METRIC_WORDS, LeagueSpec, describe_league
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.questions import read_questions, write_questions
 from anyshot_platform.leagues.service import find_league, list_leagues
@@ -73,6 +73,7 @@ def _leagues_page(
         "leagues",
         heading=say("Leagues"),
         labels=_LABELS,
+        metrics=METRIC_WORDS,
         seen_of=lambda league: seal(_fields(league)),
         shown=_shown,
         acts=ACTS,

@@ -16,7 +16,7 @@ from anyshot_platform.acts.merging import Stale, changes, seal, unseal
 from anyshot_platform.audit.service import select_entries
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, PlatformError
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import said_here, say
 from anyshot_platform.organizers.phases import organizing, versions
 from anyshot_platform.organizers.phases.acts import ACTS
 from anyshot_platform.organizers.phases.checks import foreign_pools, open_protocol
@@ -68,7 +68,9 @@ def show_phases(request: Request, access: AsReviewer, session: SessionDep) -> Re
 def show_new(request: Request, access: AsOrganizer, session: SessionDep) -> Response:
     """The editor with the defaults of a new phase."""
     spec = PhaseSpec(
-        key="feedback", title="New phase", start=now().replace(minute=0, second=0, microsecond=0)
+        key="feedback",
+        title=said_here(say("New phase")),
+        start=now().replace(minute=0, second=0, microsecond=0),
     )
     return _editor(request, session, access, None, spec)
 
@@ -186,8 +188,8 @@ def _pools_held(phase: Phase | None) -> list[tuple[str, PoolVersion]]:
         return []
     live = phase.live
     held = [
-        ("meta-train", live.meta_train),
-        ("meta-test", live.meta_test),
+        (say("meta-train"), live.meta_train),
+        (say("meta-test"), live.meta_test),
         (say("smoke test"), phase.smoke_pool),
         *((say("further evaluations"), pool) for pool in phase.evaluation_pools),
     ]

@@ -148,7 +148,7 @@ def read_protocol(form: SentForm, current: Mapping[str, Any], path: str = PREFIX
         return {}
     kind = PROTOCOLS.get(name)
     if kind is None:
-        raise ProtocolError(f"there is no protocol “{name[:40]}”")
+        raise ProtocolError(say("there is no protocol “%(name)s”", name=name[:40]))
     known = open_protocol(dict(current))
     sent: dict[str, Any] = {"name": kind.name}
     for field in _fields(kind):
@@ -194,8 +194,13 @@ def _number(text: str, kind: type[int] | type[float], name: str) -> Any:
     try:
         return kind(text) if text else None
     except ValueError:
-        label, wanted = name.rpartition(".")[2].replace("_", " "), "whole number" if kind is int else "number"
-        raise ProtocolError(f"{label}: this must be a {wanted}, not “{text[:40]}”") from None
+        wanted = (
+            say("This must be a whole number, not “%(found)s”.", found=text[:40])
+            if kind is int
+            else say("This must be a number, not “%(found)s”.", found=text[:40])
+        )
+        label = name.rpartition(".")[2].replace("_", " ")
+        raise ProtocolError(say("%(field)s: %(problem)s", field=label, problem=wanted)) from None
 
 
 def example(

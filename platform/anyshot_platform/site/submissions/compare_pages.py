@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from sqlalchemy import Select, select
@@ -16,7 +16,7 @@ from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Conflict, NotFound, PlatformError
 from anyshot_platform.judging.pairs import Statement
 from anyshot_platform.judging.tables import counting_tables
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.trust import read_beside
 from anyshot_platform.phases.models import PhaseVersion
@@ -157,7 +157,7 @@ def _hint(chosen: int, offered: int) -> str:
     )
 
 
-def _options(session: Session, viewer: Viewer, found: Sequence[SubmissionAccess]) -> list[dict[str, str]]:
+def _options(session: Session, viewer: Viewer, found: Sequence[SubmissionAccess]) -> list[dict[str, Any]]:
     """What can be chosen: own scored submissions and baselines, of the same phase as those chosen already."""
     query = own_submissions(viewer.id).where(Submission.score.is_not(None))
     if found:
@@ -175,7 +175,8 @@ def _options(session: Session, viewer: Viewer, found: Sequence[SubmissionAccess]
             known.add(one.submission.id)
             labels.append((one.submission.id, one.submission.phase.name, _title(one), one.sight.score))
     return [
-        {"id": key, "label": f"{phase}: {title} ({score or 0:.3f})"} for key, phase, title, score in labels
+        {"id": key, "label": together((phase, title), by=say(": ")), "score": score or 0.0}
+        for key, phase, title, score in labels
     ]
 
 

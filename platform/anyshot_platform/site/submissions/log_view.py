@@ -150,7 +150,7 @@ def _parts(
         key = part_key(line)
         if key not in found:
             folded = line.epoch < newest.get(line.run_id, 0)
-            title = titles.get(key, f"Attempt {line.epoch}")
+            title = titles.get(key) or begun(say("attempt %(number)s", number=line.epoch))
             found[key] = LogPart(key, line.run_id, title, folded, [], [])
         part, heading = found[key], ""
         if line.stage.value not in part.stages:  # the two streams come mixed where one stage follows another

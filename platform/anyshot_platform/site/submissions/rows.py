@@ -11,8 +11,8 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from anyshot_platform.competitions.models import Membership
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import Page, page_of
+from anyshot_platform.phases.status_words import verdict_words
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING
 from anyshot_platform.scores.models import RunScore
@@ -22,7 +22,7 @@ from anyshot_platform.sight.standing import kept, standing_of
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.submissions.marks import Marks, read_marks
 from anyshot_platform.site.submissions.smoke_answer import public_scores
-from anyshot_platform.site.submissions.words import KIND_WORDS, VERDICT_WORDS
+from anyshot_platform.site.submissions.words import KIND_WORDS
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.notes import tags_of
 from anyshot_platform.submissions.states import SubmissionStatus
@@ -157,7 +157,7 @@ def _row(
         kind=submission.kind.value,
         kind_words=KIND_WORDS[submission.kind],
         state=running[0] if running else submission_state(submission),
-        verdict_words=VERDICT_WORDS.get(submission.verdict, say("our fault")) if submission.verdict else "",
+        verdict_words=verdict_words(submission.verdict),
         score=public.value if public else sight.score,
         half_width=public.half_width if public else sight.half_width,
         on_public=public is not None,

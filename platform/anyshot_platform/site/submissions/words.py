@@ -15,18 +15,6 @@ KIND_WORDS = {
     SubmissionKind.FINAL: say("final entry"),
     SubmissionKind.BASELINE: say("baseline"),
 }
-VERDICT_WORDS = {
-    Verdict.OK: "",
-    Verdict.RUNTIME_ERROR: say("error in the code"),
-    Verdict.TIME_LIMIT: say("out of time"),
-    Verdict.MEMORY_LIMIT: say("out of memory"),
-    Verdict.OUTPUT_LIMIT: say("too much output"),
-    Verdict.PROTOCOL_ERROR: say("broke the protocol"),
-    Verdict.BAD_PREDICTION: say("invalid prediction"),
-    Verdict.BAD_ARCHIVE: say("bad zip"),
-    Verdict.CANCELLED: say("cancelled"),
-    Verdict.KILLED: say("killed"),
-}
 STAGE_WORDS = {
     RunState.QUEUED: say("Queued"),
     RunState.PREPARING: say("Preparing"),

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.acts.service import NeedsConsent, preview
 from anyshot_platform.errors import PlatformError
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.organizers.transfers.acts import TRANSFER
 from anyshot_platform.site.bundles.pages import show_organize_page
 from anyshot_platform.site.shell.act_frame import ask, consent_of, show_preview
@@ -66,7 +66,7 @@ def take_in_archive(request: Request, services: ServicesDep, viewer: Beginner, f
     """Create a competition of an uploaded archive, or say what is wrong with it."""
     uploads = form.uploads("archive")
     if not uploads:
-        return _refused(request, services, viewer, 422, "Choose the archive first.")
+        return _refused(request, services, viewer, 422, say("Choose the archive first."))
 
     def write(target: Path) -> None:
         with target.open("wb") as sink:
@@ -77,11 +77,7 @@ def take_in_archive(request: Request, services: ServicesDep, viewer: Beginner, f
         slug, notices = take_in(services, viewer, write, form.text("slug"))
     except PlatformError as error:
         return _refused(request, services, viewer, error.status, error.message)
-    flash = (
-        f"The competition is here, as a draft. {notices[-1]}"
-        if notices
-        else "The competition is here, as a draft."
-    )
+    flash = together((say("The competition is here, as a draft."), *notices[-1:]))
     return redirect(f"/competitions/{slug}/manage/import", flash=flash)
 
 
