@@ -102,15 +102,11 @@ def _judge(league: League, missing: tuple[str, ...], verdict: TeamVerdict | None
         return verdict.status, verdict.reason
     if missing:
         return EntryStatus.DECLARED, told(
-            "%(names)s must answer the questions of the league.", names=_and(missing)
+            "%(names)s must answer the questions of the league.", names=", ".join(missing)
         )
     if league.admission == Admission.APPROVAL:
         return EntryStatus.DECLARED, told("The organizers have not decided yet.")
     return EntryStatus.ADMITTED, ""
-
-
-def _and(names: tuple[str, ...]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _missing(league: League, members: tuple[MemberAnswers, ...]) -> tuple[str, ...]:

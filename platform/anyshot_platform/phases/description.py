@@ -461,7 +461,8 @@ def label_of(path: str) -> str:
     """What the form of a phase calls a setting, with its card: `Quotas > A day`; the path itself where it is none."""
     setting = next((one for one in SETTINGS if one.path == path), None)
     if setting is None:
-        return path
+        part = PhaseSpec.model_fields.get(path)
+        return say(part.title) if part and part.title else path
     card = PhaseSpec.model_fields[path.rpartition(".")[0]].title if "." in path else ""
     return say("%(card)s > %(name)s", card=say(card), name=say(setting.title)) if card else say(setting.title)
 

@@ -113,7 +113,7 @@ def test_a_name_alone_opens_nobodys_pool_to_an_evaluation(site: Site, owner: Per
     with site.services.database.writing() as session:
         session.get_one(Phase, site.phase_id).evaluations = LINE  # as another site's bundle might say
     copied = owner.call("POST", "/api/v1/competitions/small/manage/clone", json={"slug": "again"})
-    assert "the evaluation pool was left out: there is no pool more that you may use" in copied.text
+    assert "the evaluation pool was left out. There is no pool more that you may use." in copied.text
     assert versions_tested(site, "again") == []
 
 

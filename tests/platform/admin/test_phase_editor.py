@@ -166,7 +166,7 @@ def test_training_and_validation_have_a_protocol_or_none(site: Site, role: str) 
 @pytest.mark.parametrize(
     ("sent", "words"),
     [
-        ({"tasks.protocol.fixed.query": "many"}, "query: This must be a whole number, not “many”"),
+        ({"tasks.protocol.fixed.query": "many"}, "Query: This must be a whole number, not “many”"),
         (
             {"tasks.protocol.fixed.ways.low": "2", "tasks.protocol.fixed.ways.high": "3"},
             "takes one number of ways",

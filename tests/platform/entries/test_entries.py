@@ -143,8 +143,12 @@ def test_every_member_answers_then_the_organizers_decide_on_the_team(site: Site)
     entry = next(row for row in ada.call("GET", ENTRIES).json() if row["league"] == "women")
     assert (entry["state"], entry["reason"]) == (
         "held_back",
-        "ada and eve must answer the questions of the league.",
+        "ada, eve must answer the questions of the league.",
     )
+    in_french = {**ada.headers, "accept": "text/html", "accept-language": "fr"}
+    french = ada.client.get("/competitions/small/leagues", headers=in_french).text
+    assert "Réponses attendues aux questions de la ligue : ada, eve." in french and "suspendue" in french
+    assert "must answer" not in french and "held back" not in french
     no = ada.call("PUT", f"{LEAGUES}/women/answers", json={"answers": {"woman": "no"}})
     assert (no.status_code, no.json()["message"]) == (422, "Confirm: I am a woman")
     said = {"answers": {"woman": "yes", "cv": "https://example.org/ada"}}
@@ -157,12 +161,16 @@ def test_every_member_answers_then_the_organizers_decide_on_the_team(site: Site)
     shown_to_organizers = " ".join(page(owner, "/competitions/small/manage/leagues").text.split())
     assert '<span class="muted">I am a woman</span> yes' in shown_to_organizers
     assert "My page</span> <" not in shown_to_organizers  # eve gave none
+    assert "Decided already" not in shown_to_organizers
     (row,) = owner.call("GET", f"{MANAGE}/teams").json()
     assert (row["team_name"], row["status"], row["missing"]) == ("ada", "declared", [])
     assert row["people"][0]["answers"] == {"woman": True, "cv": "https://example.org/ada"}
     decision = {"league": "women", "teams": [row["team"]], "admit": True, "reason": "welcome"}
     assert owner.call("POST", f"{MANAGE}/teams/decide", json=decision).json() == {"changed": 1}
     assert owner.call("POST", f"{MANAGE}/teams/decide", json=decision).json() == {"changed": 0}
+    decided = " ".join(page(owner, "/competitions/small/manage/leagues").text.split())
+    waits, _, folded = decided.partition("Decided already: 1 team</summary>")
+    assert "Nothing to decide" in waits and "welcome" in folded and "welcome" not in waits
     assert names(site, "women") == [("ada", 0.5)]
     scored(worker, eve, 0.7, leagues=["women"])
     assert names(site, "women") == [("ada", 0.7)]  # a team is decided on once, not each submission

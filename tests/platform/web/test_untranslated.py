@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.protocols import PROTOCOLS
 from anyshot_platform.database import Base, now
 from anyshot_platform.entries.service import stand
 from anyshot_platform.kernel import language, retold
@@ -28,7 +29,11 @@ from anyshot_platform.phases.states import BoardShows
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
+from anyshot_scoring.rules import RULES
 from tests.architecture.catalogue import catalogue
+from tests.platform.admin.test_manage import phase_form, post
+from tests.platform.admin.test_sense import FEEDBACK
+from tests.platform.site import Site
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import Scene
 from tests.platform.web.test_crawl import crawl, dressed, fill_in  # noqa: F401 the fixture
@@ -85,6 +90,7 @@ class Shown(HTMLParser):
         self._data: list[str] = []  # of an element that is data: it, and those of its name within it
         self._value: str | None = None  # of an option: what programs call it
         self.feed(page)
+        self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         known = dict(attrs)
@@ -186,3 +192,38 @@ def test_each_sentence_of_a_page_is_in_the_catalogue(dressed: Visitor, scene: Sc
         first = f"/submissions/{scene.submissions['finished'].id}"
         crawl(dressed, *starts, first, skipping=("/docs", "/api"), look=partial(look, data=data))
     assert bare == {}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"budget.run": "soon"},
+        {"budget.run": "5h", "budget.meta_train": "9h"},
+        {"machine.memory": "much"},
+        {"machine.memory": "999 TB"},
+        {"scoring.runs": "0"},
+        {"start": "today"},
+        {"end": "1999-01-01T00:00"},
+        {"timezone": "Mars/Base"},
+        {"tasks.snapshots": "1"},
+        {"tasks.each_dataset": "on"},
+        {"tasks.meta_test": "another-site"},
+        {"tasks.protocol.name": "fixed", "tasks.protocol.fixed.query": "many"},
+        {"scoring.board_shows": "ladder", "scoring.team_chooses": "on"},
+        {"scoring.board_shows": "ladder", "scoring.ranking": "dataset_ranks_mean"},
+    ],
+    ids=lambda change: "-".join(change),
+)
+@pytest.mark.usefixtures("in_brackets")
+def test_what_is_wrong_with_a_field_is_in_the_catalogue(site: Site, change: dict[str, str]) -> None:
+    owner = site.owner()
+    with site.services.database.writing() as session:
+        session.get_one(User, owner.id).language = "fr"
+    page = post(owner, FEEDBACK, **phase_form(**change)).text
+    said = re.findall(r'class="field__error"[^>]*>(.*?)</p>', page, re.DOTALL)
+    said += re.findall(r'<div class="alert alert--bad" role="alert" tab.*?</ul>', page, re.DOTALL)
+    assert said
+    sent = re.compile(
+        "|".join(re.escape(one) for one in (*change.values(), "Mars", *RULES, *PROTOCOLS) if one)
+    )
+    assert list(Shown("<br>".join(said)).bare(sent)) == []

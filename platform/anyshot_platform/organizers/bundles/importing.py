@@ -24,6 +24,7 @@ from anyshot_platform.evaluations.points import hold_pools
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leagues.description import league_values
 from anyshot_platform.leagues.models import Gate, League
+from anyshot_platform.organizers.phases.checks import words_on_pool
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import phase_values, version_values
 from anyshot_platform.pools.models import PoolVersion
@@ -204,10 +205,8 @@ class Intake:
             evaluation = read_evaluation(line)
             version = self.pools.get(evaluation.pool)
             if evaluation.pool and version is None:
-                self.notices.append(
-                    f"{phase.name}: the evaluation {evaluation.short_name} was left out: "
-                    f"there is no pool {evaluation.pool} that you may use."
-                )
+                left_out = f"{phase.name}: the evaluation {evaluation.short_name} was left out."
+                self.notices.append(f"{left_out} {words_on_pool(evaluation.pool)}")
             elif version is not None and version.pool.slug != evaluation.pool:
                 lines.append(json.dumps(replace(evaluation, pool=version.pool.slug).to_dict()))
             else:

@@ -124,7 +124,7 @@ def _field(
         values = (", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value),)
     return ProtocolField(
         name=f"{path}.{kind.name}.{field.name}",
-        label=field.name.replace("_", " ").capitalize(),
+        label=_label(field.name),
         values=values,
         choices=tuple(kind.choices.get(field.name, ())),
         number=isinstance(field.default, int | float | Range),
@@ -199,8 +199,13 @@ def _number(text: str, kind: type[int] | type[float], name: str) -> Any:
             if kind is int
             else say("This must be a number, not “%(found)s”.", found=text[:40])
         )
-        label = name.rpartition(".")[2].replace("_", " ")
-        raise ProtocolError(say("%(field)s: %(problem)s", field=label, problem=wanted)) from None
+        named = next(part for part in reversed(name.split(".")) if part not in ("low", "high"))
+        raise ProtocolError(say("%(field)s: %(problem)s", field=say(_label(named)), problem=wanted)) from None
+
+
+def _label(name: str) -> str:
+    """What a page calls a setting of a protocol."""
+    return name.replace("_", " ").capitalize()
 
 
 def example(
