@@ -36,21 +36,30 @@ def read_torchvision(name: str, root: Path, *, download: bool = False) -> Source
     )
 
 
+# Of classes with an argument `split`, which parts make the whole, where these are not `train` and `test`.
+_TRAIN_VAL_TEST = ("train", "val", "test")
+_PARTS = {
+    **dict.fromkeys(
+        ("CLEVRClassification", "DTD", "FGVCAircraft", "Flowers102", "RenderedSST2"), _TRAIN_VAL_TEST
+    ),
+    "Country211": ("train", "valid", "test"),
+    "ImageNet": ("train", "val"),
+    "Imagenette": ("train", "val"),
+    "OxfordIIITPet": ("trainval", "test"),
+    "Places365": ("train-standard", "val"),
+}
+
+
 def _splits(kind: type) -> list[dict[str, Any]]:
     """The arguments that give each part of a dataset: by `split` or `train`, as its class has it."""
     wanted = inspect.signature(kind).parameters
+    if kind.__name__ == "EMNIST":  # of its kinds the one with as many images in each class
+        return [{"split": "balanced", "train": True}, {"split": "balanced", "train": False}]
     if "train" in wanted:
         return [{"train": True}, {"train": False}]
     if "split" in wanted:
-        named = _named_splits(kind, wanted["split"].default)
-        return [{"split": split} for split in named]
+        return [{"split": split} for split in _PARTS.get(kind.__name__, ("train", "test"))]
     return [{}]
-
-
-def _named_splits(kind: type, default: str) -> list[str]:
-    pairs = {"train": ["train", "test"], "trainval": ["trainval", "test"]}
-    with_validation = {"DTD", "FGVCAircraft", "Flowers102", "RenderedSST2"}
-    return ["train", "val", "test"] if kind.__name__ in with_validation else pairs.get(default, [default])
 
 
 def _part(kind: type, name: str, root: Path, download: bool, split: dict[str, Any]) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import json
+import re
 import struct
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -24,6 +26,7 @@ from anyshot_core.data.images import decode_image, read_any
 from anyshot_core.data.importing.images import CannotImport
 from anyshot_core.data.importing.medmnist import KINDS, read_medmnist
 from anyshot_core.data.pack import pack_dataset
+from anyshot_starting_kit.cli import data_torchvision
 from anyshot_starting_kit.cli.data_import import import_
 
 
@@ -421,6 +424,66 @@ def test_torchvision_reads_what_its_own_class_reads(tmp_path: Path) -> None:
     assert counts == {str(digit): n for digit, n in Counter(found.target[:300].tolist()).items()}
 
 
+PARTLY = {  # of classes that are for classification, what is left out
+    "Places365": {"train-challenge", "test"},  # a larger draw of the same, and images without labels
+    "STL10": {"unlabeled", "train+unlabeled"},
+    "SVHN": {"extra"},  # easier ones
+    "FGVCAircraft": {"trainval"},
+}
+_OTHER = re.compile(
+    "Cityscapes|WIDERFace|MovingMNIST|LFW|Kitti|Sintel|Flying|HD1K|Stereo|CelebA|Kinetics|PCAM|EMNIST"
+)
+
+
+@pytest.mark.slow("the first import of torchvision takes most of it")
+def test_the_parts_of_a_dataset_are_those_that_torchvision_has(tmp_path: Path) -> None:
+    """ImageNet and Imagenette were asked for a part `test` that they have not; of two others a part was left out."""
+    datasets = pytest.importorskip("torchvision", reason="pip install torchvision").datasets
+    asked = 0
+    for name in datasets.__all__:
+        kind = getattr(datasets, name)
+        of_parts = inspect.isclass(kind) and "split" in inspect.signature(kind).parameters
+        if not of_parts or _OTHER.search(name):
+            continue
+        make: Any = kind
+        with pytest.raises(ValueError, match="Valid values are") as refused:
+            make(root=str(tmp_path), split="none of these")
+        there = set(re.findall(r"'([^']+)'", str(refused.value).partition("Valid values are")[2]))
+        taken = {part["split"] for part in data_torchvision._splits(kind)}
+        assert taken == there - PARTLY.get(name, set()), name
+        asked += 1
+    assert asked > 10
+
+
+def test_torchvision_is_asked_for_each_part_and_downloads_when_it_is_told_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    datasets = pytest.importorskip("torchvision", reason="pip install torchvision").datasets
+    calls: list[tuple[object, ...]] = []
+
+    class EMNIST:
+        classes = ("a", "b")
+
+        def __init__(self, root: str, split: str, train: bool = True, download: bool = False) -> None:
+            calls.append((split, train, download))
+
+        def __len__(self) -> int:
+            return 2
+
+        def __getitem__(self, row: int) -> tuple[Image.Image, int]:
+            if row > 1:
+                raise IndexError
+            return Image.fromarray(np.full((8, 8), row * 200, np.uint8)), row
+
+    monkeypatch.setattr(datasets, "EMNIST", EMNIST)
+    run("torchvision", "EMNIST", "--root", tmp_path, "--name", "EMN", "--out", tmp_path)
+    assert calls == [("balanced", True, False), ("balanced", False, False)]
+    assert sorted(row["CATEGORY"] for row in labels_of(tmp_path / "EMN")) == ["a", "a", "b", "b"]
+    calls.clear()
+    run("torchvision", "EMNIST", "--root", tmp_path, "--name", "EMO", "--out", tmp_path, "--download")
+    assert calls == [("balanced", True, True), ("balanced", False, True)]
+
+
 def test_torchvision_says_what_is_wrong(tmp_path: Path) -> None:
     pytest.importorskip("torchvision", reason="pip install torchvision")
     said = run("torchvision", "EuroSAT", "--root", tmp_path, "--name", "ESA", "--out", tmp_path, ok=False)
@@ -434,8 +497,10 @@ def test_bad_images_stop_or_are_left_out_by_name(digits: Path, tmp_path: Path) -
     (tmp_path / "in" / "zero" / "broken.png").write_bytes(b"\x89PNG\r\n")
     sound = next((digits / "digit 0").iterdir())
     (tmp_path / "in" / "zero" / "a.png").write_bytes(sound.read_bytes())
+    for hidden in (".a.png", "._a.png"):  # what a Mac leaves beside each file, and no image
+        (tmp_path / "in" / "zero" / hidden).write_bytes(b"\0\5\x16\7")
     said = run("folder", tmp_path / "in", "--name", "D", "--out", tmp_path, ok=False)
-    assert "zero/broken.png" in said
+    assert "zero/broken.png" in said and "._a" not in said
     assert not list(tmp_path.glob("*D*"))
     said = run("folder", tmp_path / "in", "--name", "D", "--out", tmp_path, "--skip-bad")
     assert "left out zero/broken.png" in said
