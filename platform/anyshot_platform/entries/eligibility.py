@@ -27,7 +27,7 @@ from anyshot_platform.leagues.states import Admission, EntryStatus
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 
-CHANGED = "The members or their answers have changed."
+CHANGED = told("The members or their answers have changed.")
 
 
 @dataclass(frozen=True)

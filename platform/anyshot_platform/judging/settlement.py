@@ -155,8 +155,8 @@ def _charge_quota(submission: Submission, failure: Run | None) -> None:
         return
     cause = failure.cause if failure else None
     if cause in (Cause.INFRASTRUCTURE, Cause.ORGANIZER):
-        submission.counts_quota, submission.quota_reason = False, "not your doing"
+        submission.counts_quota, submission.quota_reason = False, told("not your doing")
     elif cause == Cause.USER and not submission.phase.cancelled_counts:
-        submission.counts_quota, submission.quota_reason = False, "cancelled"
+        submission.counts_quota, submission.quota_reason = False, told("cancelled")
     else:
         submission.counts_quota, submission.quota_reason = True, ""

@@ -26,7 +26,9 @@ class _Retold(Said):
 
 
 def retold(text: str) -> Said:
-    """A text of core, which says itself in the language of its reader."""
+    """A text of core, which says itself in the language of its reader; a sentence of the interface is one already."""
+    if isinstance(text, Said):
+        return text
     made = _Retold(text)
     made.message, made.many, made.number, made.values = "", "", 0, {}
     return made

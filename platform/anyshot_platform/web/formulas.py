@@ -99,11 +99,6 @@ def _read(state: StateInline, silent: bool) -> bool:
     if found is None or found.end() > state.posMax:
         return False
     if not silent:
-        number, length = state.env.get("formulas", (0, 0))
-        number, length = number + 1, length + found.end() - found.start()
-        if number > MOST or length > MOST_CHARACTERS:
-            return False
-        state.env["formulas"] = (number, length)
         token = state.push("formula", "math", 0)
         token.markup = "$$" if found["block"] is not None else "$"
         token.content = (found["block"] or found["inline"]).strip()

@@ -429,9 +429,17 @@ def test_an_archive_that_does_not_fit_together_leaves_nothing(played: Site, othe
     dan = other.person("dan")  # an hour has 20 imports of one person
     at = content.index(b"PAR1") + 40
     flipped = content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
-    for broken in (flipped, emptied(content), content[:-100], b"no zip", b""):
+    altered_file = "was altered: its digest is not the one in the archive's list."
+    for broken, words in (
+        (flipped, ""),
+        (emptied(content), altered_file),
+        (content[:-100], ""),
+        (b"no zip", ""),
+        (b"", ""),
+    ):
         refused = bring(dan, broken)
         assert refused.status_code == 422 and refused.json()["message"], refused.text
+        assert words in refused.json()["message"]
     assert bring(other.person("eve"), content).status_code == 201  # the true one is welcome still
 
 

@@ -282,7 +282,9 @@ def test_one_training_many_tests(tmp_path: Path) -> None:
     }
     assert {name for name, _ in scores} == {"base", "third"}
     assert scores["base", "base"]["tasks"] == 6 and scores["third", "third"]["tasks"] == 4
-    assert 'id="evaluation-third"' in (tmp_path / "out" / "report.html").read_text()
+    table = (tmp_path / "out" / "report.html").read_text().partition('id="evaluation-together"')[2]
+    rows = re.findall(r'<th scope="row">(.*?)</th>', table.partition("</section>")[0])
+    assert rows == ["Base classes", "Another pool (third)"]  # of one point each: they share a table
     runs = find_runs([*sorted((tmp_path / "out").glob("results*.parquet"))])
     assert {"mine", "mine (base)", "mine (third)"} == set(runs)
     (third,) = runs["mine (third)"]

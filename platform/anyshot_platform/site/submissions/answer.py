@@ -13,6 +13,7 @@ from anyshot_platform.entries.states import EntryState
 from anyshot_platform.judging.pairs import Statement
 from anyshot_platform.kernel.filters import score
 from anyshot_platform.kernel.language import Amount, begun, say, together
+from anyshot_platform.kernel.retold import retold
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.best import find_best_baseline, find_best_other
 from anyshot_platform.leaderboards.reading import read_board, read_rank
@@ -114,7 +115,7 @@ _STANDS = {
 
 def _own_words(row: TeamEntry, rank: int | None, ranked: int) -> str:
     if row.entry.state != EntryState.STANDING:
-        return together((_STANDS[row.entry.state], row.entry.reason))
+        return together((_STANDS[row.entry.state], retold(row.entry.reason)))
     return (
         say("Rank %(rank)s of %(ranked)s.", rank=Amount(rank), ranked=Amount(ranked))
         if rank

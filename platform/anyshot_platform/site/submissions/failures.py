@@ -158,7 +158,7 @@ def _task(index: int, ways: int | None, shots: int | None) -> tuple[str, str]:
 def quota_words(submission: Submission) -> str:
     """What the submission cost of the quota, and why."""
     if submission.quota_reason:
-        return submission.quota_reason
+        return retold(submission.quota_reason)
     if submission.kind == "smoke":
         return say("A smoke test costs nothing.")
     if not submission.counts_quota:

@@ -17,6 +17,7 @@ from anyshot_platform.intake.withdrawing import can_cancel, can_reinstate, withd
 from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.judging.service import list_runs, newest_runs
 from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.retold import retold
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import PhaseVersion
@@ -226,7 +227,7 @@ def _league_badges(session: Session, submission: Submission) -> list[LeagueBadge
         LeagueBadge(
             name if status != EntryStatus.REFUSED else say("%(name)s: refused", name=name),
             tones[status],
-            words.get(status, f"Refused: {reason}"),
+            words.get(status, say("Refused: %(reason)s", reason=retold(reason))),
         )
         for name, status, reason in rows
     ]
