@@ -32,7 +32,7 @@ from anyshot_platform.described.settings import (
     Setting,
     settings_of,
 )
-from anyshot_platform.kernel.language import say, together, words_of
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.phases.old_rules import one_rule
 from anyshot_platform.phases.states import (
     AUDIENCE_WORDS,
@@ -254,7 +254,7 @@ class TasksSpec(Part):
         try:
             read_evaluations("\n".join(lines))
         except ProtocolError as error:
-            raise ValueError(words_of(error)) from error
+            raise ValueError(str(error)) from error
         if lines and others.data.get("each_dataset"):
             words = say("dataset by dataset there is a learner for each: none that could be tested further")
             raise ValueError(words)

@@ -55,7 +55,7 @@ STATUS_WORDS: dict[str, str] = {
     "refused": say("refused"),
 }
 
-# Whose doing it was that a run ended so; every other end is the platform's.
+# How a run ended; every other end is the platform's doing.
 _VERDICT_WORDS = {
     Verdict.OK: "",
     Verdict.RUNTIME_ERROR: say("error in the code"),

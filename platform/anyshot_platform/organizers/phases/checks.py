@@ -16,7 +16,7 @@ from anyshot_core.protocols import ProtocolError, Roles, protocol_from_dict
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.bundles.sense import judge_phase
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import Said, say, words_of
+from anyshot_platform.kernel.language import Said, say
 from anyshot_platform.kernel.zones import find_zone, words_on_skipped
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
@@ -129,7 +129,7 @@ def problems_of(spec: PhaseSpec, phase: Phase | None = None) -> Iterator[tuple[s
             if named := getattr(spec.tasks, name):
                 protocol_from_dict(named)
         except (ProtocolError, ValueError, TypeError, KeyError) as error:
-            yield f"tasks.{name}", say("Not a task protocol: %(why)s", why=words_of(error))
+            yield f"tasks.{name}", say("Not a task protocol: %(why)s", why=str(error))
             return
     yield from _evaluation_problems(spec)
     yield from _export_problems(spec)

@@ -27,7 +27,7 @@ from anyshot_core.protocols import (
 )
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.organizers.phases.checks import open_protocol
 from anyshot_platform.phases.description import SETTINGS, PhaseSpec
@@ -200,7 +200,7 @@ def _number(text: str, kind: type[int] | type[float], name: str) -> Any:
             else say("This must be a number, not “%(found)s”.", found=text[:40])
         )
         named = next(part for part in reversed(name.split(".")) if part not in ("low", "high"))
-        raise ProtocolError(say("%(field)s: %(problem)s", field=say(_label(named)), problem=wanted)) from None
+        raise ProtocolError(together((say(_label(named)), wanted), by=say(": "))) from None
 
 
 def _label(name: str) -> str:
