@@ -26,22 +26,25 @@ def bundle(order: dict[str, Any]) -> dict[str, Any]:
     """A competition's description; its files are written into the folder of the order, by number."""
     from anyshot_platform.bundles.files import BundleUnreadable
     from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
+    from anyshot_platform.kernel.kept import to_json
+    from anyshot_platform.kernel.language import say, words_of
 
     try:
         read = read_bundle(Path(order["path"]), Path(order["data"]) if order["data"] else None)
         if sum(map(len, read.files.values())) > _NAMED_FILES:
-            raise BundleUnreadable(f"its pages and baselines unpack to over {_NAMED_FILES >> 20} MiB")
+            most = _NAMED_FILES >> 20
+            raise BundleUnreadable(say("its pages and baselines unpack to over %(most)s MiB", most=most))
     except BundleInvalid as error:
-        return {"problems": [asdict(problem) for problem in error.problems]}
+        return {"problems": [to_json(asdict(problem)) for problem in error.problems]}
     except (BundleUnreadable, ValueError) as error:
-        return {"unreadable": str(error)}
+        return {"unreadable": to_json(words_of(error))}
     for number, content in enumerate(read.files.values()):
         (Path(order["folder"]) / str(number)).write_bytes(content)
     return {
         "spec": read.spec.model_dump(mode="json", exclude_unset=True),
         "files": list(read.files),
         "format": read.format,
-        "notices": [asdict(notice) for notice in read.without_equivalent],
+        "notices": [to_json(asdict(notice)) for notice in read.without_equivalent],
         "input_data": read.input_data,
         "datasets": {path: list(map(str, folders)) for path, folders in read.datasets.items()},
     }
@@ -63,13 +66,15 @@ def pack(order: dict[str, Any]) -> dict[str, Any]:
 
 def transfer(order: dict[str, Any]) -> dict[str, Any]:
     """Unpacks the archive of a competition that arrives; `bad` says why not."""
+    from anyshot_platform.kernel.kept import to_json
+    from anyshot_platform.kernel.language import words_of
     from anyshot_platform.organizers.transfers.archive import AlteredArchive, read_rows, unpack
 
     try:
         manifest = unpack(Path(order["path"]), Path(order["folder"]))
         read_rows(Path(order["folder"]))
     except (AlteredArchive, OSError) as error:
-        return {"bad": str(error)}
+        return {"bad": to_json(words_of(error))}
     return {"manifest": manifest.model_dump()}
 
 
@@ -81,6 +86,9 @@ def transfer_scores(order: dict[str, Any]) -> dict[str, Any]:
     """Computes the scores of runs again from their files; `problems` names those that are not what was said."""
     from pydantic import TypeAdapter, ValidationError
 
+    from anyshot_platform.kernel.kept import to_json
+    from anyshot_platform.kernel.language import say
+    from anyshot_platform.kernel.retold import words_of_core
     from anyshot_platform.scores.verification import WrongResult, verify_files
     from anyshot_scoring.summary import RunSummary
 
@@ -90,7 +98,8 @@ def transfer_scores(order: dict[str, Any]) -> dict[str, Any]:
             summary = TypeAdapter(RunSummary).validate_python(run["summary"])
             verify_files(summary, summary.tasks, run["files"], _open)
         except (WrongResult, ValidationError) as error:
-            problems.append(f"Run {run['run']}: {error}")
+            words = say("Run %(run)s: %(error)s", run=run["run"], error=words_of_core(error))
+            problems.append(to_json(words))
     return {"problems": problems}
 
 

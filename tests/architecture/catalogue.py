@@ -1,9 +1,9 @@
 """`python -m tests.architecture.catalogue [--check]`: the catalogue of the interface's sentences.
 
 Reads what is marked in templates (`{% trans %}`, `_()`, `ngettext()`, the filter `count`), in Python (`say`,
-`say_count`, `count`), in core and starting kit (`told`, `ZipRefused`), in scripts (`_()`) and in declarations
-(`declared`), and writes it to `messages.pot` and into
-each language's file. New messages wait there for a translation; the test of the catalogue says which.
+`say_count`, `count`), in core and starting kit (`told`, errors that people read), in scripts (`_()`) and in
+declarations (`declared`), and writes it to `messages.pot` and into each language's file. New messages wait there for a
+translation; the test of the catalogue says which.
 """
 
 from __future__ import annotations
@@ -87,9 +87,11 @@ def told_in() -> list[Path]:
     core, kit = (Path(package.__file__ or "").parent for package in (anyshot_core, anyshot_starting_kit))
     return [
         *sorted(core.glob("bundle/*.py")),
-        core / "data/picture.py",
+        *(core / f"data/{name}.py" for name in ("layout", "pack", "part", "picture")),
         core / "taskserver/verdicts.py",
         core / "wire/advice.py",
+        *sorted(core.glob("protocols/*.py")),
+        *sorted(core.glob("evaluations/*.py")),
         *sorted(kit.glob("runner/*.py")),
         *sorted(PACKAGE.glob("judging/**/*.py")),
         *sorted(PACKAGE.glob("entries/*.py")),
@@ -97,6 +99,8 @@ def told_in() -> list[Path]:
         PACKAGE / "organizers/phases/finals.py",
         PACKAGE / "organizers/rehearsals/playing.py",
         PACKAGE / "organizers/submissions/acts.py",
+        PACKAGE / "pools/service.py",
+        PACKAGE / "scores/verification.py",
     ]
 
 
@@ -108,16 +112,38 @@ def _from_package(path: Path) -> str:
 
 
 def _told(tree: ast.Module) -> Iterator[str]:
-    """What `told` is given, and the sentences of a refused zip; its code is one word."""
+    """What `told` is given, and the sentences of errors; the code of a refused zip is one word."""
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in _TELLING:
-            words = (word.value for word in call.args if isinstance(word, ast.Constant))
-            yield from (
-                word for word in words if isinstance(word, str) and (call.func.id == "told" or " " in word)
-            )
+            for word in call.args:
+                text, whole = _written(word), isinstance(word, ast.Constant)
+                if call.func.id == "told" or (" " in text if whole else _is_known_again(text)):
+                    yield text
 
 
-_TELLING = ("told", "ZipRefused", "_damaged", "_climbs")
+_TELLING = ("told", "ZipRefused", "_damaged", "_climbs", "ProtocolError", "WrongResult", "BadPack")
+_PLACEHOLDER = re.compile(r"%\(\w+\)s")
+_PLACE = re.compile(r" \(%\(\w+_path\)s\)")  # of a file, which pages leave out
+
+
+def _is_known_again(word: str) -> bool:
+    """Whether an f-string can be told from other texts by its own words, of which `X is no Y` has too few."""
+    return len(re.findall(r"[A-Za-z]", _PLACEHOLDER.sub("", word))) >= 15
+
+
+def _written(word: ast.expr) -> str:
+    """A text as its sentence in the catalogue: what an f-string puts in is a placeholder with the name of its code."""
+    if isinstance(word, ast.Constant):
+        return word.value if isinstance(word.value, str) else ""
+    parts = word.values if isinstance(word, ast.JoinedStr) else ()
+    return _PLACE.sub("", "".join(map(_part, parts)))
+
+
+def _part(part: ast.expr) -> str:
+    if isinstance(part, ast.FormattedValue):
+        name = re.sub(r"[^A-Za-z0-9]+", "_", ast.unparse(part.value)).strip("_")
+        return f"%({'n' if name[0].isdigit() else ''}{name})s"
+    return _written(part).replace("%", "%%")
 
 
 def _scripts() -> list[Path]:

@@ -1,6 +1,7 @@
 """The words that are declared with what they describe, and not where they are shown, stand in the catalogue too.
 
-Settings of descriptions with their choices, task protocols, further evaluations, reports, and acts with their buttons.
+Settings of descriptions with their choices, task protocols, further evaluations, metrics, reports, and acts with their
+buttons.
 """
 
 from __future__ import annotations
@@ -8,10 +9,12 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from types import ModuleType
 from typing import Any
 
 from anyshot_core.evaluations import EVALUATIONS, NO_DOMAIN
+from anyshot_core.metric_titles import METRIC_TITLES
 from anyshot_core.protocols import PROTOCOLS
 from anyshot_platform import operations, organizers
 from anyshot_platform.acts.declaration import Act
@@ -26,7 +29,15 @@ Words = tuple[str, str]  # where they are declared, and the words
 
 def words() -> Iterator[Words]:
     """All of them, those that are said twice twice."""
-    found = (*of_settings(), *of_protocols(), *of_evaluations(), *of_reports(), *of_acts(all_acts()))
+    declared = (
+        of_settings(),
+        of_protocols(),
+        of_evaluations(),
+        of_metrics(),
+        of_reports(),
+        of_acts(all_acts()),
+    )
+    found = chain.from_iterable(declared)
     return (pair for pair in found if pair[1])
 
 
@@ -52,6 +63,11 @@ def of_protocols() -> Iterator[Words]:
     for kind, card in zip(PROTOCOLS.values(), cards({}), strict=True):
         place = f"{kind.__module__.replace('.', '/')}.py"
         yield from _at(place, (card.words, *(field.label for field in card.fields)))
+
+
+def of_metrics() -> Iterator[Words]:
+    """What the columns of a board are called."""
+    yield from _at("anyshot_core/metric_titles.py", METRIC_TITLES.values())
 
 
 def of_evaluations() -> Iterator[Words]:

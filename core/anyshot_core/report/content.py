@@ -16,17 +16,9 @@ from anyshot_core.browser_charts.numbers import (
     task_dots,
     task_spread,
 )
+from anyshot_core.metric_titles import METRIC_TITLES
 from anyshot_scoring.summary import Group, RunSummary
 from anyshot_scoring.table import TaskTable
-
-METRIC_TITLES = {
-    "normalized_accuracy": "Normalized accuracy",
-    "balanced_accuracy": "Balanced accuracy",
-    "accuracy": "Accuracy",
-    "macro_f1": "Macro F1",
-    "macro_precision": "Macro precision",
-    "macro_recall": "Macro recall",
-}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from anyshot_core.browser_charts.numbers import side_by_side
 from anyshot_core.evaluations import PointScore, PointSeries, point_words, split_points
 from anyshot_core.evaluations.curves import Curves, find_curves
-from anyshot_core.report.content import METRIC_TITLES
+from anyshot_core.metric_titles import METRIC_TITLES
 from anyshot_core.report.pages import templates
 
 SCORE = METRIC_TITLES["normalized_accuracy"]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from anyshot_core.report.content import METRIC_TITLES
+from anyshot_core.metric_titles import METRIC_TITLES
 from anyshot_scoring.pooling import pool_groups
 from anyshot_scoring.summary import Group, RunSummary
 from anyshot_scoring.table import TaskTable

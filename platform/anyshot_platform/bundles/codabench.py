@@ -16,15 +16,16 @@ from urllib.parse import unquote
 from pydantic import ValidationError
 
 from anyshot_platform.bundles.codabench_columns import convert_boards
-from anyshot_platform.bundles.codabench_keys import READ_2, READ_15, WITHOUT_EQUIVALENT
+from anyshot_platform.bundles.codabench_keys import READ_2, READ_15, UNKNOWN, WITHOUT_EQUIVALENT
 from anyshot_platform.bundles.codabench_phases import PhasesConversion
 from anyshot_platform.bundles.codabench_report import Flavour, Notice, Reporter, entries, is_true, mapping
 from anyshot_platform.bundles.files import BundleFiles, missing_file, normal
-from anyshot_platform.bundles.marked import FileProblem, Marked, Path, decode
+from anyshot_platform.bundles.marked import TWICE, FileProblem, Marked, Path, decode
 from anyshot_platform.bundles.naming import key_from, unique
 from anyshot_platform.bundles.schema import FILES, CompetitionSpec
 from anyshot_platform.competitions.files import MOST_BYTES, is_image
-from anyshot_platform.kernel.filters import count
+from anyshot_platform.described.wrong import in_words
+from anyshot_platform.kernel.language import say, say_count, together
 
 _IMAGE = re.compile(
     r"""(?:<img\b[^>]*?\bsrc\s*=\s*["']?|!\[[^\]]*\]\(\s*<?)(?P<address>[^"'\s>)]+)""", re.IGNORECASE
@@ -95,12 +96,11 @@ class _Conversion:
 
     def run(self) -> Converted:
         self._say_unread()
-        self.report.problems += [p for p in self.report.marked.problems if "twice" not in p.message]
+        self.report.problems += [p for p in self.report.marked.problems if p.message != TWICE]
         for problem in self.report.marked.problems:
-            if "twice" in problem.message:
-                self.report.notices.append(
-                    Notice(problem.line, problem.path, "stands twice; the last one was read")
-                )
+            if problem.message == TWICE:
+                words = say("stands twice; the last one was read")
+                self.report.notices.append(Notice(problem.line, problem.path, words))
         pages, terms = self._pages()
         conversion = PhasesConversion(self.report)
         phases = conversion.convert()
@@ -122,7 +122,7 @@ class _Conversion:
             "phases": phases,
         }
         if not self._text("title"):
-            self.report.problem(("title",), "the competition has no title")
+            self.report.problem(("title",), say("the competition has no title"))
         return Converted(
             self._validated(raw),
             self.kept,
@@ -140,7 +140,7 @@ class _Conversion:
             if why and value not in (None, "", [], {}, False):
                 self.report.notice((key,), why)
             elif why is None and key not in read:
-                self.report.notice((key,), "not known here; left out")
+                self.report.notice((key,), UNKNOWN)
 
     def _text(self, key: str) -> str:
         value = self.data.get(key)
@@ -156,9 +156,8 @@ class _Conversion:
             return CompetitionSpec.model_validate(raw)
         except ValidationError as error:
             for details in error.errors():
-                self.report.problem(
-                    tuple(details["loc"]), f"{details['msg']} (found {details.get('input')!r:.80})"
-                )
+                found = say("Found: %(found)s.", found=f"{details.get('input')!r:.80}")
+                self.report.problem(tuple(details["loc"]), together((in_words(details), found)))
             return CompetitionSpec.model_construct()
 
     # -- texts and images ------------------------------------------------------------------------------------
@@ -184,13 +183,14 @@ class _Conversion:
 
     def _keep_text(self, path: Path, source: Any, title: str) -> str | None:
         if not isinstance(source, str) or not source.strip():
-            self.report.notice(path, f"the page {title!r} names no file; left out")
+            self.report.notice(path, say("the page %(title)s names no file; left out", title=repr(title)))
             return None
         said = missing_file(source, self.files)
         content = self.files.read(source)
         if said or content is None:
-            words = said or f"{source!r} is a folder, not a page"
-            self.report.notice(path, f"{words}: write {title!r} here", "/pages")
+            words = said or say("%(path)s is a folder, not a page", path=repr(source))
+            act = say("write %(title)s here", title=repr(title))
+            self.report.notice(path, together((words, act), by=say(": ")), "/pages")
             return None
         stem = unique(key_from(title, "page"), {name.split("/")[-1].rsplit(".", 1)[0] for name in self.kept})
         target = f"pages/{stem}.md"
@@ -202,7 +202,11 @@ class _Conversion:
         r"""A page whose formulas in `\(...\)` and `\[...\]` are drawn here."""
         shown, number = _dollars(text)
         if number:
-            words = f"{count(number, 'formula')} written as \\(...\\) or \\[...\\], now between dollars: look at it"
+            words = say_count(
+                number,
+                r"%(num)s formula written as \(...\) or \[...\], now between dollars: look at it",
+                r"%(num)s formulas written as \(...\) or \[...\], now between dollars: look at them",
+            )
             self.report.notice(path, words, "/pages")
         return shown
 
@@ -221,16 +225,22 @@ class _Conversion:
             return found[0].replace(address, f"{FILES}{name}")
 
         shown = _IMAGE.sub(put, text)
-        self._say_lost(path, lost, "not in the bundle, too large, or of a kind that no page shows")
-        self._say_lost(path, elsewhere, "other hosts are asked for nothing")
+        self._say_lost(path, lost, say("not in the bundle, too large, or of a kind that no page shows"))
+        self._say_lost(path, elsewhere, say("other hosts are asked for nothing"))
         return shown
 
     def _say_lost(self, path: Path, lost: list[str], why: str) -> None:
         if lost:
-            named = ", ".join(dict.fromkeys(lost))
-            words = f"{count(len(lost), 'image')} of this page cannot be shown: {why}"
-            act = "Add it under Images and files, and write files/NAME in the page"
-            self.report.notice(path, f"{words}. {act} ({named})", "/pages#files")
+            words = say_count(
+                len(lost),
+                "%(num)s image of this page cannot be shown: %(why)s. Add it under Images and files, and write "
+                "files/NAME in the page (%(names)s)",
+                "%(num)s images of this page cannot be shown: %(why)s. Add them under Images and files, and write "
+                "files/NAME in the page (%(names)s)",
+                why=why,
+                names=", ".join(dict.fromkeys(lost)),
+            )
+            self.report.notice(path, words, "/pages#files")
 
     def _beside(self, folder: str, address: str) -> tuple[str, bytes]:
         """The name and content of an image of the bundle; none of what lies elsewhere."""
@@ -261,9 +271,8 @@ class _Conversion:
                 {"key": key, "label": label, "required": is_true(found.get("is_required", False))}
             )
             if found.get("selection"):
-                self.report.notice(
-                    ("fact_sheet", name), "its choices are not taken over: the answer is a text"
-                )
+                words = say("its choices are not taken over: the answer is a text")
+                self.report.notice(("fact_sheet", name), words)
         return questions
 
     def _logo(self) -> str | None:
@@ -272,13 +281,15 @@ class _Conversion:
             return None
         content = self.files.read(source)
         if content is None:
-            self.report.notice(
-                ("image",), f"the image {source!r} is not in the bundle; the competition has no logo"
+            words = say(
+                "the image %(path)s is not in the bundle; the competition has no logo", path=repr(source)
             )
+            self.report.notice(("image",), words)
             return None
         suffix = normal(source).rpartition(".")[2].lower()
         if suffix not in ("png", "jpg", "jpeg", "gif", "webp", "svg"):
-            self.report.notice(("image",), f"an image of type {suffix!r} cannot be shown; left out")
+            words = say("an image of type %(type)s cannot be shown; left out", type=repr(suffix))
+            self.report.notice(("image",), words)
             return None
         target = f"logo.{suffix}"
         self.kept[target] = content

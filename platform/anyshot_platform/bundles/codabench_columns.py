@@ -9,6 +9,7 @@ from typing import Any
 from anyshot_platform.bundles.codabench_report import is_true, number_of
 from anyshot_platform.bundles.marked import Path
 from anyshot_platform.bundles.naming import key_from, unique
+from anyshot_platform.kernel.language import say
 
 _METRICS = (
     (r"normali[sz]ed.*acc|norm.?acc|^nacc$", "normalized_accuracy"),
@@ -64,7 +65,10 @@ def convert_boards(data: dict[Any, Any], *, v2: bool) -> Boards:
     shown = shown_boards(data, v2=v2)
     for board in boards_of(data, v2=v2):
         if board not in shown:
-            words = f"the board {board.title!r} is hidden there; it became no league, which all would see"
+            words = say(
+                "the board %(title)s is hidden there; it became no league, which all would see",
+                title=repr(board.title),
+            )
             boards.notices.append((board.path, words))
             continue
         key = unique(key_from(board.title, "results"), {league["key"] for league in boards.leagues})
@@ -80,21 +84,26 @@ def _columns(columns: list[tuple[Path, dict[str, Any]]], boards: Boards) -> list
     for path, column in columns:
         title = str(column.get("title") or column.get("label") or column.get("key") or "")
         metric = metric_of(str(column.get("key") or ""), title)
+        shown = repr(title)
         if is_true(column.get("hidden", False)):
-            boards.notices.append(
-                (path, f"the column {title!r} is hidden there; left out, for all would see it")
-            )
+            words = say("the column %(title)s is hidden there; left out, for all would see it", title=shown)
+            boards.notices.append((path, words))
         elif metric is None:
-            boards.notices.append((path, f"the column {title!r} has no metric of ours; left out"))
+            words = say("the column %(title)s has no metric of ours; left out", title=shown)
+            boards.notices.append((path, words))
         elif metric in {other["metric"] for other in taken}:
-            boards.notices.append((path, f"the column {title!r} would show {metric} once more; left out"))
+            words = say(
+                "the column %(title)s would show %(metric)s once more; left out", title=shown, metric=metric
+            )
+            boards.notices.append((path, words))
         else:
             decimals = column.get("precision", column.get("numeric_format"))
             taken.append({"metric": metric, "title": title[:200], "decimals": _decimals(decimals)})
         if column.get("computation") or column.get("computed"):
-            boards.notices.append(
-                (path, f"the column {title!r} is computed from others; ranking is the phase's rule")
+            words = say(
+                "the column %(title)s is computed from others; ranking is the phase's rule", title=shown
             )
+            boards.notices.append((path, words))
     return taken
 
 

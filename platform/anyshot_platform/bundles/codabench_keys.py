@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
+from anyshot_platform.kernel.language import say
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-PROGRAM = "Anyshot draws hidden tasks and scores them itself; a program or data of the bundle is not run"
-IMAGE = "submissions run in an image that the operator of the platform offers; choose it in the phase"
-OTHERS = "others' submissions are shown as the phase says"
-DETAILS = "results per dataset, ways and shots are shown as the phase allows"
-ORGANIZERS = "add organizers by their accounts here"
-CODE_ONLY = "results cannot be submitted here: code is"
-
-SOLUTIONS = "sample solutions are not taken over; add them as baselines"
+PROGRAM = say("Anyshot draws hidden tasks and scores them itself; a program or data of the bundle is not run")
+IMAGE = say("submissions run in an image that the operator of the platform offers; choose it in the phase")
+OTHERS = say("others' submissions are shown as the phase says")
+DETAILS = say("results per dataset, ways and shots are shown as the phase allows")
+ORGANIZERS = say("add organizers by their accounts here")
+CODE_ONLY = say("results cannot be submitted here: code is")
+UNKNOWN = say("not known here; left out")
+SOLUTIONS = say("sample solutions are not taken over; add them as baselines")
+PUBLISH = say("publish a pool instead")
+PUBLISH_UPLOADED = say("upload it as a pool and publish it")
+UPLOAD = say("upload them as pools")
+KIT = say("participants use Anyshot's own starting kit; link yours from a page")
+PAGE = say("write it into a page")
+FILES = say("it hides the files of scoring alone; choose in the phase who sees scores and boards")
 # On which page of the organizers something is to be done about it.
-PLACES = {
+PLACES: dict[str, str] = {
     IMAGE: "/phases",
     ORGANIZERS: "/people",
     SOLUTIONS: "/baselines",
-    "publish a pool instead": "/phases",
-    "upload it as a pool and publish it": "/phases",
-    "upload them as pools": "/phases",
-    "participants use Anyshot's own starting kit; link yours from a page": "/pages#files",
-    "write it into a page": "/pages",
-    "it hides the files of scoring alone; choose in the phase who sees scores and boards": "/phases",
+    PUBLISH: "/phases",
+    PUBLISH_UPLOADED: "/phases",
+    UPLOAD: "/phases",
+    KIT: "/pages#files",
+    PAGE: "/pages",
+    FILES: "/phases",
 }
 
 WITHOUT_EQUIVALENT = {
     "docker_image": IMAGE,
     "competition_docker_image": IMAGE,
-    "queue": "queues follow from the hardware class of a phase",
+    "queue": say("queues follow from the hardware class of a phase"),
     "tasks": PROGRAM,
     "solutions": SOLUTIONS,
     "admin_names": ORGANIZERS,
@@ -40,33 +48,33 @@ WITHOUT_EQUIVALENT = {
     "show_detailed_results_in_submission_panel": DETAILS,
     "show_detailed_results_in_leaderboard": DETAILS,
     "make_programs_available": PROGRAM,
-    "make_input_data_available": "publish a pool instead",
-    "auto_run_submissions": "submissions always run by themselves, in the order of the queue",
+    "make_input_data_available": PUBLISH,
+    "auto_run_submissions": say("submissions always run by themselves, in the order of the queue"),
     "can_participants_make_submissions_public": OTHERS,
-    "disallow_leaderboard_modifying": "the board follows its rule; nobody picks rows by hand",
-    "anonymous_leaderboard": "participants choose a display name; boards show it",
+    "disallow_leaderboard_modifying": say("the board follows its rule; nobody picks rows by hand"),
+    "anonymous_leaderboard": say("participants choose a display name; boards show it"),
     "allow_public_submissions": OTHERS,
-    "enable_per_submission_metadata": "the fact sheet takes its place",
-    "show_datasets_from_yaml": "pools are listed on the competition's page",
-    "report": "write it into a page",
+    "enable_per_submission_metadata": say("the fact sheet takes its place"),
+    "show_datasets_from_yaml": say("pools are listed on the competition's page"),
+    "report": PAGE,
 }
 PHASE_WITHOUT_EQUIVALENT = {
     "tasks": PROGRAM,
     "solutions": SOLUTIONS,
-    "public_data": "upload it as a pool and publish it",
-    "starting_kit": "participants use Anyshot's own starting kit; link yours from a page",
+    "public_data": PUBLISH_UPLOADED,
+    "starting_kit": KIT,
     "scoring_program": PROGRAM,
     "ingestion_program": PROGRAM,
     "ingestion_program_only_during_scoring": PROGRAM,
     "input_data": PROGRAM,
     "reference_data": PROGRAM,
-    "datasets": "upload them as pools",
-    "hide_prediction_output": "predictions are never shown",
-    "hide_score_output": "it hides the files of scoring alone; choose in the phase who sees scores and boards",
+    "datasets": UPLOAD,
+    "hide_prediction_output": say("predictions are never shown"),
+    "hide_score_output": FILES,
     "is_scoring_only": CODE_ONLY,
     "accept_only_result_submissions": CODE_ONLY,
-    "parent_phasenumber": "phases here may overlap; there is no parent",
-    "hidden_columns": "columns are chosen per league",
+    "parent_phasenumber": say("phases here may overlap; there is no parent"),
+    "hidden_columns": say("columns are chosen per league"),
 }
 _BOTH = "version title description image logo phases allow_teams enable_forum "
 READ_2 = _words(

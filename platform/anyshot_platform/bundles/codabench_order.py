@@ -10,6 +10,7 @@ from typing import Any
 from anyshot_platform.bundles.codabench_columns import ImportedBoard, metric_of
 from anyshot_platform.bundles.codabench_report import mapping, whole_of
 from anyshot_platform.bundles.marked import Path
+from anyshot_platform.kernel.language import say
 
 _RANKS = re.compile(r"(avg|average|mean)[ _-]?rank", re.IGNORECASE)
 _BY_DATASET = "dataset_ranks_worst"
@@ -30,19 +31,21 @@ class Order:
     @property
     def words(self) -> str:
         """What an organizer has to know of it; empty where the order here is the same."""
-        there = f"the board {self.board!r} is ordered by the column {self.column!r} there"
+        names = {"board": repr(self.board), "column": repr(self.column)}
         if self.of_ranks:
-            return (
-                f"{there}: here submissions are ranked on each dataset and the average of the ranks counts; "
-                "look at the ranking"
+            return say(
+                "the board %(board)s is ordered by the column %(column)s there: here submissions are ranked on each "
+                "dataset and the average of the ranks counts; look at the ranking",
+                **names,
             )
         if self.metric == "normalized_accuracy" and not self.lowest_first and not self.more_columns:
             return ""
-        lowest = ", lowest first" if self.lowest_first else ""
-        equals = ", then by the others" if self.more_columns else ""
-        return (
-            f"{there}{lowest}{equals}; here by the score of normalized accuracy, highest first, and of equal ones "
-            "the earlier is first: look at the ranking"
+        return say(
+            "the board %(board)s is ordered by the column %(column)s there%(lowest)s%(equals)s; here by the score of "
+            "normalized accuracy, highest first, and of equal ones the earlier is first: look at the ranking",
+            **names,
+            lowest=say(", lowest first") if self.lowest_first else "",
+            equals=say(", then by the others") if self.more_columns else "",
         )
 
 

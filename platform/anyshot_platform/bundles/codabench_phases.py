@@ -17,6 +17,7 @@ from anyshot_platform.bundles.codabench_keys import (
     RULE_2,
     RULES_2,
     SEVERAL_2,
+    UNKNOWN,
 )
 from anyshot_platform.bundles.codabench_order import orders_of, ranking_of
 from anyshot_platform.bundles.codabench_report import (
@@ -30,6 +31,7 @@ from anyshot_platform.bundles.codabench_report import (
 from anyshot_platform.bundles.foreign_data import input_data_of
 from anyshot_platform.bundles.marked import Path
 from anyshot_platform.bundles.naming import key_from, unique
+from anyshot_platform.kernel.language import say, words_of
 
 _MIGRATES = ("auto_migrate_to_this_phase", "auto_migration")
 _LIMITS = ("execution_time_limit", "execution_time_limit_ms")
@@ -47,7 +49,7 @@ class PhasesConversion:
         """The phases as a bundle of ours describes them, in their order."""
         found = self._sorted_phases()
         if not found:
-            self.report.problem(("phases",), "the competition has no phases")
+            self.report.problem(("phases",), say("the competition has no phases"))
         self._take_order()
         dates = [self._dates(path, phase) for path, phase in found]
         phases: list[dict[str, Any]] = []
@@ -71,7 +73,7 @@ class PhasesConversion:
     def _say_whether_over(self, phases: list[dict[str, Any]]) -> None:
         ends = [phase["end"] for phase in phases]
         if phases and None not in ends and max(ends) < datetime.now(UTC):
-            words = "all phases are over: move their dates, or copy the competition with another start"
+            words = say("all phases are over: move their dates, or copy the competition with another start")
             self.report.notice(("phases",), words, "/phases")
 
     def _end_of_following(self, start: datetime, starts: list[datetime]) -> datetime | None:
@@ -95,7 +97,7 @@ class PhasesConversion:
         children = [item for item in found if not is_true(item[1].get("is_parallel_parent", False))]
         for path, _ in found:
             if len(children) < len(found) and all(path != kept for kept, _ in children):
-                self.report.notice(path, "a parent of parallel phases; its children became phases")
+                self.report.notice(path, say("a parent of parallel phases; its children became phases"))
         return sorted(
             children or found, key=lambda item: number_of(item[1].get("phasenumber", item[1].get("index")))
         )
@@ -103,15 +105,13 @@ class PhasesConversion:
     def _dates(self, path: Path, phase: dict[Any, Any]) -> tuple[datetime, datetime | None]:
         start = self._date(path, phase, "start", "start_date")
         if start is None:
-            self.report.notice(path, "has no start; it starts when it is imported")
+            self.report.notice(path, say("has no start; it starts when it is imported"))
             start = datetime.now(UTC).replace(microsecond=0)
         end = self._date(path, phase, "end", "end_date")
         if end and end <= start:
-            self.report.notice(
-                (*path, "end"),
-                f"the phase would end as it starts; its end became {start + timedelta(days=1)}",
-            )
             end = start + timedelta(days=1)
+            words = say("the phase would end as it starts; its end became %(end)s", end=end)
+            self.report.notice((*path, "end"), words)
         return start, end
 
     def _date(self, path: Path, phase: dict[Any, Any], *keys: str) -> datetime | None:
@@ -122,7 +122,7 @@ class PhasesConversion:
             try:
                 moment, remark = read_date(value)
             except UnclearDate as error:
-                self.report.problem((*path, key), str(error))
+                self.report.problem((*path, key), words_of(error))
                 return None
             if remark:
                 self.report.notice((*path, key), remark)
@@ -142,7 +142,7 @@ class PhasesConversion:
             if why and value not in (None, "", [], {}, False, 0):
                 self.report.notice((*path, key), why)
             elif why is None and str(key) not in PHASE_READ:
-                self.report.notice((*path, key), "not known here; left out")
+                self.report.notice((*path, key), UNKNOWN)
         title = str(phase.get("name") or phase.get("label") or f"Phase {len(before) + 1}").strip()[:200]
         quota = {
             "per_day": self._count(path, phase, "max_submissions_per_day"),
@@ -174,16 +174,17 @@ class PhasesConversion:
             self._say_carried(path, phase, before[-1]["title"])
         self.report.notice(
             path,
-            "choose pools, protocol and number of tasks before a phase can take submissions",
+            say("choose pools, protocol and number of tasks before a phase can take submissions"),
             "/phases",
         )
         return raw
 
     def _say_carried(self, path: Path, phase: dict[Any, Any], source: str) -> None:
         key = next(key for key in _MIGRATES if key in phase)
-        words = (
-            f"takes no uploads here: what counts in {source!r} comes over as you launch the phase; "
-            "it took uploads too there, which its editor can turn on"
+        words = say(
+            "takes no uploads here: what counts in %(source)s comes over as you launch the phase; it took uploads too "
+            "there, which its editor can turn on",
+            source=repr(source),
         )
         self.report.notice((*path, key), words, "/phases")
 
@@ -194,10 +195,11 @@ class PhasesConversion:
                 continue
             number = whole_of(value)
             if number is None or number < 0:
-                self.report.problem((*path, key), f"a number of submissions is wanted, found {value!r}")
+                words = say("expected a number of submissions, found %(found)s", found=repr(value))
+                self.report.problem((*path, key), words)
                 return None
             if number == 0 and self.report.flavour is Flavour.CODABENCH_2:
-                self.report.notice((*path, key), "0 means no limit there; taken over as no limit")
+                self.report.notice((*path, key), say("0 means no limit there; taken over as no limit"))
                 return None
             return number
         return None
@@ -215,7 +217,8 @@ class PhasesConversion:
                 continue
             number = number_of(value, default=-1.0)
             if number <= 0:
-                self.report.problem((*path, key), f"a time limit is wanted, found {value!r}")
+                words = say("expected a time limit, found %(found)s", found=repr(value))
+                self.report.problem((*path, key), words)
                 return None
             return number * factor
         return self._default("execution_time_limit", {}, _LIMITS)
@@ -235,10 +238,10 @@ class PhasesConversion:
         """Where the rules of the boards do not all become the one rule of a phase here."""
         if len(set(rules)) > 1 or not set(rules) <= set(RULES_2):
             named = ", ".join(sorted(rule.title() for rule in set(rules)))
-            words = f"boards follow the rules {named}; look at what counts here"
+            words = say("boards follow the rules %(rules)s; look at what counts here", rules=named)
             self.report.notice(path, words, "/phases")
         if SEVERAL_2 & set(rules):
-            words = (
+            words = say(
                 "several submissions of a participant stand on the board there; here it is one of each team"
             )
             self.report.notice(path, words, "/phases")

@@ -8,6 +8,7 @@ from typing import Any
 
 from anyshot_platform.bundles.codabench_keys import PLACES
 from anyshot_platform.bundles.marked import FileProblem, Marked, Path
+from anyshot_platform.kernel.language import say, together
 
 
 class Flavour(StrEnum):
@@ -29,9 +30,13 @@ class Notice:
     place: str = ""
 
     def __str__(self) -> str:
-        return (
-            f"line {self.line}: {self.path}: {self.message}" if self.line else f"{self.path}: {self.message}"
-        )
+        return str(self.words)
+
+    @property
+    def words(self) -> str:
+        """The remark with its place before it, for people."""
+        place = say("line %(line)s", line=self.line) if self.line else ""
+        return together((place, self.path, self.message), by=say(": "))
 
 
 @dataclass

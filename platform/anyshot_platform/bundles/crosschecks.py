@@ -14,9 +14,15 @@ from anyshot_core.protocols import ProtocolError, protocol_from_dict
 from anyshot_platform.bundles.files import BundleFiles, missing_file
 from anyshot_platform.bundles.marked import FileProblem, Marked, Path
 from anyshot_platform.described.quantities import parse_moment
+from anyshot_platform.kernel.filters import count
+from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.retold import words_of_core
 from anyshot_platform.kernel.zones import find_zone, words_on_skipped
 from anyshot_scoring.rules import RULES
 
+_LEAGUE = say("there is no league %(name)s; known: %(known)s")
+_POOL = say("there is no pool %(name)s; known: %(known)s")
+_PHASE = say("there is no phase %(name)s; known: %(known)s")
 Check = Callable[[Marked, BundleFiles], Iterator[FileProblem]]
 
 
@@ -56,31 +62,32 @@ def _keys_differ(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
         twice = {name for name, times in Counter(_keys(marked, section, key)).items() if times > 1}
         for path, entry in entries(marked, section):
             if entry.get(key) in twice:
-                yield marked.problem((*path, key), f"{entry[key]!r} is used more than once in {section}")
+                words = say("%(key)s is used more than once in %(list)s", key=repr(entry[key]), list=section)
+                yield marked.problem((*path, key), words)
 
 
 def _references(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     leagues, pools = set(_keys(marked, "leagues")), set(_keys(marked, "pools", "name"))
     phases = set(_keys(marked, "phases"))
     for path, entry in entries(marked, "baselines"):
-        yield from _unknown(marked, (*path, "leagues"), _texts(entry.get("leagues")), leagues, "league")
+        yield from _unknown(marked, (*path, "leagues"), _texts(entry.get("leagues")), leagues, _LEAGUE)
         if not entry.get("file") and not entry.get("builtin"):
-            yield marked.problem(path, "a baseline needs `file` or `builtin`")
+            yield marked.problem(path, say("a baseline needs `file` or `builtin`"))
     for path, entry in entries(marked, "pools"):
-        yield from _unknown(marked, (*path, "combines"), _texts(entry.get("combines")), pools, "pool")
+        yield from _unknown(marked, (*path, "combines"), _texts(entry.get("combines")), pools, _POOL)
     for path, entry in entries(marked, "phases"):
         for part, key in (("tasks", "meta_train"), ("tasks", "meta_test"), ("smoke", "pool")):
             named = _given(_mapping(entry.get(part)), key)
-            yield from _unknown(marked, (*path, part, key), named, pools, "pool")
+            yield from _unknown(marked, (*path, part, key), named, pools, _POOL)
         source = _mapping(entry.get("entries"))
         where = (*path, "entries")
-        yield from _unknown(marked, (*where, "phase"), _given(source, "phase"), phases, "phase")
+        yield from _unknown(marked, (*where, "phase"), _given(source, "phase"), phases, _PHASE)
         if source.get("phase") is not None and source["phase"] == entry.get("key"):
-            yield marked.problem((*where, "phase"), "a phase cannot take its entries from itself")
+            yield marked.problem((*where, "phase"), say("a phase cannot take its entries from itself"))
         gates = source.get("gates")
         for index, gate in enumerate(gates if isinstance(gates, list) else []):
             named = _given(_mapping(gate), "league")
-            yield from _unknown(marked, (*where, "gates", index, "league"), named, leagues, "league")
+            yield from _unknown(marked, (*where, "gates", index, "league"), named, leagues, _LEAGUE)
 
 
 def _mapping(value: Any) -> dict[Any, Any]:
@@ -96,15 +103,15 @@ def _unknown(
 ) -> Iterator[FileProblem]:
     for index, name in enumerate(names):
         if name not in known:
-            offered = ", ".join(sorted(known)) or "none"
+            offered = ", ".join(sorted(known)) or say("none")
             place = (*path, index) if (*path, index) in marked.lines else path
-            yield marked.problem(place, f"there is no {kind} {name!r}; known: {offered}")
+            yield marked.problem(place, say(kind, name=repr(name), known=offered))
 
 
 def _final_phases_fed(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     for path, entry in entries(marked, "phases"):
         if entry.get("kind") == "final" and not entry.get("entries") and not entry.get("accepts_uploads"):
-            yield marked.problem(path, "a final phase without uploads needs `entries: {phase: ...}`")
+            yield marked.problem(path, say("a final phase without uploads needs `entries: {phase: ...}`"))
 
 
 def _seeds_counted(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
@@ -113,7 +120,8 @@ def _seeds_counted(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
         for side in ("train_seeds", "test_seeds"):
             seeds = tasks.get(side)
             if isinstance(seeds, list) and seeds and isinstance(runs, int) and len(seeds) != runs:
-                said = f"{len(seeds)} seed(s) for {runs} run(s) of an entry"
+                found, wanted = count(len(seeds), "seed"), count(runs, "run")
+                said = say("%(seeds)s for %(runs)s of an entry", seeds=found, runs=wanted)
                 yield marked.problem((*path, "tasks", side), said)
 
 
@@ -122,7 +130,8 @@ def _rankings_known(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]
         name = _mapping(entry.get("scoring")).get("ranking")
         if isinstance(name, str) and name not in RULES:
             known = ", ".join(RULES)
-            yield marked.problem((*path, "scoring", "ranking"), f"there is no rule {name!r}; known: {known}")
+            words = say("there is no rule %(name)s; known: %(known)s", name=repr(name), known=known)
+            yield marked.problem((*path, "scoring", "ranking"), words)
 
 
 def _protocols_readable(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
@@ -133,14 +142,16 @@ def _protocols_readable(marked: Marked, files: BundleFiles) -> Iterator[FileProb
         try:
             protocol_from_dict(protocol)
         except (ProtocolError, ValueError, TypeError) as error:
-            yield marked.problem((*path, "tasks", "protocol"), f"not a task protocol: {error}")
+            words = say("not a task protocol: %(error)s", error=words_of_core(error))
+            yield marked.problem((*path, "tasks", "protocol"), words)
 
 
 def _moments_ordered(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     for path, entry in entries(marked, "phases"):
         start, end = _moment(entry.get("start")), _moment(entry.get("end"))
         if start and end and (start.tzinfo is None) == (end.tzinfo is None) and end <= start:
-            yield marked.problem((*path, "end"), f"the phase ends ({end}) before it starts ({start})")
+            words = say("the phase ends (%(end)s) before it starts (%(start)s)", end=end, start=start)
+            yield marked.problem((*path, "end"), words)
 
 
 def _moment(value: Any) -> datetime | None:
@@ -155,7 +166,8 @@ def _zones_known(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     named += [((*path, "timezone"), entry.get("timezone")) for path, entry in entries(marked, "phases")]
     for path, name in named:
         if isinstance(name, str) and find_zone(name) is None:
-            yield marked.problem(path, f"there is no time zone {name!r}; write one like Europe/Paris")
+            words = say("there is no time zone %(name)s; write one like Europe/Paris", name=repr(name))
+            yield marked.problem(path, words)
 
 
 def _moments_exist(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:

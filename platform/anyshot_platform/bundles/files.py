@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from anyshot_platform.bundles.marked import FileProblem
+from anyshot_platform.kernel.language import say
 
 LIMIT_ENTRIES = 5_000
 LIMIT_NAMES = 250_000  # with the files of its data, which are not read
@@ -68,9 +69,7 @@ def open_bundle(source: Path | bytes, beside: Callable[[bytes], set[str]] = lamb
         left = tuple(f"{root}{path}" for path in beside(tree.read(name, LIMIT_TOTAL)))
         wanted = [other for other in tree.names if other.startswith(root) and not _lies_in(other, left)]
         if len(wanted) > LIMIT_ENTRIES:
-            raise BundleUnreadable(
-                f"the {tree.kind} holds {len(wanted)} files; at most {LIMIT_ENTRIES} are allowed"
-            )
+            raise _too_many(len(wanted), LIMIT_ENTRIES)
         contents: dict[str, bytes] = {}
         room = LIMIT_TOTAL
         for other in wanted:
@@ -86,8 +85,6 @@ def _lies_in(name: str, paths: tuple[str, ...]) -> bool:
 class Tree:
     """The files of a folder or a zip, by POSIX path; links and what desktops leave behind are not among them."""
 
-    kind = "folder"
-
     def __init__(self, names: Iterable[str]) -> None:
         self.names = sorted(names)
 
@@ -100,14 +97,18 @@ class Tree:
         with self.open(name) as stream:
             data = stream.read(limit + 1)
         if len(data) > limit:
-            raise BundleUnreadable(f"the {self.kind} unpacks to over {LIMIT_TOTAL >> 20} MiB")
+            raise BundleUnreadable(
+                say("the files of the bundle are over %(most)s MiB together", most=LIMIT_TOTAL >> 20)
+            )
         return data
 
     def definition(self) -> str:
         """The shallowest competition.yaml; what stands beside and below it is the bundle."""
         found = [name for name in self.names if PurePosixPath(name).name.lower() in NAMES]
         if not found:
-            raise BundleUnreadable("there is no competition.yaml; it belongs at the top of the folder or zip")
+            raise BundleUnreadable(
+                say("there is no competition.yaml; it belongs at the top of the folder or zip")
+            )
         return min(found, key=lambda name: name.count("/"))
 
 
@@ -126,15 +127,14 @@ class FolderTree(Tree):
 class ZipTree(Tree):
     """A zip that is open."""
 
-    kind = "zip"
-
     def __init__(self, archive: zipfile.ZipFile) -> None:
         entries = [entry for entry in archive.infolist() if not entry.is_dir()]
         if len(entries) > LIMIT_NAMES:
-            raise BundleUnreadable(f"the zip holds {len(entries)} files; at most {LIMIT_NAMES} are allowed")
+            raise _too_many(len(entries), LIMIT_NAMES)
         for entry in entries:
             if climbs_out(entry.filename) or "\x00" in entry.filename:
-                raise BundleUnreadable(f"the path {entry.filename!r} climbs out of the zip")
+                path = repr(entry.filename)
+                raise BundleUnreadable(say("the path %(path)s climbs out of the zip", path=path))
         self._archive = archive
         self._entries = {normal(entry.filename): entry for entry in entries if not _is_litter(entry)}
         super().__init__(self._entries)
@@ -154,8 +154,14 @@ def open_tree(source: Path | bytes) -> Iterator[Tree]:
             yield ZipTree(archive)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
         raise BundleUnreadable(
-            f"this is not a zip that can be read ({error}); zip the folder again"
+            say("this is not a zip that can be read (%(error)s); zip the folder again", error=error)
         ) from error
+
+
+def _too_many(found: int, most: int) -> BundleUnreadable:
+    return BundleUnreadable(
+        say("the bundle holds %(found)s files; at most %(most)s are allowed", found=found, most=most)
+    )
 
 
 def _is_litter(entry: zipfile.ZipInfo) -> bool:
@@ -166,13 +172,18 @@ def _is_litter(entry: zipfile.ZipInfo) -> bool:
 def missing_file(path: str, files: BundleFiles) -> str | None:
     """What to say when `path` is not in the bundle; None when it is there."""
     if climbs_out(path):
-        return f"{path!r} points outside the bundle"
+        return say("%(path)s points outside the bundle", path=repr(path))
     if files.has(path):
         return None
     wanted = normal(path).lower()
     near = [name for name in files.contents if name.lower() == wanted or name.lower().endswith("/" + wanted)]
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"the file {path!r} is not in the bundle{hint}"
+    missing = say("the file %(path)s is not in the bundle", path=repr(path))
+    return nearest_instead(missing, repr(near[0]) if near else "")
+
+
+def nearest_instead(words: str, near: str) -> str:
+    """What was found wrong, and the name that may be meant, where there is one near."""
+    return say("%(problem)s; did you mean %(name)s?", problem=words, name=near) if near else words
 
 
 def write_zip(contents: dict[str, bytes]) -> bytes:

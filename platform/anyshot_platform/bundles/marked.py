@@ -13,7 +13,10 @@ from typing import Any
 
 import yaml
 
+from anyshot_platform.kernel.language import say, together
+
 Path = tuple[str | int, ...]
+TWICE = say("this key stands here twice")
 LIMIT_BYTES = 2 << 20
 LIMIT_NODES = 200_000
 LIMIT_DEPTH = 60
@@ -29,8 +32,13 @@ class FileProblem:
     file: str = "competition.yaml"
 
     def __str__(self) -> str:
-        place = f"{self.file}, line {self.line}" if self.line else self.file
-        return f"{place}: {self.path}: {self.message}" if self.path else f"{place}: {self.message}"
+        return str(self.words)
+
+    @property
+    def words(self) -> str:
+        """The problem with its place before it, for people."""
+        place = say("%(file)s, line %(line)s", file=self.file, line=self.line) if self.line else self.file
+        return together((place, self.path, self.message), by=say(": "))
 
 
 @dataclass
@@ -66,23 +74,28 @@ def read_marked(content: bytes, file: str = "competition.yaml") -> Marked:
     """Parse YAML; syntax errors, equal keys and oversize documents become problems, never exceptions."""
     marked = Marked(file=file)
     if len(content) > LIMIT_BYTES:
-        marked.problems.append(FileProblem(1, "", f"the file is over {LIMIT_BYTES >> 20} MiB", file))
+        marked.problems.append(
+            FileProblem(1, "", say("the file is over %(most)s MiB", most=LIMIT_BYTES >> 20), file)
+        )
         return marked
     try:
         loader = yaml.SafeLoader(decode(content))
         node = loader.get_single_node()
         if node is None:
-            marked.problems.append(FileProblem(1, "", "the file is empty", file))
+            marked.problems.append(FileProblem(1, "", say("the file is empty"), file))
             return marked
         marked.data = _Builder(loader, marked).build(node, (), 0)
     except yaml.MarkedYAMLError as error:
         marked.problems.append(_syntax_problem(error, file))
     except yaml.reader.ReaderError as error:
         marked.problems.append(
-            FileProblem(1, "", f"a character that YAML does not allow: {error.reason}", file)
+            FileProblem(
+                1, "", say("a character that YAML does not allow: %(error)s", error=error.reason), file
+            )
         )
     except _TooBigError as error:
-        marked.problems.append(FileProblem(error.line, "", "the document is too large or too deep", file))
+        words = say("the document is too large or too deep")
+        marked.problems.append(FileProblem(error.line, "", words, file))
     return marked
 
 
@@ -135,14 +148,7 @@ class _Builder:
             inner = (*path, key)
             self.marked.lines[inner] = key_node.start_mark.line + 1
             if key in data and self._written_twice(node, key):
-                self.marked.problems.append(
-                    FileProblem(
-                        key_node.start_mark.line + 1,
-                        dotted(inner),
-                        "this key stands here twice",
-                        self.marked.file,
-                    )
-                )
+                self._say(key_node, inner, TWICE)
             data[key] = self.build(value_node, inner, depth + 1)
         return data
 
@@ -163,10 +169,7 @@ class _Builder:
         except yaml.constructor.ConstructorError:
             return str(node.value)  # a tag such as !!python/unicode: its text is meant
         except ValueError as error:
-            line = node.start_mark.line + 1
-            self.marked.problems.append(
-                FileProblem(line, dotted(path), f"{node.value!r}: {error}", self.marked.file)
-            )
+            self._say(node, path, f"{node.value!r}: {error}")
             return None
 
 
@@ -174,7 +177,7 @@ def _syntax_problem(error: yaml.MarkedYAMLError, file: str) -> FileProblem:
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else 1
     said = ", ".join(part for part in (error.context, error.problem) if part)
-    return FileProblem(line, "", f"not valid YAML: {said}", file)
+    return FileProblem(line, "", say("not valid YAML: %(error)s", error=said), file)
 
 
 def walk(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

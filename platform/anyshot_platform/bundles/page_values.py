@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 from anyshot_core.words import count_of
 from anyshot_platform.kernel.filters import count, duration, size
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.leagues.description import LeagueSpec
 from anyshot_platform.phases.description import PhaseSpec
 
@@ -48,8 +49,8 @@ def unknown_in(text: str, values: Mapping[str, str]) -> list[str]:
 
 def _unknown(name: str, values: Mapping[str, str]) -> str:
     near = difflib.get_close_matches(name, values, 1, 0.6)
-    hint = f" Did you mean {{{{ {near[0]} }}}}?" if near else ""
-    return f"There is no value {{{{ {name} }}}}.{hint}"
+    said = say("There is no value {{ %(name)s }}.", name=name)
+    return together((said, say("Did you mean {{ %(name)s }}?", name=near[0]) if near else ""))
 
 
 def values_of(

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from anyshot_platform.bundles import codabench
 from anyshot_platform.bundles.codabench_report import Notice
 from anyshot_platform.bundles.crosschecks import cross_check
-from anyshot_platform.bundles.files import BundleFiles, open_bundle
+from anyshot_platform.bundles.files import BundleFiles, nearest_instead, open_bundle
 from anyshot_platform.bundles.foreign_data import FoundData, data_paths, take_out
 from anyshot_platform.bundles.marked import FileProblem, Marked, read_marked
 from anyshot_platform.bundles.page_values import has_values, unknown_in, values_of
@@ -23,13 +23,14 @@ from anyshot_platform.bundles.schema import FILES, CompetitionSpec
 from anyshot_platform.bundles.sense import judge
 from anyshot_platform.described.parts import Part
 from anyshot_platform.described.wrong import in_words
+from anyshot_platform.kernel.language import say, together
 
 
 class BundleInvalid(Exception):
     """The bundle has problems; all of them are in `problems`, in the order of their lines."""
 
     def __init__(self, problems: list[FileProblem]) -> None:
-        super().__init__("\n".join(str(problem) for problem in problems))
+        super().__init__(together((problem.words for problem in problems), by="\n"))
         self.problems = problems
 
 
@@ -62,7 +63,9 @@ def read_bundle(source: Path | bytes, data_folder: Path | None = None) -> Compet
     if marked.problems and not isinstance(marked.data, dict):
         raise BundleInvalid(marked.problems)
     if not isinstance(marked.data, dict):
-        raise BundleInvalid([FileProblem(1, "", "a mapping with keys such as `title` is wanted", files.name)])
+        raise BundleInvalid(
+            [FileProblem(1, "", say("a mapping with keys such as `title` is wanted"), files.name)]
+        )
     flavour = codabench.detect(marked.data)
     if flavour is None:
         return CompetitionBundle(check(marked, files), named_files(marked.data, files))
@@ -112,10 +115,11 @@ def _wrong_values(marked: Marked, files: BundleFiles, spec: CompetitionSpec) -> 
     for index, page in enumerate(spec.pages):
         text = (files.read(page.file) or b"").decode(errors="replace")
         for words in unknown_in(text, values):
-            yield marked.problem(("pages", index, "file"), f"{page.file}: {words}")
+            yield marked.problem(("pages", index, "file"), together((page.file, words), by=say(": ")))
     terms = (files.read(spec.terms) or b"").decode(errors="replace") if spec.terms else ""
     if has_values(terms):
-        yield marked.problem(("terms",), "terms hold no values: what people accept must not change by itself")
+        words = say("terms hold no values: what people accept must not change by itself")
+        yield marked.problem(("terms",), words)
 
 
 def in_utc(spec: CompetitionSpec) -> CompetitionSpec:
@@ -165,18 +169,14 @@ def _explain(marked: Marked, details: Any) -> FileProblem:
     path = tuple(part for part in details["loc"])
     kind, found = details["type"], details.get("input")
     if kind == "extra_forbidden":
-        return marked.problem(path, f"unknown key{_nearest(path)}")
+        near = difflib.get_close_matches(str(path[-1]), _keys_at(path[:-1]), 1, 0.6)
+        return marked.problem(path, nearest_instead(say("unknown key"), f"`{near[0]}`" if near else ""))
     if kind == "missing":
-        return marked.problem(path, "this key is needed")
-    said = str(in_words(details)).removesuffix(".")
-    said = said[:1].lower() + said[1:]
-    shown = "" if isinstance(found, dict | list) or "found" in said else f", found {found!r}"
-    return marked.problem(path, said + shown)
-
-
-def _nearest(path: tuple[str | int, ...]) -> str:
-    near = difflib.get_close_matches(str(path[-1]), _keys_at(path[:-1]), 1, 0.6)
-    return f"; did you mean `{near[0]}`?" if near else ""
+        return marked.problem(path, say("this key is needed"))
+    said = in_words(details)
+    if isinstance(found, dict | list) or str(found)[:40] in said:
+        return marked.problem(path, said)
+    return marked.problem(path, together((said, say("Found: %(found)s.", found=f"{found!r:.100}"))))
 
 
 def _keys_at(path: tuple[str | int, ...]) -> list[str]:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from pydantic_core import ErrorDetails
 
 from anyshot_platform.described.parts import KEY_FORM
-from anyshot_platform.kernel.language import say, words_of
+from anyshot_platform.kernel.language import Said, say, words_of
+
+
+def no_number(found: str, kind: type[int] | type[float]) -> Said:
+    """What is said of a text where a number of this kind is wanted."""
+    if kind is int:
+        return say("This must be a whole number, not “%(found)s”.", found=found[:40])
+    return say("This must be a number, not “%(found)s”.", found=found[:40])
 
 
 def in_words(details: ErrorDetails) -> str:
@@ -13,9 +20,9 @@ def in_words(details: ErrorDetails) -> str:
     found, limits = str(details["input"])[:40], details.get("ctx", {})
     match details["type"]:
         case "int_parsing" | "int_from_float" | "int_type":
-            return say("This must be a whole number, not “%(found)s”.", found=found)
+            return no_number(found, int)
         case "float_parsing" | "float_type" | "finite_number":
-            return say("This must be a number, not “%(found)s”.", found=found)
+            return no_number(found, float)
         case "greater_than":
             return say("This must be above %(least)s, not “%(found)s”.", least=limits["gt"], found=found)
         case "greater_than_equal":

@@ -200,7 +200,7 @@ class Amount(float):
         return escape(self.in_language(here()))
 
 
-class _Joined(Said):
+class Joined(Said):
     """Several texts, one after another."""
 
     def in_language(self, language: str) -> str:
@@ -210,7 +210,7 @@ class _Joined(Said):
         )
 
 
-class _Begun(Said):
+class Begun(Said):
     """A text that begins a line."""
 
     def in_language(self, language: str) -> str:
@@ -221,7 +221,7 @@ class _Begun(Said):
 
 def begun(words: str) -> Said:
     """A text with a capital, in every language."""
-    made = _Begun(words[:1].upper() + words[1:])
+    made = Begun(words[:1].upper() + words[1:])
     made.message, made.many, made.number, made.values = "", "", 0, {"words": words}
     return made
 
@@ -232,7 +232,7 @@ def together(parts: Iterable[object], by: str = " ") -> Said:
     `by` stands between them; what a language writes otherwise is said: French has a space before a semicolon.
     """
     kept = {str(place): part for place, part in enumerate(parts) if part}
-    made = _Joined(by.join(map(str, kept.values())))
+    made = Joined(by.join(map(str, kept.values())))
     made.message, made.many, made.number, made.values = by, "", 0, kept
     return made
 

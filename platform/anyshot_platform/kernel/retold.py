@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from anyshot_platform.kernel.language import Said, told_words
+from anyshot_platform.kernel.language import Said, told_words, words_of
 
 _LONGEST = 1_000  # characters of a line; what is longer stays English
 _MOST_STOPS = 20
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 
 
-class _Retold(Said):
+class Retold(Said):
     """A text of core: English as a string, the reader's language in HTML."""
 
     def in_language(self, language: str) -> str:
@@ -29,9 +29,14 @@ def retold(text: str) -> Said:
     """A text of core, which says itself in the language of its reader; a sentence of the interface is one already."""
     if isinstance(text, Said):
         return text
-    made = _Retold(text)
+    made = Retold(text)
     made.message, made.many, made.number, made.values = "", "", 0, {}
     return made
+
+
+def words_of_core(error: Exception) -> Said:
+    """What an error of core says, in the language of its reader."""
+    return retold(words_of(error))
 
 
 def _line(line: str, language: str) -> str:

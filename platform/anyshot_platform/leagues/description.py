@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from anyshot_core.metric_titles import METRIC_TITLES
 from anyshot_platform.described.parts import MOST, Key, Part, Title
 from anyshot_platform.described.quantities import Moment
 from anyshot_platform.kernel.language import say
@@ -14,12 +15,7 @@ from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission, AwardSplit
 
 METRIC_WORDS = {
-    "normalized_accuracy": say("Normalized accuracy"),
-    "balanced_accuracy": say("Balanced accuracy"),
-    "accuracy": say("Accuracy"),
-    "macro_f1": say("Macro F1"),
-    "macro_precision": say("Macro precision"),
-    "macro_recall": say("Macro recall"),
+    **{metric: say(title) for metric, title in METRIC_TITLES.items()},
     "duration": say("Duration"),
 }
 Metric = Literal[

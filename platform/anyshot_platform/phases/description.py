@@ -33,6 +33,7 @@ from anyshot_platform.described.settings import (
     settings_of,
 )
 from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.retold import words_of_core
 from anyshot_platform.phases.old_rules import one_rule
 from anyshot_platform.phases.states import (
     AUDIENCE_WORDS,
@@ -49,6 +50,7 @@ from anyshot_platform.queue import priorities
 from anyshot_scoring.rules import find_rule
 
 Key256 = Annotated[str, Field(pattern=KEY_PATTERN)]
+ONE_LEARNER_EACH = say("Dataset by dataset there is a learner for each: none that could be tested further.")
 _VERSIONS = "phase_versions"  # the tables by name: who reads a file needs no database
 _Phase = partial(Column, "phases")
 _Version = partial(Column, _VERSIONS)
@@ -254,10 +256,9 @@ class TasksSpec(Part):
         try:
             read_evaluations("\n".join(lines))
         except ProtocolError as error:
-            raise ValueError(str(error)) from error
+            raise ValueError(words_of_core(error)) from error
         if lines and others.data.get("each_dataset"):
-            words = say("dataset by dataset there is a learner for each: none that could be tested further")
-            raise ValueError(words)
+            raise ValueError(ONE_LEARNER_EACH)
         return "\n".join(lines)
 
     @model_validator(mode="after")

@@ -31,7 +31,7 @@ def one_rule(scoring: dict[Any, Any]) -> dict[Any, Any]:
             "`ranking: %(ranking)s` alone to rank as its page said",
             combine=combine,
             ranking=ranking,
-            noun=rule.join.noun,
+            noun=say(rule.join.noun),
             ranked_by=rule_that_ranked(combine, str(ranking)),
         )
     )

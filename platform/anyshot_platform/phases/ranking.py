@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from anyshot_platform.kernel.language import Said, say
+from anyshot_scoring.joins import JOINS
 from anyshot_scoring.rules import RULES, Rule
 
 _MANY = "%(runs)s"
@@ -18,7 +19,8 @@ def rule_words(rule: Rule, runs: int | None) -> Said:
 
 
 def sentences() -> Iterator[str]:
-    """Every sentence that `rule_words` may say, and the names of the rules."""
+    """Every sentence that `rule_words` may say, the names of the rules, and what joins runs."""
+    yield from (join.noun for join in JOINS.values())
     for rule in RULES.values():
         yield rule.title
         for runs in (None, 1, _MANY):

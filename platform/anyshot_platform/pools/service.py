@@ -13,9 +13,11 @@ from sqlalchemy.orm import Session
 from anyshot_core.data import pack as packs
 from anyshot_core.data.digests import digest_file
 from anyshot_core.data.problems import BadPack
+from anyshot_core.words import told
 from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.retold import retold
 from anyshot_platform.kernel.slugs import check_slug
 from anyshot_platform.pools.images import keep_fingerprints
 from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
@@ -37,7 +39,7 @@ def add_pack(services: Services, path: Path, user_id: str | None = None) -> Pack
     try:
         opened = packs.Pack.open(path, verify=True)
     except BadPack as error:
-        raise BadPackFile(str(error).replace(str(path), "This file")) from error
+        raise BadPackFile(retold(str(error).replace(str(path), told("This file")))) from error
     digest = digest_file(path)
     keep_file(services, path, digest)
     fingerprints = keep_fingerprints(services, opened)

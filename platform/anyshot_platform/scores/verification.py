@@ -13,6 +13,7 @@ from typing import BinaryIO
 import numpy as np
 
 from anyshot_core.results import read_predictions, read_results
+from anyshot_core.words import told
 from anyshot_platform.kernel.storage import Storage
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.summary import Group, RunSummary, summarize
@@ -54,10 +55,10 @@ def verify_files(summary: RunSummary, expected_tasks: int, files: dict[str, str]
 def _values(summary: RunSummary) -> Iterator[tuple[str, float, float]]:
     """Each mean with its name and lowest possible value."""
     low = _lowest(summary.metric)
-    yield "The score", summary.mean, low
+    yield told("The score"), summary.mean, low
     for groups in (summary.by_dataset, summary.by_domain, summary.by_ways, summary.by_shots):
-        yield from ((f"The mean of {group.key}", group.mean, low) for group in groups)
-    yield from ((f"The {group.key}", group.mean, _lowest(str(group.key))) for group in summary.metrics)
+        yield from ((told("The mean of %(group)s", group=group.key), group.mean, low) for group in groups)
+    yield from ((str(group.key), group.mean, _lowest(str(group.key))) for group in summary.metrics)
 
 
 def _lowest(metric: str) -> float:

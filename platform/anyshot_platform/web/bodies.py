@@ -19,6 +19,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anyshot_platform.errors import PlatformError
+from anyshot_platform.kernel.filters import duration
+from anyshot_platform.kernel.language import said_here, say
 from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.web.services import SAFE_METHODS
@@ -117,7 +119,7 @@ class Bodies:
     async def _pass_whole(self, scope: Scope, body: Body, send: Send, most: int) -> None:
         if self._held + most > HELD_AT_ONCE:
             raise BodyRefused(
-                503, "busy", "The site takes in too much just now. Please try again in a moment."
+                503, "busy", say("The site takes in too much just now. Please try again in a moment.")
             )
         self._held += most
         try:
@@ -163,16 +165,16 @@ class Body:
     async def require_room(self, size: int) -> None:
         """Raise `BodyRefused` if so many bytes are too many, or are too many of someone unknown."""
         if size > self.limit.most:
-            raise BodyRefused(413, "too_large", f"This takes at most {_in_words(self.limit.most)}.")
+            words = say("This takes at most %(most)s.", most=_in_words(self.limit.most))
+            raise BodyRefused(413, "too_large", words)
         if size > ANYBODY:
             await self.require_known()
 
     async def require_known(self) -> None:
         """Raise `BodyRefused` unless the sender is signed in."""
         if not self._known and not await self._is_known():
-            raise BodyRefused(
-                401, "not_signed_in", f"Please log in before you send more than {_in_words(ANYBODY)}."
-            )
+            words = say("Please log in before you send more than %(most)s.", most=_in_words(ANYBODY))
+            raise BodyRefused(401, "not_signed_in", words)
         self._known = True
 
     async def read_whole(self) -> None:
@@ -181,9 +183,8 @@ class Body:
             async with asyncio.timeout(_WHOLE_BODY):
                 pieces = [piece async for piece in self._pieces()]
         except TimeoutError:
-            raise BodyRefused(
-                408, "too_slow", f"The body did not arrive within {_WHOLE_BODY:.0f} s."
-            ) from None
+            words = say("The request did not arrive within %(time)s.", time=duration(_WHOLE_BODY))
+            raise BodyRefused(408, "too_slow", words) from None
         body = b"".join(pieces)
         self._whole = {"type": "http.request", "body": body, "more_body": False}
 
@@ -191,7 +192,7 @@ class Body:
         while True:
             message = await self._receive()
             if message["type"] != "http.request":
-                raise BodyRefused(400, "incomplete", "The connection ended before the body did.")
+                raise BodyRefused(400, "incomplete", say("The connection ended before the request did."))
             yield await self._count(message)
             if not message.get("more_body", False):
                 return
@@ -214,7 +215,8 @@ class Body:
         try:
             message = await asyncio.wait_for(self._receive(), _NEXT_PIECE if not self._over else None)
         except TimeoutError:
-            raise BodyRefused(408, "too_slow", f"Nothing more arrived for {_NEXT_PIECE:.0f} s.") from None
+            words = say("Nothing more arrived for %(time)s.", time=duration(_NEXT_PIECE))
+            raise BodyRefused(408, "too_slow", words) from None
         if message["type"] == "http.request":
             await self._count(message)
             self._over = not message.get("more_body", False)
@@ -222,7 +224,8 @@ class Body:
 
 
 def _in_words(size: int) -> str:
-    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
+    number, unit = (size >> 20, say("MiB")) if size >= 1 << 20 else (size >> 10, say("KiB"))
+    return say("%(number)s %(unit)s", number=number, unit=unit)
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, refusal: BodyRefused) -> None:
@@ -230,8 +233,9 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, refusal: BodyRefus
     headers = {"connection": "close"}
     if refusal.status == 503:
         headers["retry-after"] = "2"
-    response: Response = PlainTextResponse(refusal.message, refusal.status, headers)
+    words = str(said_here(refusal.message))
+    response: Response = PlainTextResponse(words, refusal.status, headers)
     if scope["path"].startswith("/api/"):
-        content = {"error": refusal.code, "message": refusal.message}
+        content = {"error": refusal.code, "message": words}
         response = JSONResponse(content, refusal.status, headers)
     await response(scope, receive, send)

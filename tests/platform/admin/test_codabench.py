@@ -216,7 +216,7 @@ def test_what_cannot_be_taken_over_is_a_problem_with_its_line() -> None:
     with pytest.raises(BundleInvalid) as caught:
         read_bundle(zipped({"competition.yaml": broken, **FILES_2}))
     said = [str(problem) for problem in caught.value.problems]
-    assert any("'soon' is no date" in line for line in said)
+    assert any("'soon' is not a date" in line for line in said)
 
 
 @pytest.mark.parametrize(

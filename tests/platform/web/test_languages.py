@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,15 +24,19 @@ from anyshot_platform.entries.service import stand
 from anyshot_platform.evaluations.points import list_points
 from anyshot_platform.judging.kinds import FURTHER
 from anyshot_platform.kernel.filters import count, duration, score, size, when
+from anyshot_platform.kernel.kept import from_json, to_json
 from anyshot_platform.kernel.language import (
     FOLDER,
+    Amount,
     Reader,
+    all_said_here,
     asked_for,
     begun,
     name_of,
     read_by,
     said_in,
     say,
+    say_count,
     together,
     told_words,
 )
@@ -103,6 +108,32 @@ def test_a_sentence_is_english_for_programs_and_french_in_a_page() -> None:
 def test_a_sentence_begins_with_a_capital_in_every_language() -> None:
     words = begun(say("attempt %(number)s", number=2))
     assert words == "Attempt 2" and said_in(words, "fr") == "Tentative 2"
+
+
+def test_a_sentence_that_was_kept_is_said_in_french_again() -> None:
+    kept = {
+        "counted": [say_count(3, "%(num)s file for the pages", "%(num)s files for the pages")],
+        "joined": together(
+            ("x.md", say("%(path)s is a folder, not a page", path=say("the logo"))), by=say(": ")
+        ),
+        "begun": begun(say("the logo")),
+        "core": retold("part must be one of a, b; found 'c'."),
+        "number": Amount(1234.5, 1),
+        "text": "as it was kept before",
+    }
+    again = from_json(json.loads(json.dumps(to_json(kept))))
+    assert again == kept
+    assert all_said_here(again) == all_said_here(kept)
+    with read_by(Reader("fr")):
+        french = all_said_here(again)
+    assert french == {
+        "counted": ["3 fichiers pour les pages"],
+        "joined": "x.md : le logo est un dossier, pas une page",
+        "begun": "Le logo",
+        "core": "part doit être l'un de a, b ; trouvé : 'c'.",
+        "number": "1 234,5".replace(" ", "\u202f"),
+        "text": "as it was kept before",
+    }
 
 
 def test_rules_of_ranking_are_told_in_french() -> None:

@@ -21,6 +21,7 @@ from anyshot_platform.competitions.states import CompetitionState, Role
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.evaluations.points import hold_pools
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leagues.description import league_values
 from anyshot_platform.leagues.models import Gate, League
@@ -95,7 +96,10 @@ class Intake:
         try:
             give_logo(self.session, self.storage, competition, self.spec.logo, content)
         except Invalid as error:
-            self.notices.append(f"{self.spec.logo} was left out: {error.message}")
+            self._say_left_out(self.spec.logo, error.message)
+
+    def _say_left_out(self, name: str, why: str) -> None:
+        self.notices.append(say("%(name)s was left out: %(why)s", name=name, why=why))
 
     def _add_pages(self, competition: Competition) -> None:
         taken = {"terms"}
@@ -114,7 +118,7 @@ class Intake:
                 try:
                     put_file(self.session, self.storage, competition, name.removeprefix(FILES), content)
                 except (Conflict, Invalid) as error:
-                    self.notices.append(f"{name} was left out: {error.message}")
+                    self._say_left_out(name, error.message)
 
     def _add_leagues(self, competition: Competition) -> dict[str, League]:
         leagues: dict[str, League] = {}
@@ -183,7 +187,7 @@ class Intake:
             hold_pools(self.session, phase, among=self.pools.values())
             self._say_what_is_not_shown(phase)
             weak = weaknesses(phase.versions[0])
-            self.notices += [f"{phase.name}: {words}" for _, words in weak]
+            self.notices += [together((phase.name, words), by=say(": ")) for _, words in weak]
         for spec in self.spec.phases:
             if spec.entries is None:
                 continue
@@ -205,8 +209,13 @@ class Intake:
             evaluation = read_evaluation(line)
             version = self.pools.get(evaluation.pool)
             if evaluation.pool and version is None:
-                left_out = f"{phase.name}: the evaluation {evaluation.short_name} was left out."
-                self.notices.append(f"{left_out} {words_on_pool(evaluation.pool)}")
+                words = say(
+                    "%(phase)s: the evaluation %(name)s was left out. %(why)s",
+                    phase=phase.name,
+                    name=evaluation.short_name,
+                    why=words_on_pool(evaluation.pool),
+                )
+                self.notices.append(words)
             elif version is not None and version.pool.slug != evaluation.pool:
                 lines.append(json.dumps(replace(evaluation, pool=version.pool.slug).to_dict()))
             else:
@@ -217,8 +226,12 @@ class Intake:
         """What the bundle asks to show of hidden data stays hidden until its pool is public."""
         problem = smoke_problem(self.session, phase)
         if problem is not None:
-            self.notices.append(f"{phase.name} has no smoke test yet: {problem}")
-        if shown_logs(phase, phase.versions[0]) != wanted_logs(phase):
             self.notices.append(
-                f"{phase.name} shows no logs of meta-testing while its meta-test pool is hidden."
+                say("%(phase)s has no smoke test yet: %(why)s", phase=phase.name, why=problem)
             )
+        if shown_logs(phase, phase.versions[0]) != wanted_logs(phase):
+            words = say(
+                "%(phase)s shows no logs of meta-testing while its meta-test pool is hidden.",
+                phase=phase.name,
+            )
+            self.notices.append(words)

@@ -16,7 +16,7 @@ from anyshot_platform.bundles.writing import write_bundle
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.errors import Conflict, Invalid
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import say, words_of
 from anyshot_platform.kernel.slugs import check_slug
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.organizers.bundles.data import PacksByPool
@@ -68,8 +68,9 @@ def import_competition(
     brought = packs or {}
     new = {name: version for name, version in pools.items() if not version.entries}
     waiting = sorted(version.pool.slug for name, version in new.items() if name not in brought)
-    notices = [
-        f"The pool {name} waits for its packs: upload them before the phases open." for name in waiting
+    notices: list[str] = [
+        say("The pool %(name)s waits for its packs: upload them before the phases open.", name=name)
+        for name in waiting
     ]
     intake = Intake(session, storage, bundle, actor.id, pools, notices)
     competition = intake.make_competition(address, state)
@@ -84,9 +85,9 @@ def import_competition(
         object_type="competition",
         object_id=competition.id,
         competition_id=competition.id,
-        after={"slug": address, "format": bundle.format, "report": report_on(bundle, notices).to_dict()},
+        after={"slug": address, "format": bundle.format, "report": report_on(bundle, notices).to_json()},
     )
-    return ImportedCompetition(competition, [str(notice) for notice in bundle.without_equivalent] + notices)
+    return ImportedCompetition(competition, [notice.words for notice in bundle.without_equivalent] + notices)
 
 
 def export_competition(
@@ -117,7 +118,8 @@ def clone_competition(
     try:
         bundle = read_bundle(write_bundle(spec, files, secrets=False))
     except BundleInvalid as error:
-        raise Invalid(say("It cannot be copied before this is mended: %(error)s", error=error)) from error
+        words = say("It cannot be copied before this is mended: %(error)s", error=words_of(error))
+        raise Invalid(words) from error
     return import_competition(session, storage, bundle, actor, slug=slug, start=start)
 
 

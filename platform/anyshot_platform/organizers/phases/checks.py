@@ -17,6 +17,7 @@ from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.bundles.sense import judge_phase
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.language import Said, say
+from anyshot_platform.kernel.retold import words_of_core
 from anyshot_platform.kernel.zones import find_zone, words_on_skipped
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
@@ -129,7 +130,7 @@ def problems_of(spec: PhaseSpec, phase: Phase | None = None) -> Iterator[tuple[s
             if named := getattr(spec.tasks, name):
                 protocol_from_dict(named)
         except (ProtocolError, ValueError, TypeError, KeyError) as error:
-            yield f"tasks.{name}", say("Not a task protocol: %(why)s", why=str(error))
+            yield f"tasks.{name}", say("Not a task protocol: %(why)s", why=words_of_core(error))
             return
     yield from _evaluation_problems(spec)
     yield from _export_problems(spec)
@@ -141,7 +142,7 @@ def _export_problems(spec: PhaseSpec) -> Iterator[tuple[str, str]]:
         try:
             snapshot_points(_roles(spec))
         except ProtocolError as error:
-            yield "tasks.snapshots", str(error)
+            yield "tasks.snapshots", words_of_core(error)
 
 
 def _roles(spec: PhaseSpec) -> Roles:
@@ -161,7 +162,7 @@ def _evaluation_problems(spec: PhaseSpec) -> Iterator[tuple[str, str]]:
         try:
             evaluation.points(roles, ())
         except ProtocolError as error:
-            yield "tasks.evaluations", str(error)
+            yield "tasks.evaluations", words_of_core(error)
 
 
 def _place(moment: datetime, zone: ZoneInfo) -> datetime:

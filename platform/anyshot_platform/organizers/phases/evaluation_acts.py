@@ -14,8 +14,10 @@ from anyshot_platform.evaluations.words import said_title
 from anyshot_platform.judging.further import cancel_dropped, count_missing, queue_missing
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import say, say_count, together
+from anyshot_platform.kernel.retold import words_of_core
 from anyshot_platform.organizers.phases.checks import usable_pools, words_on_pool
 from anyshot_platform.organizers.phases.leaks import problems_of_evaluations
+from anyshot_platform.phases.description import ONE_LEARNER_EACH
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.phases.service import live_version
@@ -34,7 +36,7 @@ class NewEvaluation(ActOptions):
         try:
             read_evaluation(value)
         except ProtocolError as error:
-            raise ValueError(str(error)) from error
+            raise ValueError(words_of_core(error)) from error
         return " ".join(value.split())
 
 
@@ -56,11 +58,7 @@ def look_add(session: Session, phase: Phase, request: ActRequest) -> Findings:
             done=say("%(name)s has %(words)s already.", name=phase.name, words=said_title(evaluation))
         )
     if version.each_dataset:
-        return Findings(
-            refused=[
-                say("Dataset by dataset there is a learner for each: none that could be tested further.")
-            ]
-        )
+        return Findings(refused=[ONE_LEARNER_EACH])
     try:
         read_evaluations(f"{before}\n{line}")
         usable = dict(usable_pools(session, request.viewer, describe_phase(session, phase, "")))
@@ -72,7 +70,7 @@ def look_add(session: Session, phase: Phase, request: ActRequest) -> Findings:
             points = list(points_of(session, version, evaluation)) if not problems else []
             tests, without = count_missing(session, version) if not problems else (0, 0)
     except ProtocolError as error:
-        return Findings(refused=[str(error)])
+        return Findings(refused=[words_of_core(error)])
     finally:
         phase.evaluations = before
     if problems:

@@ -15,6 +15,7 @@ from anyshot_platform.errors import Conflict
 from anyshot_platform.judging.pairs import MOST_ON_A_BOARD
 from anyshot_platform.judging.tables import PREDICTIONS
 from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.retold import words_of_core
 from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.leaderboards.reading import BOARD_ORDER
 from anyshot_platform.leagues.models import League
@@ -254,7 +255,7 @@ def pool_parameters(name: str, version: PhaseVersion, settings: Mapping[str, flo
         protocol = protocol_from_dict(version.protocol)
     except ProtocolError as error:
         raise NothingToReport(
-            say("The phase's task protocol cannot be used: %(error)s", error=error)
+            say("The phase's task protocol cannot be used: %(error)s", error=words_of_core(error))
         ) from error
     if name == "audit":
         return Audit(tasks=version.tasks, protocol=protocol)

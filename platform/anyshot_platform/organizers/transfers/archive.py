@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from anyshot_platform.described.wrong import in_words
+from anyshot_platform.kernel.language import say, together
 
 MANIFEST, BUNDLE, ROWS, BLOBS = "manifest.json", "bundle.zip", "rows.json", "blobs/"
 MOST_FILES = 200_000
@@ -71,6 +72,12 @@ class ArchiveWriter:
         self._zip.close()
 
 
+def wrong_value(file: str, error: ValidationError) -> str:
+    """The first thing that is wrong with the values in a file of the archive."""
+    first = error.errors()[0]
+    return together((file, ".".join(map(str, first["loc"])), in_words(first)), by=say(": "))
+
+
 def unpack(path: Path, folder: Path) -> ArchiveManifest:
     """Copy the files of an archive into a folder, each compared with its digest; blobs by their digest.
 
@@ -81,42 +88,48 @@ def unpack(path: Path, folder: Path) -> ArchiveManifest:
         with zipfile.ZipFile(path) as archive:
             return _unpack(archive, folder)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, KeyError) as error:
-        raise AlteredArchive(f"This is no archive of a competition that can be read ({error}).") from error
+        words = say("This is no archive of a competition that can be read (%(error)s).", error=error)
+        raise AlteredArchive(words) from error
 
 
 def _unpack(archive: zipfile.ZipFile, folder: Path) -> ArchiveManifest:
     names = archive.namelist()
     if len(names) > MOST_FILES or len(set(names)) != len(names):
-        raise AlteredArchive(f"The archive holds {len(names)} files, or one name twice.")
+        raise AlteredArchive(
+            say("The archive holds too many files (%(found)s), or one name twice.", found=len(names))
+        )
     if MANIFEST not in names or archive.getinfo(MANIFEST).file_size > _SMALL:
-        raise AlteredArchive(f"This is no archive of a competition: it has no {MANIFEST} of an honest size.")
+        raise AlteredArchive(
+            say("This is no archive of a competition: it has no %(file)s of an honest size.", file=MANIFEST)
+        )
     try:
         manifest = ArchiveManifest.model_validate_json(archive.read(MANIFEST))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise AlteredArchive(f"{MANIFEST}: {where}: {in_words(first)}") from error
+        raise AlteredArchive(wrong_value(MANIFEST, error)) from error
     if set(names) != {MANIFEST, *manifest.files} or not {BUNDLE, ROWS} <= manifest.files.keys():
-        raise AlteredArchive("The files of the archive are not those that its list names.")
+        raise AlteredArchive(say("The files of the archive are not those that its list names."))
     if sum(file.size for file in manifest.files.values()) > MOST_BYTES:
-        raise AlteredArchive(f"The archive unpacks to over {MOST_BYTES >> 30} GiB.")
+        raise AlteredArchive(say("The archive unpacks to over %(most)s GiB.", most=MOST_BYTES >> 30))
     for name, file in manifest.files.items():
         if _NAME.fullmatch(name) is None:
-            raise AlteredArchive(f"The archive holds {name[:80]!r}, which has no place in it.")
+            shown = repr(name[:80])
+            raise AlteredArchive(say("The archive holds %(name)s, which has no place in it.", name=shown))
         if name.startswith(BLOBS) and name.removeprefix(BLOBS) != file.sha256:
-            raise AlteredArchive(f"{name} is called by another digest than its own.")
+            raise AlteredArchive(say("%(name)s is called by another digest than its own.", name=name))
         _copy(archive, name, file, folder / unpacked_name(name))
     return manifest
 
 
 def _copy(archive: zipfile.ZipFile, name: str, file: ArchivedFile, target: Path) -> None:
     if archive.getinfo(name).file_size != file.size:
-        raise AlteredArchive(f"{name} has another size than the archive's list says.")
+        raise AlteredArchive(say("%(name)s has another size than the archive's list says.", name=name))
     with archive.open(name) as source, target.open("wb") as sink:
         shutil.copyfileobj(source, sink, 1 << 20)
     with target.open("rb") as written:
         if hashlib.file_digest(written, "sha256").hexdigest() != file.sha256:
-            raise AlteredArchive(f"{name} was altered: its digest is not the one in the archive's list.")
+            raise AlteredArchive(
+                say("%(name)s was altered: its digest is not the one in the archive's list.", name=name)
+            )
 
 
 def unpacked_name(name: str) -> str:
@@ -129,7 +142,7 @@ def read_rows(folder: Path) -> dict[str, Any]:
     try:
         found = json.loads((folder / ROWS).read_bytes())
     except ValueError as error:
-        raise AlteredArchive(f"{ROWS} is no JSON: {error}") from error
+        raise AlteredArchive(say("%(file)s is no JSON: %(error)s", file=ROWS, error=error)) from error
     if not isinstance(found, dict):
-        raise AlteredArchive(f"{ROWS} holds no tables.")
+        raise AlteredArchive(say("%(file)s holds no tables.", file=ROWS))
     return found

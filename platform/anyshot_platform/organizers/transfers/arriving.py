@@ -24,15 +24,21 @@ from anyshot_platform.bundles.reading import BundleInvalid, CompetitionBundle
 from anyshot_platform.competitions.models import Competition, Placeholder
 from anyshot_platform.confined.service import run_confined
 from anyshot_platform.database import Base, count_anew, new_id, now
-from anyshot_platform.described.wrong import in_words
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.kept import from_json
+from anyshot_platform.kernel.language import say, say_count, together, words_of
 from anyshot_platform.kernel.texts import name_key
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.leagues.models import League
 from anyshot_platform.organizers.bundles.service import ImportedCompetition, import_competition
-from anyshot_platform.organizers.transfers.archive import BLOBS, BUNDLE, ROWS, ArchiveManifest, unpacked_name
+from anyshot_platform.organizers.transfers.archive import (
+    BLOBS,
+    BUNDLE,
+    ROWS,
+    ArchiveManifest,
+    unpacked_name,
+    wrong_value,
+)
 from anyshot_platform.organizers.transfers.recomputing import recompute, require_same_boards
 from anyshot_platform.organizers.transfers.travelling import (
     COMPETITION_STATE,
@@ -99,11 +105,11 @@ def open_archive(path: Path, folder: Path) -> Archive:
     """
     answer = run_confined("transfer", path=str(path), folder=str(folder), cpu_seconds=_SECONDS)
     if "bad" in answer:
-        raise BadTransfer(answer["bad"])
+        raise BadTransfer(from_json(answer["bad"]))
     try:
         bundle = read_sent_bundle((folder / BUNDLE).read_bytes())
     except (BundleInvalid, BundleUnreadable) as error:
-        raise BadTransfer(f"{BUNDLE}: {error}") from error
+        raise BadTransfer(together((BUNDLE, words_of(error)), by=say(": "))) from error
     rows = json.loads((folder / ROWS).read_bytes())
     return Archive(folder, ArchiveManifest.model_validate(answer["manifest"]), bundle, rows)
 
@@ -140,7 +146,7 @@ def check_results(archive: Archive) -> int:
             raise BadTransfer(
                 say(
                     "A score of the archive is not what its files give. %(problem)s",
-                    problem=answer["problems"][0],
+                    problem=from_json(answer["problems"][0]),
                 )
             )
     return len(scores) - len(checked)
@@ -169,10 +175,22 @@ def receive(
     people = len(_listed(archive.rows, "users"))
     handed = len(_listed(archive.rows, "submissions"))
     taken = [
-        f"{count(people, 'person') if people == 1 else f'{people} people'} of {archive.manifest.site}, as placeholders "
-        "until they claim their places",
-        f"{count(handed, 'submission')} with code, results and scores: all computed again, and the boards are the same",
-        f"{count(len(_listed(archive.rows, 'threads')), 'thread')} of the discussion",
+        say_count(
+            people,
+            "%(num)s person of %(site)s, as a placeholder until the place is claimed",
+            "%(num)s people of %(site)s, as placeholders until they claim their places",
+            site=archive.manifest.site,
+        ),
+        say_count(
+            handed,
+            "%(num)s submission with code, results and scores: all computed again, and the boards are the same",
+            "%(num)s submissions with code, results and scores: all computed again, and the boards are the same",
+        ),
+        say_count(
+            len(_listed(archive.rows, "threads")),
+            "%(num)s thread of the discussion",
+            "%(num)s threads of the discussion",
+        ),
     ]
     bundle = replace(archive.bundle, taken=[*archive.bundle.taken, *taken])
     made = import_competition(session, services.storage, bundle, actor, **wishes)
@@ -207,9 +225,7 @@ class _Arrival:
             require_same_boards(self.session, claimed)
             count_anew(self.session)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise BadTransfer(f"{ROWS}: {where}: {in_words(first)}".replace(": : ", ": ")) from error
+            raise BadTransfer(wrong_value(ROWS, error)) from error
         except (KeyError, TypeError, ValueError) as error:
             raise BadTransfer(
                 say(

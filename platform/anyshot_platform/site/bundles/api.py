@@ -17,6 +17,7 @@ from anyshot_platform.bundles.files import BundleUnreadable
 from anyshot_platform.bundles.reading import BundleInvalid
 from anyshot_platform.bundles.ready import ready_made
 from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.language import words_of
 from anyshot_platform.organizers.competitions.acts import TAKE_SECRETS
 from anyshot_platform.services import Services
 from anyshot_platform.site.bundles.making import (
@@ -122,9 +123,9 @@ def _take(
             {"where": f"{one.file}, line {one.line}: {one.path}", "problem": one.message}
             for one in error.problems
         ]
-        raise Invalid(str(error.problems[0]), problems=problems) from None
+        raise Invalid(error.problems[0].words, problems=problems) from None
     except BundleUnreadable as error:
-        raise Invalid(str(error)) from None
+        raise Invalid(words_of(error)) from None
 
 
 @router.get("/competitions/{slug}/manage/bundle", response_class=Response, responses=_ZIP)

@@ -20,7 +20,7 @@ from anyshot_platform.bundles.ready import ready_made
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import say, words_of
 from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.organizers.bundles.service import clone_competition
 from anyshot_platform.organizers.competitions.acts import TAKE_SECRETS
@@ -87,9 +87,9 @@ def import_bundle(request: Request, services: ServicesDep, viewer: Beginner, for
     try:
         slug = _import(services, viewer, form)
     except BundleInvalid as error:
-        problems, status = [str(problem) for problem in error.problems], 422
+        problems, status = [problem.words for problem in error.problems], 422
     except (BundleUnreadable, ValueError) as error:
-        problems, status = [str(error)], 422
+        problems, status = [words_of(error)], 422
     except PlatformError as error:
         problems, status = [error.message], error.status
     else:

@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.protocols import ProtocolError
 from anyshot_platform.described.settings import settings_of
-from anyshot_platform.kernel.language import say, words_of
+from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.retold import words_of_core
 from anyshot_platform.kernel.zones import find_zone
 from anyshot_platform.organizers.phases.checks import problems_of, usable_pools, words_on_zone
 from anyshot_platform.phases.description import PhaseSpec
@@ -68,7 +69,7 @@ def read_phase(form: SentForm, old: PhaseSpec | None = None) -> tuple[PhaseSpec 
             known = getattr(old.tasks, path.removeprefix("tasks.")) if old else {}
             given[path] = read_protocol(form, known, path)
         except ProtocolError as error:
-            errors[path] = say("Not a task protocol: %(why)s", why=words_of(error))
+            errors[path] = say("Not a task protocol: %(why)s", why=words_of_core(error))
     given |= {"key": old.key} if old else {}
     given |= {} if form.text("entries.phase") else {"entries.phase": None}
     if old:

@@ -17,6 +17,7 @@ from anyshot_platform.audit.service import select_entries
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.kernel.language import said_here, say
+from anyshot_platform.kernel.retold import words_of_core
 from anyshot_platform.organizers.phases import organizing, versions
 from anyshot_platform.organizers.phases.acts import ACTS
 from anyshot_platform.organizers.phases.checks import foreign_pools, open_protocol
@@ -118,7 +119,7 @@ def show_example(
         if sent.text(f"{protocol_form.PREFIX}.name"):
             protocol = protocol_form.read_protocol(sent, protocol)
     except ProtocolError as error:
-        raise Invalid(str(error), field=protocol_form.PREFIX) from error
+        raise Invalid(words_of_core(error), field=protocol_form.PREFIX) from error
     content = protocol_form.example(session, services.storage, version, protocol, number)
     return Response(content, media_type="image/png", headers={"Cache-Control": "private, max-age=300"})
 

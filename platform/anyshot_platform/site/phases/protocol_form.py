@@ -26,6 +26,7 @@ from anyshot_core.protocols import (
     protocol_from_dict,
 )
 from anyshot_core.protocols.registry import SEEDS
+from anyshot_platform.described.wrong import no_number
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.language import say, together
 from anyshot_platform.kernel.storage import Storage
@@ -194,13 +195,8 @@ def _number(text: str, kind: type[int] | type[float], name: str) -> Any:
     try:
         return kind(text) if text else None
     except ValueError:
-        wanted = (
-            say("This must be a whole number, not “%(found)s”.", found=text[:40])
-            if kind is int
-            else say("This must be a number, not “%(found)s”.", found=text[:40])
-        )
         named = next(part for part in reversed(name.split(".")) if part not in ("low", "high"))
-        raise ProtocolError(together((say(_label(named)), wanted), by=say(": "))) from None
+        raise ProtocolError(together((say(_label(named)), no_number(text, kind)), by=say(": "))) from None
 
 
 def _label(name: str) -> str:
