@@ -133,10 +133,22 @@ def test_a_refusal_that_people_read_is_marked() -> None:
 def test_the_check_of_refusals_sees_a_bare_sentence() -> None:
     source = 'raise Invalid("Not so.")\nraise Invalid(f"Not {so}.")\nraise Invalid(say("Not so."))\nraise Other("A b.")'
     assert _bare_refusals(source, {"Invalid"}) == [1, 2]
+    joined = 'raise Invalid(f"{a}: {b}")\nraise Invalid(" ".join(a))\nraise Invalid(str(a))\nraise Invalid(together(a))'
+    assert _bare_refusals(joined, {"Invalid"}) == [1, 2, 3]
 
 
-# Of the calls that answer a form, which argument the next page shows: by its place, or by its name.
-_SHOWN = {"carry_out_change": 2, "save_merged": 4, "redirect": "flash"}
+# Of the calls that answer a form or read a bundle, which argument a page shows: by its place, or by its name.
+_SHOWN = {
+    "carry_out_change": 2,
+    "save_merged": 4,
+    "redirect": "flash",
+    "FileProblem": 2,
+    "Notice": 2,
+    "notice": 1,
+    "problem": 1,
+}
+# Of the errors that are no `PlatformError`, those that a page shows.
+_READ = frozenset({"BundleUnreadable", "AlteredArchive", "UnclearDate"})
 
 
 def test_what_the_next_page_says_of_an_act_is_marked() -> None:
@@ -152,6 +164,7 @@ def test_the_check_of_messages_sees_a_bare_sentence() -> None:
     redirects = 'redirect(a, flash="Saved.")\nredirect(a, flash=say("Saved."))\n'
     assert _bare_messages(redirects + 'carry_out_change(a, b, f"{c} is added.", d)') == [1, 3]
     assert _bare_messages('def change() -> str:\n    return f"{a} of {b} changed."') == [2]
+    assert _bare_messages('report.notice(a, "left out")\nFileProblem(1, a, f"{b}: left out")') == [1, 2]
 
 
 def _bare_messages(source: str) -> list[int]:
@@ -164,7 +177,9 @@ def _bare_messages(source: str) -> list[int]:
 
 
 def _shown(call: ast.Call) -> ast.expr | None:
-    place = _SHOWN.get(call.func.id) if isinstance(call.func, ast.Name) else None
+    function = call.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    place = _SHOWN.get(name)
     if isinstance(place, int):
         return call.args[place] if len(call.args) > place else None
     return next((one.value for one in call.keywords if place and one.arg == place), None)
@@ -174,7 +189,7 @@ def _all_refusals() -> set[str]:
     """The names of all errors that a handler shows, whatever else this process has loaded."""
     for module in imports():
         importlib.import_module(f"{PLATFORM}.{module}")
-    waiting, found = [PlatformError], set[str]()
+    waiting, found = [PlatformError], set(_READ)
     while waiting:
         error = waiting.pop()
         found.add(error.__name__)
@@ -189,7 +204,16 @@ def _bare_refusals(source: str, refusals: set[str]) -> list[int]:
     named = (
         call for call in calls if isinstance(call.func, ast.Name) and call.func.id in refusals and call.args
     )
-    return [call.lineno for call in named if _sentence_in(call.args[0])]
+    return [call.lineno for call in named if _sentence_in(call.args[0]) or _made_english(call.args[0])]
+
+
+def _made_english(said: ast.expr) -> bool:
+    """Whether it makes one text of several, which has no translation any more: `together` and `words_of` keep it."""
+    if isinstance(said, ast.Call):
+        return (isinstance(said.func, ast.Attribute) and said.func.attr == "join") or ast.unparse(
+            said.func
+        ) == "str"
+    return isinstance(said, ast.JoinedStr | ast.BinOp)
 
 
 def _sentence_in(said: ast.expr) -> bool:

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from anyshot_platform.accounts.proving import NeedsProof
 from anyshot_platform.described.wrong import in_words
 from anyshot_platform.errors import NotSignedIn, PlatformError
-from anyshot_platform.kernel.language import all_said_here, say
+from anyshot_platform.kernel.language import all_said_here, said_here, say
 from anyshot_platform.web.rendering import redirect, render, wants_html
 
 log = logging.getLogger(__name__)
@@ -151,7 +151,7 @@ def _answer_unstorable(request: Request, error: Exception) -> Response:
 
 def _answer_without_database(request: Request, error: Exception) -> Response:
     log.warning("the database does not answer", extra={"path": request.url.path, "error": str(error)[:200]})
-    message = say("The site's database does not answer just now. Please try again in a moment.")
+    message = said_here(say("The site's database does not answer just now. Please try again in a moment."))
     if wants_html(request):  # the page's frame would ask the database too
         response: Response = PlainTextResponse(message, status_code=503)
     else:

@@ -16,7 +16,7 @@ from anyshot_core.protocols import ProtocolError, Roles, protocol_from_dict
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.bundles.sense import judge_phase
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import Said, say
+from anyshot_platform.kernel.language import Said, say, together
 from anyshot_platform.kernel.retold import words_of_core
 from anyshot_platform.kernel.zones import find_zone, words_on_skipped
 from anyshot_platform.phases.description import PhaseSpec
@@ -85,7 +85,7 @@ def require_sound(
     if problems:
         field, first = next(iter(problems.items()))
         listed = [{"where": where, "problem": problem} for where, problem in problems.items()]
-        raise Invalid(f"{field}: {first}", field=field, problems=listed)
+        raise Invalid(together((field, first), by=say(": ")), field=field, problems=listed)
     zone = ZoneInfo(spec.timezone or "UTC")
     end = _place(spec.end, zone) if spec.end else None
     return spec.model_copy(update={"start": _place(spec.start, zone), "end": end})

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import Conflict, NotFound
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.organizers.pools.overlaps import phases_that_show
 from anyshot_platform.organizers.pools.uses import phases_testing_on
@@ -76,7 +76,7 @@ def put_packs(session: Session, pool: Pool, rows: Sequence[Pack], note: str, act
     """
     problems = why_not_put(session, pool, rows)
     if problems:
-        raise Conflict(" ".join(problems))
+        raise Conflict(together(problems))
     waiting = waiting_version(session, pool)
     made = create_pool_version(session, pool, rows, created_by=actor_id, note=note)
     if waiting is None:

@@ -14,7 +14,7 @@ from anyshot_platform.bundles.page_values import fill, has_values, unknown_in
 from anyshot_platform.competitions.files import MOST_BYTES, find_file, is_image, list_files
 from anyshot_platform.competitions.models import CompetitionPage
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import all_said_here, say
 from anyshot_platform.organizers.competitions import file_acts, organizing, page_acts
 from anyshot_platform.organizers.competitions.texts import values_now
 from anyshot_platform.sight.access import CompetitionAccess
@@ -141,7 +141,7 @@ def preview_text(access: AsOrganizer, session: SessionDep, form: FormDep, values
     files = f"/competitions/{access.competition.slug}/files/"
     if values == "no":
         problems = [say("Values in braces stay as they are written here.")] if has_values(text) else []
-        return JSONResponse({"html": str(markdown(text, files)), "problems": problems})
+        return JSONResponse(all_said_here({"html": str(markdown(text, files)), "problems": problems}))
     html = str(markdown(fill(text, known), files))
     there = {file.name for file in list_files(session, access.competition)}
     absent = sorted(set(re.findall(f'"{re.escape(files)}([^"]+)"', html)) - there)
@@ -149,7 +149,7 @@ def preview_text(access: AsOrganizer, session: SessionDep, form: FormDep, values
         say("There is no file “%(name)s”: add it on the page “Pages and files”.", name=name)
         for name in absent
     ]
-    return JSONResponse({"html": html, "problems": [*unknown_in(text, known), *problems]})
+    return JSONResponse(all_said_here({"html": html, "problems": [*unknown_in(text, known), *problems]}))
 
 
 @router.post("/pages/{page_id}/{act}")

@@ -20,7 +20,7 @@ from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
 from anyshot_platform.described.wrong import in_words
 from anyshot_platform.errors import Invalid, PlatformError
-from anyshot_platform.kernel.language import read_in, say
+from anyshot_platform.kernel.language import read_in, say, words_of
 from anyshot_platform.kernel.numbers import small_number
 from anyshot_platform.organizers.competitions.invitations import answer_invitation, list_invitations
 from anyshot_platform.site.shell.act_frame import ask_which, merge
@@ -325,7 +325,7 @@ def delete_account(
         known = service.require_password(services.database, viewer.id, form.text("password", 320))
     except service.WrongPassword as problem:
         return account_page(
-            request, "delete", Invalid(str(problem), field="password"), username=viewer.username
+            request, "delete", Invalid(words_of(problem), field="password"), username=viewer.username
         )
     except Invalid as problem:
         return account_page(request, "delete", problem, username=viewer.username)
