@@ -97,7 +97,6 @@ def told_in() -> list[Path]:
         *sorted(PACKAGE.glob("entries/*.py")),
         PACKAGE / "operations/watch.py",
         PACKAGE / "organizers/phases/finals.py",
-        PACKAGE / "organizers/rehearsals/playing.py",
         PACKAGE / "organizers/submissions/acts.py",
         PACKAGE / "pools/service.py",
         PACKAGE / "scores/verification.py",

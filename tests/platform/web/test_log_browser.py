@@ -61,6 +61,7 @@ def test_a_long_log_is_searched_leads_to_its_error_and_is_followed_while_it_runs
         live,
         [
             *(("stdout", f"early {number}") for number in range(150)),
+            ("stderr", "RuntimeError: a first try, which was caught"),
             ("stdout", "A Needle in the hay"),
             *(("stdout", f"middle {number}") for number in range(150)),
             *error,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.words import told
 from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.baselines.service import fetch_zip, list_baselines, why_not_run
 from anyshot_platform.competitions.models import Competition, Rehearsal
@@ -17,14 +15,16 @@ from anyshot_platform.database import now
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.intake.service import Wishes, create_submission
 from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import say, say_count, together
 from anyshot_platform.leagues.models import League
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.organizers.phases import final_acts, finals, publication
 from anyshot_platform.organizers.phases.leaks import evaluates
 from anyshot_platform.organizers.rehearsals.copying import make_player
+from anyshot_platform.organizers.rehearsals.story import tell
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases
+from anyshot_platform.phases.status_words import status_words
 from anyshot_platform.services import Services
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.submissions.models import Submission
@@ -44,7 +44,7 @@ def go_on(services: Services, rehearsal_id: str) -> int:
             return 0
         copy = session.get_one(Competition, rehearsal.copy_id)
         if copy.deleted_at is not None:
-            return _end(session, rehearsal, copy, told("The copy was deleted: the rehearsal ended there."))
+            return _end(session, rehearsal, copy, say("The copy was deleted: the rehearsal ended there."))
         try:
             return _step(session, services, rehearsal, copy)
         except PlatformError as error:
@@ -53,14 +53,14 @@ def go_on(services: Services, rehearsal_id: str) -> int:
     with services.database.writing() as session:
         rehearsal = session.get_one(Rehearsal, rehearsal_id, with_for_update=True)
         copy = session.get_one(Competition, rehearsal.copy_id)
-        return _end(session, rehearsal, copy, told("It could not go on: %(problem)s", problem=problem))
+        return _end(session, rehearsal, copy, say("It could not go on: %(problem)s", problem=problem))
 
 
 def _step(session: Session, services: Services, rehearsal: Rehearsal, copy: Competition) -> int:
     phases = [phase for phase in list_phases(session, copy) if evaluates(phase)]
     open_phases = [phase for phase in phases if phase.closed_at is None]
     if not open_phases:
-        return _end(session, rehearsal, copy, told("All phases were played."))
+        return _end(session, rehearsal, copy, say("All phases were played."))
     ready = [phase for phase in open_phases if _source_is_over(session, phase)]
     for phase in ready:
         rows = list(session.scalars(select(Submission).where(Submission.phase_id == phase.id)))
@@ -84,19 +84,29 @@ def _begin(
     """Queue what is scored in a phase: the baselines, or who goes on from the phase before."""
     if phase.gate_phase_id is None:
         made = _submit_all(session, services, rehearsal, copy, phase)
-        _tell(rehearsal, told("%(phase)s: %(teams)s submitted.", phase=phase.name, teams=count(made, "team")))
+        tell(
+            rehearsal,
+            say_count(
+                made,
+                "%(phase)s: %(num)s team submitted.",
+                "%(phase)s: %(num)s teams submitted.",
+                phase=phase.name,
+            ),
+        )
         return
     rows = finals.preview(session, phase)
     for row in rows:
         if not row.enters:
-            why = "; ".join(row.reasons)
-            words = told(
-                "%(phase)s: %(team)s does not enter: %(why)s.", phase=phase.name, team=row.team.name, why=why
+            words = say(
+                "%(phase)s: %(team)s does not enter: %(why)s.",
+                phase=phase.name,
+                team=row.team.name,
+                why=together(row.reasons, by=say("; ")),
             )
-            _tell(rehearsal, words)
+            tell(rehearsal, words)
     launched = finals.launch(session, phase, rehearsal.actor_id)
     entries = count(len(launched), "entry", "entries")
-    _tell(rehearsal, told("%(phase)s: launched with %(entries)s.", phase=phase.name, entries=entries))
+    tell(rehearsal, say("%(phase)s: launched with %(entries)s.", phase=phase.name, entries=entries))
     if not launched:
         phase.closed_at = now()
 
@@ -109,7 +119,7 @@ def _submit_all(
     for baseline in list_baselines(session, copy):
         reason = why_not_run(services, baseline)
         if reason:
-            _tell(rehearsal, reason)
+            tell(rehearsal, reason)
             continue
         own = select(Submission.user_id).where(
             Submission.competition_id == copy.id, Submission.comment == baseline.name
@@ -132,13 +142,18 @@ def _submit_all(
 
 def _finish(session: Session, rehearsal: Rehearsal, phase: Phase, rows: Sequence[Submission]) -> None:
     """Close a phase, say how its submissions ended, and publish what is to be published."""
-    states = Counter(row.status for row in rows)
-    words = ", ".join(f"{number} {status.value}" for status, number in sorted(states.items()))
-    _tell(rehearsal, f"{phase.name}: {words}.")
-    for row in rows:
-        if row.status != SubmissionStatus.FINISHED:
-            said = {"phase": phase.name, "team": row.team.name, "state": row.status.value}
-            _tell(rehearsal, told("%(phase)s: %(team)s has no score (%(state)s).", **said))
+    without = [row for row in rows if row.status != SubmissionStatus.FINISHED]
+    words = say_count(
+        len(rows),
+        "%(phase)s: %(scored)s of %(num)s submission has a score.",
+        "%(phase)s: %(scored)s of %(num)s submissions have a score.",
+        phase=phase.name,
+        scored=len(rows) - len(without),
+    )
+    tell(rehearsal, words)
+    for row in without:
+        said = {"phase": phase.name, "team": row.team.name, "state": status_words(row.status)}
+        tell(rehearsal, say("%(phase)s: %(team)s has no score (%(state)s).", **said))
     phase.closed_at = now()
     session.flush()
     if publication_of(phase).waits:
@@ -149,25 +164,20 @@ def _publish(session: Session, rehearsal: Rehearsal, phase: Phase) -> None:
     """Publish the results, and keep what an organizer would have been shown before."""
     found = final_acts.PUBLISH.look(session, phase, ActRequest(rehearsal.actor_id))
     for words in found.blocked:
-        asked = told(
+        asked = say(
             "%(phase)s: before publishing you would be asked: %(words)s", phase=phase.name, words=words
         )
-        _tell(rehearsal, asked)
+        tell(rehearsal, asked)
     for words in publication.podium(session, phase):
-        _tell(rehearsal, told("%(phase)s, published: %(words)s", phase=phase.name, words=words))
+        tell(rehearsal, say("%(phase)s, published: %(words)s", phase=phase.name, words=words))
     publication.publish(session, phase)
 
 
 def _end(session: Session, rehearsal: Rehearsal, copy: Competition, words: str) -> int:
-    _tell(rehearsal, words)
+    tell(rehearsal, words)
     rehearsal.ended_at = now()
     original = session.get_one(Competition, rehearsal.competition_id)
     url = f"/competitions/{original.slug}/manage/rehearsals"
     title = say("The rehearsal of %(title)s has ended", title=original.title)
     notify(session, [rehearsal.actor_id], kind="report", title=title, body=words, url=url)
     return 1
-
-
-def _tell(rehearsal: Rehearsal, words: str) -> None:
-    """Add a sentence to what happened."""
-    rehearsal.story = f"{rehearsal.story}{' '.join(words.split())}\n"

@@ -17,6 +17,7 @@ from anyshot_platform.organizers.rehearsals.acts import (
 )
 from anyshot_platform.organizers.rehearsals.checklist import checklist
 from anyshot_platform.organizers.rehearsals.forecast import forecast
+from anyshot_platform.organizers.rehearsals.story import story_of
 from anyshot_platform.site.shell.act_frame import perform, read_options
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
 from anyshot_platform.web.access import may_organize
@@ -41,7 +42,7 @@ def show_rehearsals(
         checks=checklist(session, services.settings, access.competition),
         copy_of_another=is_copy(session, access.competition),
         rehearsals=[
-            (row, session.get_one(Competition, row.copy_id), forecast(session, row))
+            (row, session.get_one(Competition, row.copy_id), story_of(row), forecast(session, row))
             for row in list_rehearsals(session, access.competition)
         ],
         most=(MOST_TASKS, MOST_TEAMS),

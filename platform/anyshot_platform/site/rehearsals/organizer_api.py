@@ -14,6 +14,7 @@ from anyshot_platform.competitions.models import Competition, Rehearsal
 from anyshot_platform.organizers.rehearsals.acts import REHEARSE, RehearsalOptions, list_rehearsals
 from anyshot_platform.organizers.rehearsals.checklist import checklist
 from anyshot_platform.organizers.rehearsals.forecast import forecast
+from anyshot_platform.organizers.rehearsals.story import story_of
 from anyshot_platform.services import Services
 from anyshot_platform.site.shell.act_frame import ConsentIn
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
@@ -113,6 +114,6 @@ def _show(session: Session, services: Services, row: Rehearsal) -> RehearsalOut:
         teams=row.teams,
         created_at=row.created_at,
         ended_at=row.ended_at,
-        story=row.story.splitlines(),
+        story=story_of(row),
         forecast=[ForecastOut.model_validate(one) for one in found],
     )
