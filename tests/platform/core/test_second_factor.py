@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -27,6 +28,18 @@ from tests.platform.core.test_admission import served
 from tests.platform.site import PASSWORD, SLUG, Person, Site
 
 API = f"/api/v1/competitions/{SLUG}"
+MOMENT = 1_800_000_015
+
+
+@pytest.fixture(autouse=True)
+def clock_of_the_app(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stands still: no code grows old while a busy machine takes its time."""
+    monkeypatch.setattr(second_factor, "time", SimpleNamespace(time=lambda: MOMENT))
+
+
+def code_of(secret: str, steps: int = 0) -> str:
+    """The code that an app shows, or showed so many steps ago."""
+    return TOTP(secret).at(MOMENT + steps * second_factor.STEP)
 
 
 def set_up(site: Site, **changes: Any) -> None:
@@ -37,7 +50,7 @@ def set_up(site: Site, **changes: Any) -> None:
 def enrol(site: Site, person: Person) -> tuple[str, list[str]]:
     """Turn a second factor on with the code before last, so that the present one is unused; secret and codes."""
     made = second_factor.begin_enrolment(site.services.signer, "Site", person.username)
-    early = TOTP(made.secret).at(now() - timedelta(seconds=second_factor.STEP))
+    early = code_of(made.secret, -1)
     with site.services.database.writing() as session:
         user = session.get_one(User, person.id)
         return made.secret, second_factor.turn_on(session, site.services.signer, user, made.sealed, early)
@@ -87,7 +100,7 @@ def test_it_is_set_up_in_the_browser_and_asked_at_log_in(site: Site, alice: Pers
     sealed = page.split('name="sealed" value="')[1].split('"')[0]
     wrong = form(site, "/account/second-factor", sealed=sealed, code="000000")
     assert wrong.status_code == 422 and "code is wrong" in wrong.text
-    early = TOTP(secret).at(now() - timedelta(seconds=second_factor.STEP))
+    early = code_of(secret, -1)
     done = form(site, "/account/second-factor", sealed=sealed, code=early)
     recovery = re.findall(r"<li>(\w{4}-\w{4}-\w{4}-\w{4})</li>", done.text)
     assert len(recovery) == second_factor.RECOVERY_CODES
@@ -96,7 +109,7 @@ def test_it_is_set_up_in_the_browser_and_asked_at_log_in(site: Site, alice: Pers
     assert half.headers["location"].startswith("/login/code")
     assert site.client.get("/account", follow_redirects=False).status_code == 401  # not signed in
     assert form(site, "/login/code", code="123456").status_code == 401
-    assert form(site, "/login/code", code=TOTP(secret).now()).headers["location"] == "/"
+    assert form(site, "/login/code", code=code_of(secret)).headers["location"] == "/"
     assert site.client.get("/account").status_code == 200
 
     in_browser(site, alice)
@@ -112,12 +125,12 @@ def test_it_is_set_up_in_the_browser_and_asked_at_log_in(site: Site, alice: Pers
 def test_without_the_password_there_is_no_question_for_a_code(site: Site, alice: Person) -> None:
     secret, _ = enrol(site, alice)
     site.client.cookies.clear()
-    answer = form(site, "/login/code", code=TOTP(secret).now())
+    answer = form(site, "/login/code", code=code_of(secret))
     assert answer.headers["location"] == "/login"
     in_browser(site, alice)
     with site.services.database.writing() as session:  # the password changes meanwhile
         session.get_one(User, alice.id).password_hash = "another"
-    assert form(site, "/login/code", code=TOTP(secret).now()).headers["location"] == "/login"
+    assert form(site, "/login/code", code=code_of(secret)).headers["location"] == "/login"
     site.client.cookies.clear()
 
 
@@ -126,7 +139,7 @@ def test_a_token_by_password_needs_the_code_too(site: Site, alice: Person) -> No
     secret, recovery = enrol(site, alice)
     assert token_for(site, alice).json()["error"] == "code_needed"
     assert token_for(site, alice, code="123456").json()["error"] == "wrong_code"
-    code = TOTP(secret).now()
+    code = code_of(secret)
     assert token_for(site, alice, code=code).status_code == 201
     assert token_for(site, alice, code=code).status_code == 401  # it was used
     assert token_for(site, alice, code=recovery[1]).status_code == 201
@@ -137,7 +150,7 @@ def test_a_token_by_password_needs_the_code_too(site: Site, alice: Person) -> No
 def test_of_eight_with_one_code_one_gets_in(postgres_site: Site) -> None:
     alice = postgres_site.person("alice", password=PASSWORD)
     secret, recovery = enrol(postgres_site, alice)
-    for code in (TOTP(secret).now(), recovery[0]):
+    for code in (code_of(secret), recovery[0]):
 
         def use(number: int, code: str = code) -> None:
             with postgres_site.services.database.writing() as session:
@@ -200,7 +213,7 @@ def test_what_is_not_dangerous_asks_nobody(site: Site) -> None:
 def test_with_a_second_factor_the_password_proves_nothing(site: Site, alice: Person) -> None:
     secret, _ = enrol(site, alice)
     assert alice.call("POST", "/api/v1/me/proof", json={"proof": PASSWORD}).json()["error"] == "wrong_code"
-    code = TOTP(secret).now()
+    code = code_of(secret)
     assert alice.call("POST", "/api/v1/me/proof", json={"proof": code}).status_code == 200
 
 
@@ -283,6 +296,6 @@ def test_the_command_line_asks_for_the_code(
         long_ago(site)
         asked: list[str] = []
         with Client(address, token) as client:
-            client.ask_for_proof = lambda: asked.append("asked") or TOTP(secret).now()
+            client.ask_for_proof = lambda: asked.append("asked") or code_of(secret)
             client._ask("POST", f"/competitions/{SLUG}/manage/delete", json={"confirm": SLUG})
         assert asked == ["asked"]
