@@ -108,9 +108,7 @@ class Rehearsal(Base):
     actor_id: Mapped[str] = mapped_column(ForeignKey("users.id"))
     tasks: Mapped[int]  # at most so many a run
     teams: Mapped[int]  # for how many teams the forecast is
-    story: Mapped[str] = mapped_column(
-        Text, default=""
-    )  # of `organizers.rehearsals.story`
+    story: Mapped[str] = mapped_column(Text, default="")  # of `organizers.rehearsals.story`
     created_at: Mapped[datetime] = mapped_column(default=now)
     ended_at: Mapped[datetime | None]
 
