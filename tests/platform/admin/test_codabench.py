@@ -676,6 +676,9 @@ def test_the_report_of_an_import_is_kept_and_grouped(site: Site) -> None:
     (once,) = [words for words in todo if "choose pools, protocol" in words]
     assert once.startswith("lines ") and todo[once] == "/phases"  # two phases, one remark
     assert any("Average rank" in words for words in report["without_equivalent"])
+    log = where.replace("/import", "/audit")
+    for said in (owner.call("GET", f"/api/v1{log}").text, owner.call("GET", log).text):
+        assert "3 pages" in said and "said_as" not in said, "the log has sentences, not how they are kept"
     for _ in range(2):
         shown = owner.call("GET", where, headers={"accept": "text/html"}).text
         assert "What you must do" in shown and f'href="{where.removesuffix("/import")}/phases"' in shown

@@ -79,7 +79,7 @@ def test_each_mistake_in_a_bundle(owner: Person) -> None:
 
 
 @pytest.mark.parametrize("kind", ["no zip", "nothing in it", "climbs", "too many", "too large", "empty"])
-def test_each_zip_that_is_no_bundle(owner: Person, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_zip_that_is_no_bundle(owner: Person, kind: str) -> None:
     content = {
         "no zip": b"text",
         "nothing in it": zipped({"readme.md": "x"}),
