@@ -27,6 +27,14 @@ NEEDED = {
     "annotated_types": "annotated-types",
     "typing_inspection": "typing-inspection",
     "typing_extensions": "typing-extensions",
+    "pydantic_settings": "pydantic-settings",
+    "dotenv": "python-dotenv",
+    "docker": "docker",
+    "requests": "requests",
+    "urllib3": "urllib3",
+    "certifi": "certifi",
+    "charset_normalizer": "charset-normalizer",
+    "idna": "idna",
 }
 PLATFORMS = (
     "manylinux_2_28_x86_64",
@@ -58,7 +66,8 @@ def prepare(folder: Path, carried: Path) -> Path:
 
 def missing() -> list[str]:
     """Modules that this Python lacks."""
-    return [module for module in NEEDED if importlib.util.find_spec(module) is None]
+    found = {module: importlib.util.find_spec(module) for module in NEEDED}
+    return [module for module, spec in found.items() if spec is None or spec.origin is None]
 
 
 def unpack(modules: list[str], carried: Path, site: Path) -> None:

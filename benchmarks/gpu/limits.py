@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,8 +12,13 @@ from anyshot_core.taskserver.job import JobOutcome, TaskServerJob
 from anyshot_core.taskserver.server import serve
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_core.wire.worker_api import Budget
+from anyshot_core.wire.worker_api import Budget, Limits
 from anyshot_starting_kit.dryrun.evaluate import channel_opener
+from anyshot_worker.sandbox.docker import DockerBackend
+from anyshot_worker.sandbox.interface import SandboxError
+from anyshot_worker.sandbox.preflight import check_guarantees
+from anyshot_worker.sandbox.sandboxes import Sandboxes
+from anyshot_worker.sandbox.settings import SandboxSettings
 from benchmarks.figures import Figure, figure
 
 if TYPE_CHECKING:
@@ -56,6 +59,8 @@ TOO_MUCH = {
     "cpu": "raise torch.OutOfMemoryError('CUDA out of memory. Tried to allocate 1024.00 GiB.')",
 }
 
+BOX = Limits(memory_bytes=16 << 30, cpus=4, gpus=1)
+
 
 def measure(place: Place) -> list[Figure]:
     """Too much memory of the device is a memory limit, not a bug; and the next submission finds the device free."""
@@ -72,43 +77,62 @@ def measure(place: Place) -> list[Figure]:
 
 
 def boxed(place: Place) -> list[Figure]:
-    """The same modest submission inside the sandbox image with the device, where Docker is."""
-    docker = shutil.which("docker")
-    if docker is None or subprocess.run([docker, "version"], capture_output=True).returncode:
-        print("No Docker daemon answers here: the sandbox with a device was not tried.")
-        return []
-    if place.device.type == "cpu":
-        print(
-            "The sandbox with a device is for a device; `make hostile` and `anyshot worker doctor` try it without."
-        )
-        return []
-    code = "import torch; x = torch.ones(8, device='cuda'); print(int(x.sum()))"
-    command = [
-        docker,
-        "run",
-        "--rm",
-        "--network=none",
-        "--read-only",
-        "--cap-drop=ALL",
-        "--user=20000:20000",
-        "--gpus=all",
+    """The same modest submission in a box of the worker's, with a device of its own, where Docker is."""
+    settings = SandboxSettings(
+        sandbox="docker",
+        docker_runtime="nvidia",
+        sandbox_image="gpu",
+        sandbox_images=("gpu",),
+        state_folder=place.folder / "state",
+        pool_size=0,
+    )
+    backend = DockerBackend(settings)
+    with closing(backend):
+        if place.device.type == "cpu":
+            print("A box with a device is for a device; `make hostile` tries boxes without.")
+            return []
+        if not backend.answers():
+            print("No Docker daemon answers here: the sandbox with a device was not tried.")
+            return []
+        try:
+            broken = [one for one in check_guarantees(backend, "gpu") if not one.holds]
+        except SandboxError as error:
+            print(f"The sandbox with a device was not tried: {error}")
+            return []
+        for one in broken:
+            print(f"{one.guarantee.promise} NOT PROVED: {one.wrong}")
+        with (
+            closing(Sandboxes(backend, settings)) as sandboxes,
+            closing(sandboxes.open(None, BOX, "benchmark", 1)) as opened,
+        ):
+            outcome = serve(opened.channel, job(place, "pass"))
+        if outcome.failure is not None:
+            print(outcome.failure)
+        works = outcome.failure is None
+    return [
+        figure("guarantees that do not hold beside a device", len(broken), "", "0", not broken),
+        figure("a submission on the device inside the sandbox", float(works), "", "1", works),
     ]
-    done = subprocess.run([*command, "anyshot/sandbox:gpu", "-c", code], capture_output=True, text=True)
-    works = done.stdout.strip() == "8"
-    if not works:
-        print(done.stderr[-2000:])
-    return [figure("the device works inside the sandbox image", float(works), "", "1", works)]
 
 
 def attempt(place: Place, fit: str) -> JobOutcome:
     """Run a learner on one task in a child process, as a dry run does."""
+    with closing(channel_opener(None, 1, 4 << 30)()) as channel:
+        return serve(channel, job(place, fit))
+
+
+def job(place: Place, fit: str) -> TaskServerJob:
+    """A learner that does `fit` with its support set, on one small task."""
     bundle = place.folder / "learner.zip"
     with ZipFile(bundle, "w") as content:
         content.writestr("model.py", LEARNER.format(device=place.device.type, fit=fit))
     protocol = protocol_from_dict({"name": "any_way_any_shot", "ways": [2, 2], "shots": [1, 1], "query": 5})
     source = PoolTasks(place.pool, protocol, 93, 0, 1)
-    job = TaskServerJob(
-        bundle, (Path(place.pool[0].path),), source, Budget(run_seconds=300), query_secret=b"gpu"
+    return TaskServerJob(
+        bundle,
+        (Path(place.pool[0].path),),
+        source,
+        Budget(run_seconds=300),
+        query_secret=b"gpu",
+        device=place.device.type,
     )
-    with closing(channel_opener(None, 1, 4 << 30)()) as channel:
-        return serve(channel, job)

@@ -16,7 +16,7 @@ from anyshot_core.data.pool import Pool
 from anyshot_core.demo_data import DATASETS, make_demo_data
 from benchmarks import figures as kept
 from benchmarks.figures import Figure, figure, keep
-from benchmarks.gpu import datapath, limits, training
+from benchmarks.gpu import datapath, devices, limits, training
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,12 @@ class Place:
 
 
 PARTS: dict[str, Callable[[Place], list[Figure]]] = {
+    "leases": devices.measure,  # first, and boxes next: a device that this process is on is lent to nobody
+    "sandbox": limits.boxed,
+    "memory limits": limits.measure,
     "data path": datapath.measure,
     "training": training.measure,
     "determinism": training.repeat,
-    "memory limits": limits.measure,
-    "sandbox": limits.boxed,
 }
 
 

@@ -58,11 +58,28 @@ def measure(place: Place) -> list[Figure]:
 
 
 def repeat(place: Place) -> list[Figure]:
-    """Two trainings from one seed: how far apart their weights are."""
+    """How far apart the weights of two trainings from one seed are: as baselines train, where a GPU may add in another
+    order each time, and with torch's deterministic algorithms, which baselines do nothing to prevent."""
+    plain = _apart(place)
+    torch.use_deterministic_algorithms(True)
+    try:
+        exact = _apart(place)
+    finally:
+        torch.use_deterministic_algorithms(False)
+    return [
+        figure("weights of two trainings from one seed, apart", plain, ""),
+        figure("the same with deterministic algorithms", exact, "", "0", exact == 0.0),
+    ]
+
+
+def _apart(place: Place) -> float:
+    """The greatest difference between two trainings' weights, over the baselines."""
     tasks = place.count(20, 1)
-    one, other = (train(place, "prototypical_networks", tasks) for _ in range(2))
-    apart = max(float((one[name].double() - other[name].double()).abs().max()) for name in one)
-    return [figure("weights of two trainings from one seed, apart", apart, "", "0", apart == 0.0)]
+    found = [0.0]
+    for name in BASELINES:
+        one, other = (train(place, name, tasks) for _ in range(2))
+        found += [float((one[key].double() - other[key].double()).abs().max()) for key in one]
+    return max(found)
 
 
 def train(place: Place, name: str, tasks: int, seed: int = 93) -> dict[str, torch.Tensor]:

@@ -35,11 +35,12 @@ def test_every_part_runs_on_the_processor(tmp_path: Path) -> None:
         "tasks to the device, bytes of pixels",
         "fo maml",
         "prototypical networks in the manner of 2022",
+        "tasks to the device, ratio to files that are decoded and copied",
     ):
         assert found[name]["value"] > 0
     for name in (
         "images that arrive changed",
-        "weights of two trainings from one seed, apart",
+        "the same with deterministic algorithms",
         "too much memory of the device is told as such",
         "the submission after it runs",
     ):
@@ -66,6 +67,14 @@ def test_what_is_missing_comes_from_the_folder_brought_along(
 ) -> None:
     monkeypatch.setitem(carried.NEEDED, "not_here_at_all", "not-here-at-all")
     assert carried.missing() == ["not_here_at_all"]
+    assert "docker" not in carried.missing()
+    monkeypatch.delitem(sys.modules, "docker", raising=False)
+    monkeypatch.setattr(
+        sys, "path", [str(ROOT)]
+    )  # without the package, the project's own folder has its name
+    assert "docker" in carried.missing()
+    monkeypatch.undo()
+    monkeypatch.setitem(carried.NEEDED, "not_here_at_all", "not-here-at-all")
     (site := tmp_path / "site").mkdir()
     with pytest.raises(Missing, match=r"lacks not-here-at-all.*python -m benchmarks\.gpu\.carried"):
         unpack(carried.missing(), tmp_path, site)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from anyshot_core.taskserver import server
 from anyshot_core.wire.jobs import Evaluate
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.judging import results
@@ -23,9 +24,10 @@ from anyshot_platform.site.submissions.words import blame
 from anyshot_platform.sweeper import sweep
 from anyshot_worker import carry_out, evaluate, lease
 from anyshot_worker.announcement import announce
-from anyshot_worker.sandbox import Backend, Sandboxes, SandboxSettings
+from anyshot_worker.sandbox import Backend, Sandboxes, SandboxSettings, flavours
 from anyshot_worker.sandbox.bubblewrap import BubblewrapBackend
 from anyshot_worker.sandbox.docker import DockerBackend
+from anyshot_worker.sandbox.gpu import Gpu, NvidiaDevices
 from anyshot_worker.sandbox.slots import take_slot
 from anyshot_worker.sandbox.trusted import TrustedBackend
 from tests.contract.stage import RealWorker, Stage
@@ -231,6 +233,30 @@ def test_a_machine_without_a_box_costs_nobody_a_submission(
         work_blindly(worker)
         del worker
     require_told(stage, alice, shown, verdict)
+
+
+@pytest.mark.parametrize("found", [True, False])
+def test_a_run_that_is_given_a_gpu_does_not_go_on_without(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, found: bool
+) -> None:
+    """The machine's driver tells of a card, and the submission's box finds none; or torch says that it has one."""
+    monkeypatch.setattr(results, "back_off_seconds", lambda *_: 0.0)
+    monkeypatch.setattr(flavours, "version", lambda _: "2.15.0")  # a torch that can use GPUs
+    monkeypatch.setattr(NvidiaDevices, "list", lambda _: [Gpu("GPU-a", "card")])
+    if found:
+        monkeypatch.setattr(server, "_versions", lambda payload: {"gpus": "1"})
+    stage.site.set_version(gpus=1)
+    settings = SandboxSettings(
+        sandbox="trusted", trust_all_submissions=True, state_folder=tmp_path / "gpu", pool_size=0
+    )
+    worker = put_in(stage, TrustedBackend(settings), settings, gpus=["card (GPU-a)"])
+    alice, shown = submit(stage, "alice")
+    work_blindly(worker)
+    if found:
+        assert stage.shown(alice, shown)["status"] == "finished"
+    else:
+        seen = require_told(stage, alice, shown, Verdict.GPU_UNHEALTHY)
+        assert seen["runs"][0]["attempt"] == 3, "another worker may have one that works"
 
 
 def test_a_bug_of_ours_costs_nobody_a_submission(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -185,7 +185,11 @@ class _Run:
         """From READY to the imported submission; with a saved learner in place where there is one."""
         learner = learner or self._job.learner
         ready = talk.ready()
-        self._runner = self._runner or _versions(ready.payload)
+        said = _versions(ready.payload)
+        gpus = said.pop("gpus", "")  # runners of earlier releases do not count them
+        self._runner = self._runner or said
+        if self._job.device == "cuda" and gpus == "0":
+            raise verdicts.of_lost_gpu(talk.moment("start"))
         with self._ledger.platform("prepare"):
             packs = (*self._job.packs, *self._job.validation_packs)
             folder = talk.channel.offer_packs(packs) if learner is None else None

@@ -103,6 +103,13 @@ def of_limit(moment: FailureMoment, limit: Limit) -> Ended:
 _LIMITED = {"run": told("The run"), "meta-training": told("Meta-training"), "task": told("The task")}
 
 
+def of_lost_gpu(moment: FailureMoment) -> Ended:
+    """The runner found no GPU before any code of the submission ran, which would have gone on without a word."""
+    return moment.fail(
+        Verdict.GPU_UNHEALTHY, told("The sandbox was given a GPU and found none; this is not your fault.")
+    )
+
+
 def of_death(moment: FailureMoment, death: Death, detail: str) -> Ended:
     private = f"exit code {death.exit_code}, signal {death.signal}, {death.detail} {detail}".strip()
     if moment.step in ("start", "unpack"):

@@ -62,6 +62,7 @@ def _warm_up() -> dict[str, str]:
         "python": platform.python_version(),
         "numpy": numpy.__version__,
         "torch": str(torch.__version__),
+        "gpus": str(torch.cuda.device_count() if torch.cuda.is_available() else 0),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import struct
 import threading
@@ -323,6 +324,30 @@ def test_an_end_is_never_a_score(stage: Stage, step: FrameType, end: Death, verd
 def test_an_end_before_their_code_is_ours(stage: Stage, step: FrameType) -> None:
     outcome = stage.serve({step: lambda puppet, frame: puppet.stream.shutdown(2)}, Death(exit_code=1))
     assert outcome.verdict is Verdict.SANDBOX_START
+
+
+@pytest.mark.parametrize(
+    ("device", "said", "verdict"),
+    [
+        ("cuda", {"gpus": "0"}, Verdict.GPU_UNHEALTHY),
+        ("cuda", {"gpus": "1"}, Verdict.OK),
+        ("cuda", {}, Verdict.OK),  # of an image made before runners counted them
+        ("cpu", {"gpus": "0"}, Verdict.OK),
+    ],
+)
+def test_a_run_with_a_gpu_does_not_go_on_without(
+    stage: Stage, job: TaskServerJob, device: str, said: dict[str, str], verdict: Verdict
+) -> None:
+    """Its code would find none and use up the participant's time on the processor."""
+    ready = json.dumps({"version": "1"} | said).encode()
+    outcome = stage.serve(
+        {FrameType.READY: lambda puppet, _: puppet.send(FrameType.READY, ready)},
+        job=replace(job, device=device),
+    )
+    assert outcome.verdict is verdict
+    assert outcome.runner == {"version": "1"}, "what a run's files say of it stays as it was"
+    if outcome.failure is not None:
+        assert verdict.cause is Cause.INFRASTRUCTURE and "found none" in outcome.failure.message
 
 
 def test_a_flood_of_replies_does_not_fill_the_memory(stage: Stage) -> None:

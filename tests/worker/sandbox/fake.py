@@ -67,6 +67,7 @@ class FakeBackend(LocalBackend):
     name: str = "fake"
     reduced = False
     not_promised: frozenset[str] = frozenset()
+    gives_gpus: bool = True
     broken: bool = False
     started: list[FakeBox] = field(default_factory=list)
     digests: dict[str, str] = field(default_factory=dict)

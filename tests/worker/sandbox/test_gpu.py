@@ -11,9 +11,16 @@ import pytest
 
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Limits
+from anyshot_worker.sandbox import Sandboxes
+from anyshot_worker.sandbox.bubblewrap import BubblewrapBackend
+from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.flags import Placement, environment, host_config, shared_memory_bytes
 from anyshot_worker.sandbox.gpu import Gpu, Gpus, GpuUse, NvidiaDevices
 from anyshot_worker.sandbox.interface import BoxSpec, SandboxError
+from anyshot_worker.sandbox.trusted import TrustedBackend
+from tests.worker.sandbox.conftest import SMALL
+from tests.worker.sandbox.fake import FakeBackend
+from tests.worker.sandbox.machine import sandbox_settings
 
 SMI = """#!/bin/sh
 case "$1 $3" in
@@ -57,7 +64,7 @@ def test_each_run_has_its_own(devices: FakeDevices, tmp_path: Path) -> None:
     one, other = Gpus(tmp_path, devices), Gpus(tmp_path, devices)  # two worker processes
     assert one.take(1, "r1") == ("GPU-a",)
     assert other.take(1, "r2") == ("GPU-b",)
-    with pytest.raises(SandboxError, match="1 GPUs are needed, 0") as caught:
+    with pytest.raises(SandboxError, match="needs 1 GPU; healthy and free: 0") as caught:
         one.take(1, "r3")
     assert caught.value.verdict == Verdict.GPU_UNHEALTHY
     other.give_back("r2")
@@ -99,6 +106,52 @@ def test_nvidia_smi_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert [gpu.uuid for gpu in found] == ["GPU-aaaa", "MIG-1111", "MIG-2222"]
     assert found[0].memory_bytes == 143771 << 20
     assert NvidiaDevices().processes("GPU-aaaa") == [4711]
+
+
+@pytest.mark.parametrize("gives", [True, False])
+def test_a_sandbox_that_cannot_hand_gpus_on_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gives: bool
+) -> None:
+    """What is announced is what runs get: whoever has none is given no run that needs one."""
+    program = tmp_path / "nvidia-smi"
+    program.write_text(SMI.replace("GPU-aaaa, 4711", "").replace("GPU-bbbb, 4712", ""))
+    program.chmod(program.stat().st_mode | stat.S_IEXEC)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    made = Sandboxes(FakeBackend(gives_gpus=gives), sandbox_settings(tmp_path))
+    try:
+        assert len(made.gpu_names()) == (3 if gives else 0)
+        if not gives:
+            with pytest.raises(SandboxError, match="needs 1 GPU; healthy and free: 0"):
+                made.open(None, SMALL, "run", 1, gpus=1)
+    finally:
+        made.close()
+
+
+def test_which_sandboxes_hand_gpus_on(tmp_path: Path) -> None:
+    settings = sandbox_settings(tmp_path)
+    gives = {
+        runtime: DockerBackend(settings.model_copy(update={"docker_runtime": runtime})).gives_gpus
+        for runtime in ("runc", "nvidia", "runsc")
+    }
+    assert gives == {"runc": True, "nvidia": True, "runsc": False}
+    assert not BubblewrapBackend(settings).gives_gpus
+    assert TrustedBackend(settings.model_copy(update={"trust_all_submissions": True})).gives_gpus
+
+
+@pytest.mark.parametrize(("lent", "seen"), [((), ""), (("GPU-aaaa", "MIG-1111"), "GPU-aaaa,MIG-1111")])
+def test_without_a_sandbox_a_run_sees_its_own_gpus_alone(
+    tmp_path: Path, lent: tuple[str, ...], seen: str
+) -> None:
+    settings = sandbox_settings(tmp_path).model_copy(update={"trust_all_submissions": True})
+    code = "import os; print('sees', os.environ['CUDA_VISIBLE_DEVICES'], flush=True)"
+    box = TrustedBackend(settings).start(BoxSpec("", command=("-c", code), gpu_ids=lent))
+    try:
+        said = b""
+        while not said.endswith(b"\n"):
+            said += box.recv(20) or b"\n"
+        assert said.decode() == f"sees {seen}\n"
+    finally:
+        box.close()
 
 
 def test_what_a_card_does_is_read_and_a_slice_that_cannot_tell_says_nothing(

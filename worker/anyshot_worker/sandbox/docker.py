@@ -61,6 +61,10 @@ class DockerBackend:
     def limits_end_box(self) -> bool:
         return self.settings.docker_runtime == "runsc"
 
+    @property
+    def gives_gpus(self) -> bool:
+        return self.settings.docker_runtime != "runsc"  # which is started without its support of them
+
     def close(self) -> None:
         """Hang up on the daemon; harmless when repeated."""
         client, self._client = self._client, None

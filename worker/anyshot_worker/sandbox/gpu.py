@@ -95,6 +95,19 @@ class NvidiaDevices:
         return done.stdout.splitlines() if done.returncode == 0 else []
 
 
+class NoDevices:
+    """For a sandbox that cannot hand GPUs on: it has none, whatever the machine has."""
+
+    def list(self) -> list[Gpu]:
+        return []
+
+    def processes(self, uuid: str) -> list[int]:
+        return []
+
+    def use(self, uuid: str) -> GpuUse:
+        return GpuUse()
+
+
 class Gpus:
     """Leases of this machine's devices, shared by its worker processes through locks that die with them."""
 
@@ -120,7 +133,8 @@ class Gpus:
             for _, lock in held:
                 os.close(lock)
             raise SandboxError(
-                f"{count} GPUs are needed, {len(held)} healthy ones are free", Verdict.GPU_UNHEALTHY
+                f"the run needs {count} GPU{'s' * (count > 1)}; healthy and free: {len(held)}",
+                Verdict.GPU_UNHEALTHY,
             )
         self._held.setdefault(run_id, []).extend(held)
         return tuple(uuid for uuid, _ in held)

@@ -132,6 +132,11 @@ class Backend(Protocol):
         ...
 
     @property
+    def gives_gpus(self) -> bool:
+        """Whether a box can be given GPUs of this machine."""
+        ...
+
+    @property
     def cgroup_driver(self) -> str:
         """Who names the control groups of boxes: `cgroupfs` or `systemd`."""
         ...

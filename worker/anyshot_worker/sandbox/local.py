@@ -10,6 +10,7 @@ class LocalBackend:
     trusted = False
     limits_end_box = False
     images_are_folders = False
+    gives_gpus = False
     cgroup_driver = "cgroupfs"
 
     def usable(self) -> bool:

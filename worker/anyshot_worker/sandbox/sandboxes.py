@@ -17,7 +17,7 @@ from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.sandbox import janitor
 from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.flavours import require_flavour, require_some_for_gpus, runs_on_gpus
-from anyshot_worker.sandbox.gpu import Gpus, GpuUse
+from anyshot_worker.sandbox.gpu import Gpus, GpuUse, NoDevices
 from anyshot_worker.sandbox.interface import Backend, Box, BoxSpec, BoxUsage, ImageInfo, SandboxError
 from anyshot_worker.sandbox.pool import WarmPool
 from anyshot_worker.sandbox.preflight import require_guarantees
@@ -77,7 +77,7 @@ class Sandboxes:
 
     def __init__(self, backend: Backend, settings: SandboxSettings) -> None:
         self.backend, self.settings = backend, settings
-        self._gpus = Gpus(settings.state_folder / "slots")
+        self._gpus = Gpus(settings.state_folder / "slots", None if backend.gives_gpus else NoDevices())
         self._open: list[OpenBox] = []
         self._guard = threading.Lock()
         self._stop = threading.Event()

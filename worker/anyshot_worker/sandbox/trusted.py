@@ -27,7 +27,7 @@ class TrustedBackend(LocalBackend):
     """Boxes as plain processes with this machine's Python."""
 
     name = "trusted"
-    trusted = True
+    trusted = gives_gpus = True
     not_promised = frozenset(guarantee.name for guarantee in GUARANTEES)
 
     def __init__(self, settings: SandboxSettings) -> None:
@@ -55,6 +55,7 @@ class TrustedBackend(LocalBackend):
         box = ProcessBox(spec, slot, stage, LocalGroup(stage.name), os.geteuid(), scratch)
         variables = environment(spec) | {
             "PATH": os.defpath,
+            "CUDA_VISIBLE_DEVICES": ",".join(spec.gpu_ids),  # and no other run's
             "ANYSHOT_SCRATCH": str(scratch),
             "PYTHONPATH": python_path(),
         }
