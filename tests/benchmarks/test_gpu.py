@@ -52,7 +52,7 @@ def test_every_part_runs_on_the_processor(tmp_path: Path) -> None:
 @pytest.mark.slow("begins a benchmark in a process of its own")
 def test_what_does_not_begin_in_time_is_named_and_fails(tmp_path: Path) -> None:
     done = measure("--device", "cpu", "--tiny", "--seconds", "0", "--results", str(tmp_path))
-    assert done.returncode == 1 and "Left out, because the time was over: data path" in done.stdout
+    assert done.returncode == 1 and "Left out, because the time was over: leases" in done.stdout
 
 
 @pytest.mark.slow("begins a benchmark in a process of its own")
