@@ -92,6 +92,7 @@ def told_in() -> list[Path]:
         core / "wire/advice.py",
         *sorted(core.glob("protocols/*.py")),
         *sorted(core.glob("evaluations/*.py")),
+        core / "exports/asked.py",
         *sorted(kit.glob("runner/*.py")),
         *sorted(PACKAGE.glob("judging/**/*.py")),
         *sorted(PACKAGE.glob("entries/*.py")),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from anyshot_core.data.pool import Pool
 from anyshot_core.evaluations import BaseClasses, EvaluationPoint, NovelClasses, ValidationClasses
 from anyshot_core.protocols import ProtocolError, Roles
+from anyshot_core.words import told
 
 MOST_SNAPSHOTS = 20
 EVALUATIONS = (BaseClasses(), ValidationClasses(), NovelClasses())  # what each snapshot is tested on
@@ -36,9 +37,8 @@ def snapshot_points(roles: Roles) -> tuple[EvaluationPoint, ...]:
     try:
         return tuple(point for one in EVALUATIONS for point in one.points(roles, ()))
     except ProtocolError as error:
-        raise CannotExport(
-            f"Snapshots are compared on base, validation and novel classes. {error}"
-        ) from error
+        compared = told("Snapshots are compared on base, validation and novel classes.")
+        raise CannotExport(f"{compared} {error}") from error
 
 
 def check_asked(asked: Asked, roles: Roles, train: Pool, test: Pool) -> None:

@@ -10,15 +10,20 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
-from anyshot_core.protocols import ProtocolError, protocol_from_dict
 from anyshot_platform.bundles.files import BundleFiles, missing_file
 from anyshot_platform.bundles.marked import FileProblem, Marked, Path
+from anyshot_platform.bundles.sense import (
+    PROTOCOL_ROLES,
+    SEEDS_OF_RUNS,
+    words_on_moment,
+    words_on_order,
+    words_on_protocol,
+    words_on_ranking,
+    words_on_seeds,
+)
 from anyshot_platform.described.quantities import parse_moment
-from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import say
-from anyshot_platform.kernel.retold import words_of_core
-from anyshot_platform.kernel.zones import find_zone, words_on_skipped
-from anyshot_scoring.rules import RULES
+from anyshot_platform.kernel.zones import find_zone, words_on_zone
 
 _LEAGUE = say("there is no league %(name)s; known: %(known)s")
 _POOL = say("there is no pool %(name)s; known: %(known)s")
@@ -117,40 +122,33 @@ def _final_phases_fed(marked: Marked, files: BundleFiles) -> Iterator[FileProble
 def _seeds_counted(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     for path, entry in entries(marked, "phases"):
         tasks, runs = _mapping(entry.get("tasks")), _mapping(entry.get("scoring")).get("runs", 1)
-        for side in ("train_seeds", "test_seeds"):
+        for side in SEEDS_OF_RUNS:
             seeds = tasks.get(side)
-            if isinstance(seeds, list) and seeds and isinstance(runs, int) and len(seeds) != runs:
-                found, wanted = count(len(seeds), "seed"), count(runs, "run")
-                said = say("%(seeds)s for %(runs)s of an entry", seeds=found, runs=wanted)
-                yield marked.problem((*path, "tasks", side), said)
+            if isinstance(seeds, list) and isinstance(runs, int) and (words := words_on_seeds(seeds, runs)):
+                yield marked.problem((*path, "tasks", side), words)
 
 
 def _rankings_known(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     for path, entry in entries(marked, "phases"):
         name = _mapping(entry.get("scoring")).get("ranking")
-        if isinstance(name, str) and name not in RULES:
-            known = ", ".join(RULES)
-            words = say("there is no rule %(name)s; known: %(known)s", name=repr(name), known=known)
+        if isinstance(name, str) and (words := words_on_ranking(name)):
             yield marked.problem((*path, "scoring", "ranking"), words)
 
 
 def _protocols_readable(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     for path, entry in entries(marked, "phases"):
-        protocol = _mapping(entry.get("tasks")).get("protocol")
-        if not isinstance(protocol, dict) or not protocol:
-            continue
-        try:
-            protocol_from_dict(protocol)
-        except (ProtocolError, ValueError, TypeError) as error:
-            words = say("not a task protocol: %(error)s", error=words_of_core(error))
-            yield marked.problem((*path, "tasks", "protocol"), words)
+        tasks = _mapping(entry.get("tasks"))
+        for role in PROTOCOL_ROLES:
+            if words := words_on_protocol(_mapping(tasks.get(role))):
+                yield marked.problem((*path, "tasks", role), words)
 
 
 def _moments_ordered(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
+    home = marked.data.get("timezone") or "UTC"
     for path, entry in entries(marked, "phases"):
         start, end = _moment(entry.get("start")), _moment(entry.get("end"))
-        if start and end and (start.tzinfo is None) == (end.tzinfo is None) and end <= start:
-            words = say("the phase ends (%(end)s) before it starts (%(start)s)", end=end, start=start)
+        zone = find_zone(str(entry.get("timezone") or home))
+        if start and end and zone and (words := words_on_order(start, end, zone)):
             yield marked.problem((*path, "end"), words)
 
 
@@ -165,8 +163,7 @@ def _zones_known(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     named: list[tuple[Path, Any]] = [(("timezone",), marked.data.get("timezone"))]
     named += [((*path, "timezone"), entry.get("timezone")) for path, entry in entries(marked, "phases")]
     for path, name in named:
-        if isinstance(name, str) and find_zone(name) is None:
-            words = say("there is no time zone %(name)s; write one like Europe/Paris", name=repr(name))
+        if isinstance(name, str) and (words := words_on_zone(name)):
             yield marked.problem(path, words)
 
 
@@ -180,7 +177,7 @@ def _moments_exist(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
         named += [((*path, key), entry.get(key), zone) for key in ("start", "end")]
     for path, value, name in named:
         moment, zone = _moment(value), find_zone(str(name))
-        if moment and zone and (words := words_on_skipped(moment, zone)):
+        if moment and zone and (words := words_on_moment(moment, zone)):
             yield marked.problem(path, words)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -24,6 +23,7 @@ from anyshot_platform.bundles.sense import judge
 from anyshot_platform.described.parts import Part
 from anyshot_platform.described.wrong import in_words
 from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.zones import place
 
 
 class BundleInvalid(Exception):
@@ -138,12 +138,6 @@ def in_utc(spec: CompetitionSpec) -> CompetitionSpec:
     opens = place(spec.opens, home) if spec.opens else None
     moved = {"phases": phases, "leagues": leagues, "fact_sheet_by": due, "opens": opens}
     return spec.model_copy(update=moved)
-
-
-def place(moment: datetime, zone: ZoneInfo) -> datetime:
-    """The moment in UTC; one without an offset is of the zone."""
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=zone)
-    return aware.astimezone(UTC)
 
 
 def named_files(data: dict[Any, Any], files: BundleFiles) -> dict[str, bytes]:

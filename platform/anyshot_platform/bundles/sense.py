@@ -7,15 +7,28 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
 
+from anyshot_core.evaluations import read_evaluations
+from anyshot_core.exports.asked import snapshot_points
+from anyshot_core.protocols import ProtocolError, Roles, protocol_from_dict
 from anyshot_platform.bundles.schema import CompetitionSpec
 from anyshot_platform.described.quantities import write_duration, write_size
+from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.retold import words_of_core
+from anyshot_platform.kernel.zones import place, words_on_skipped, words_on_zone
 from anyshot_platform.phases.description import PhaseSpec
+from anyshot_scoring.rules import RULES
 
 Path = tuple[str | int, ...]
+PROTOCOL_ROLES = ("protocol", "train_protocol", "validation_protocol")
+SEEDS_OF_RUNS = ("train_seeds", "test_seeds")
+_FIRST_YEAR, _LAST_YEAR = 1971, 8999  # what databases and calendars everywhere can hold
 _LARGE_MEMORY = 4 << 40
 _MAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
 _DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}")
@@ -35,8 +48,11 @@ class SenseFinding:
         return ".".join(map(str, self.path))
 
 
-def judge_phase(spec: PhaseSpec) -> Iterator[SenseFinding]:
-    """What is wrong or odd in a phase by itself."""
+def judge_phase(spec: PhaseSpec, home: str = "UTC") -> Iterator[SenseFinding]:
+    """What is wrong or odd in a phase by itself; `home` is the time zone of one that names none."""
+    yield from _times(spec, home)
+    yield from _scoring(spec)
+    yield from _tasks(spec)
     yield from _budgets(spec)
     if spec.machine.memory > _LARGE_MEMORY:
         words = say("%(size)s of memory: no machine has that much.", size=write_size(spec.machine.memory))
@@ -48,6 +64,107 @@ def judge_phase(spec: PhaseSpec) -> Iterator[SenseFinding]:
     for index, gate in enumerate(spec.entries.gates if spec.entries else ()):
         if not is_gate(gate.score):
             yield SenseFinding(("entries", "gates", index, "score"), words_on_gate(gate.score))
+
+
+def _times(spec: PhaseSpec, home: str) -> Iterator[SenseFinding]:
+    if words := words_on_zone(spec.timezone or home):
+        yield SenseFinding(("timezone",), words)
+        return
+    zone = ZoneInfo(spec.timezone or home)
+    for name, moment in (("start", spec.start), ("end", spec.end)):
+        if moment and (words := words_on_moment(moment, zone)):
+            yield SenseFinding((name,), words)
+    if spec.end and (words := words_on_order(spec.start, spec.end, zone)):
+        yield SenseFinding(("end",), words)
+
+
+def words_on_moment(moment: datetime, zone: ZoneInfo) -> str:
+    """Why nothing can begin or end then; empty where it can."""
+    if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
+        return say(
+            "This must be a moment between %(first)s and %(last)s.", first=_FIRST_YEAR, last=_LAST_YEAR
+        )
+    return words_on_skipped(moment, zone)
+
+
+def words_on_order(start: datetime, end: datetime, zone: ZoneInfo) -> str:
+    """Why these are no start and end; empty where they are, or where one of them cannot be."""
+    if words_on_moment(start, zone) or words_on_moment(end, zone):
+        return ""
+    return "" if place(end, zone) > place(start, zone) else say("The phase ends before it starts.")
+
+
+def _scoring(spec: PhaseSpec) -> Iterator[SenseFinding]:
+    if words := words_on_ranking(spec.scoring.ranking):
+        yield SenseFinding(("scoring", "ranking"), words)
+    for name in SEEDS_OF_RUNS:
+        if words := words_on_seeds(getattr(spec.tasks, name), spec.scoring.runs):
+            yield SenseFinding(("tasks", name), words)
+
+
+def words_on_ranking(name: str) -> str:
+    """Why this is no ranking rule; empty where it is one."""
+    known = ", ".join(RULES)
+    return (
+        ""
+        if name in RULES
+        else say("There is no rule %(name)s; there are %(known)s.", name=name, known=known)
+    )
+
+
+def words_on_seeds(seeds: Sequence[object] | None, runs: int) -> str:
+    """Why these are not the seeds of an entry's runs; empty where they are, or none are given."""
+    if not seeds or len(seeds) == runs:
+        return ""
+    return say(
+        "%(seeds)s for %(runs)s of an entry: give one a run, or none; then they are drawn.",
+        seeds=count(len(seeds), "seed"),
+        runs=count(runs, "run"),
+    )
+
+
+def _tasks(spec: PhaseSpec) -> Iterator[SenseFinding]:
+    """The protocols, and what snapshots and further evaluations need of them."""
+    tasks, readable = spec.tasks, True
+    for role in PROTOCOL_ROLES:
+        if words := words_on_protocol(getattr(tasks, role)):
+            readable = False
+            yield SenseFinding(("tasks", role), words)
+    if not tasks.protocol or not readable:
+        return
+    roles = _roles(spec)
+    for evaluation in read_evaluations(tasks.evaluations):
+        try:
+            evaluation.points(roles, ())
+        except ProtocolError as error:
+            yield SenseFinding(("tasks", "evaluations"), words_of_core(error))
+    if tasks.snapshots:
+        try:
+            snapshot_points(roles)
+        except ProtocolError as error:
+            yield SenseFinding(("tasks", "snapshots"), words_of_core(error))
+
+
+def words_on_protocol(named: Mapping[str, Any] | None) -> str:
+    """Why this is no task protocol; empty where it is one, or none is named."""
+    try:
+        if named:
+            protocol_from_dict(dict(named))
+    except (ProtocolError, ValueError, TypeError, KeyError) as error:
+        return not_a_protocol(error)
+    return ""
+
+
+def not_a_protocol(error: Exception) -> str:
+    """What is said of a protocol that core refuses."""
+    return say("Not a task protocol: %(why)s", why=words_of_core(error))
+
+
+def _roles(spec: PhaseSpec) -> Roles:
+    tasks = spec.tasks
+    named = (tasks.train_protocol, tasks.validation_protocol)
+    train, validation = (protocol_from_dict(one) if one else None for one in named)
+    return Roles(protocol_from_dict(tasks.protocol), train, validation)
 
 
 def is_gate(score: float) -> bool:
@@ -140,7 +257,7 @@ def judge_people(
 def judge(spec: CompetitionSpec) -> Iterator[SenseFinding]:
     """Everything that makes no sense in a whole competition."""
     for index, phase in enumerate(spec.phases):
-        for found in judge_phase(phase):
+        for found in judge_phase(phase, spec.timezone):
             yield SenseFinding(("phases", index, *found.path), found.words, found.error)
     feeds = {phase.key: phase.entries.phase for phase in spec.phases if phase.entries}
     places = {phase.key: index for index, phase in enumerate(spec.phases)}

@@ -16,6 +16,13 @@ def find_zone(name: str) -> ZoneInfo | None:
         return None
 
 
+def words_on_zone(name: str) -> str:
+    """Why this is no time zone; empty where it is one."""
+    if find_zone(name) is not None:
+        return ""
+    return say("There is no time zone %(name)s; write one like Europe/Paris.", name=name)
+
+
 def words_on_skipped(moment: datetime, zone: ZoneInfo) -> str:
     """Why clocks of the zone never show this moment, which names no zone itself; empty where they do."""
     there = moment.replace(tzinfo=zone).astimezone(UTC).astimezone(zone)
@@ -28,3 +35,9 @@ def words_on_skipped(moment: datetime, zone: ZoneInfo) -> str:
         day=f"{moment:%Y-%m-%d}",
         next=f"{there:%H:%M}",
     )
+
+
+def place(moment: datetime, zone: ZoneInfo) -> datetime:
+    """The moment in UTC; one without an offset is of the zone."""
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=zone)
+    return aware.astimezone(UTC)

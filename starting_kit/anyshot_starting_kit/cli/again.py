@@ -13,7 +13,7 @@ from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options, remember_submission, which_submission
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.cli.status import follow_to_end
-from anyshot_starting_kit.cli.submit import tell_queued
+from anyshot_starting_kit.cli.submit import tell_queued, tell_replaced
 
 
 @click.command()
@@ -40,19 +40,23 @@ def again(
     """
     earlier = client.submission(which_submission(client, submission))
     slug, phase = earlier["competition"], earlier["phase"]
+    leagues = league or (() if earlier["kind"] == "smoke" else tuple(earlier["leagues"]))
+    console = Console(highlight=False)
+    if not smoke:
+        tell_replaced(client, console, slug, phase, leagues)
     made = client.submit_again(
         earlier["digest"],
         slug,
         phase,
         comment=earlier["comment"] if comment is None else comment,
-        leagues=league or (() if earlier["kind"] == "smoke" else tuple(earlier["leagues"])),
+        leagues=leagues,
         smoke=smoke,
     )
     remember_submission(made["id"])
     tell_queued(client, made, slug, phase, followed=follow)
     code = Exit.OK
     if follow:
-        _, code = follow_to_end(client, made["id"], Console(highlight=False))
+        _, code = follow_to_end(client, made["id"], console)
     sys.exit(code)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from anyshot_core.client import Client
-from anyshot_starting_kit.cli.account import connection_options
+from anyshot_starting_kit.cli.account import connection_options, which_submission
 
 STATES = {"admitted": "your team may have an entry", "declared": "waiting", "refused": "refused"}
 
@@ -53,7 +53,10 @@ def answer(client: Client, competition: str, league: str, answers: tuple[str, ..
 @click.argument("target", metavar="COMPETITION/PHASE")
 @click.option("--league", default="", help="With --choose: the league.")
 @click.option(
-    "--choose", default="", metavar="SUBMISSION", help="Let this submission count; `rule` undoes it."
+    "--choose",
+    default="",
+    metavar="SUBMISSION",
+    help="Let this submission, its number or id, count; `rule` undoes it.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @connection_options
@@ -63,7 +66,7 @@ def entries(client: Client, target: str, league: str, choose: str, as_json: bool
     if not slash or bool(league) != bool(choose):
         raise click.UsageError("Give COMPETITION/PHASE, and --league and --choose together.")
     if choose:
-        found = client.choose_entry(competition, phase, league, None if choose == "rule" else choose)
+        found = client.choose_entry(competition, phase, league, _chosen(client, target, choose))
     else:
         found = client.entries(competition, phase)
     if as_json:
@@ -73,9 +76,16 @@ def entries(client: Client, target: str, league: str, choose: str, as_json: bool
         click.echo(describe_entry(row))
         for choice in row.get("choices", []):  # older platforms do not list them
             score = "" if choice["score"] is None else f" with {choice['score']:.3f}"
-            click.echo(f"  may be chosen: no. {choice['number']}{score}, --choose {choice['submission']}")
+            click.echo(f"  may be chosen: no. {choice['number']}{score}, --choose {choice['number']}")
     if not found:
         click.echo("Your team has no entry in this phase yet.")
+
+
+def _chosen(client: Client, target: str, choose: str) -> str | None:
+    """The id of the submission that is meant, of this phase where only its number is given; None for the rule."""
+    if choose == "rule":
+        return None
+    return which_submission(client, f"{target}/{choose}" if len(choose) < 32 else choose)
 
 
 def describe_entry(row: dict[str, Any]) -> str:

@@ -74,7 +74,7 @@ def submit(
             sys.exit(Exit.FAILED)
         slug, phase = find_phase(client, target, join=join)
         if not smoke:
-            _tell_replaced(client, console, slug, phase, league)
+            tell_replaced(client, console, slug, phase, league)
         answers = json.loads(fact_sheet.read_text(encoding="utf-8")) if fact_sheet else None
         bar = Progress(
             TextColumn("uploading"), BarColumn(), DownloadColumn(), console=console, transient=True
@@ -134,7 +134,7 @@ def _is_open(phase: dict[str, Any]) -> bool:
     return bool(phase["accepts_uploads"])
 
 
-def _tell_replaced(client: Client, console: Console, slug: str, phase: str, leagues: tuple[str, ...]) -> None:
+def tell_replaced(client: Client, console: Console, slug: str, phase: str, leagues: tuple[str, ...]) -> None:
     """Say what stands in the chosen leagues now, before a new submission takes its place."""
     try:
         found = client.entries(slug, phase)

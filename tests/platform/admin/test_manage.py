@@ -223,7 +223,7 @@ def test_the_editor_shows_every_mistake_at_its_field(site: Site) -> None:
     moved = post(owner, f"{BASE}/phases/feedback/extend", end=spring["end"], zone=spring["timezone"])
     assert skipped in flash(moved)
     forged = post(owner, f"{BASE}/phases/feedback", **phase_form(**{"scoring.ranking": "by_beauty"}))
-    assert "There is no such rule" in forged.text
+    assert "There is no rule" in forged.text
     stolen = post(owner, f"{BASE}/phases/feedback", **phase_form(**{"tasks.meta_test": "no-such-pool"}))
     assert "There is no pool no-such-pool that you may use" in stolen.text
 

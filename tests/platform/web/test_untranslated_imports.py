@@ -16,6 +16,7 @@ from tests.platform.admin.test_bundle_reading import FILES, GOOD, MISTAKES
 from tests.platform.admin.test_codabench import FILES_2, FILES_15, VERSION_2, VERSION_15
 from tests.platform.admin.test_codabench_data import files_of, send
 from tests.platform.admin.zips import zipped
+from tests.platform.core.test_budgets import allow
 from tests.platform.site import Person, Site
 from tests.platform.web.test_untranslated import Shown, in_brackets  # noqa: F401 the fixture
 
@@ -66,13 +67,22 @@ def refused(owner: Person, content: bytes) -> list[str]:
     return found
 
 
-def test_each_mistake_in_a_bundle(owner: Person) -> None:
+def test_each_mistake_in_a_bundle(site: Site, owner: Person) -> None:
+    allow(site, imports=len(MISTAKES))
     left: dict[str, list[str]] = {}
     for old, new, _ in MISTAKES:
         text = GOOD.replace(old, new, 1)
         page = refused(owner, zipped({"competition.yaml": text, **FILES}))
         data = read_marked(text.encode()).data or {}
-        names = ("gaussians", "Feed back", "Europe/Paris", "America/New_York", *PROTOCOLS, _OF_THE_PARSER)
+        names = (
+            "gaussians",
+            "base",
+            "Feed back",
+            "Europe/Paris",
+            "America/New_York",
+            *PROTOCOLS,
+            _OF_THE_PARSER,
+        )
         if found := bare(page, *keys(data), *names):
             left[new] = found
     assert left == {}

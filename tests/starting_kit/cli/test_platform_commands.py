@@ -313,10 +313,18 @@ def test_log_and_cancel(site: Site, address: str, folder: Path) -> None:
     object.__setattr__(site.services, "settings", settings)
     assert worker.tell(job, *[{**events[0], "seq": n} for n in range(3, 7)]).is_success
     *kept, last = call("log").output.splitlines()
-    assert len(kept) == 3 and "4 more lines came than the platform keeps" in last
-    assert call("log", "--json").output.count("\n") == 3
+    assert [line.split("| ")[1].partition(".")[0] for line in kept] == [
+        "line 0",
+        "line 1",
+        "Left out here: 4 lines",
+        "line 0",
+    ]
+    assert "Left out: 4 lines." in last
+    assert call("log", "--json").output.count("\n") == 4
     cancelled = call("cancel")
     assert cancelled.exit_code == 0 and "quota" in cancelled.output
+    page = f"{address}/submissions/{read_account().last}"
+    assert f"Submission small/feedback/1 is being cancelled: {page}" in cancelled.output
 
 
 def test_a_bad_bundle_is_not_even_uploaded(site: Site, address: str, folder: Path) -> None:
@@ -406,6 +414,38 @@ def test_a_smoke_test_ends_with_an_answer_and_is_submitted_by_its_number(
     assert "rank 1 of 1" in call("results", "#2").output.lower()
     with site.services.database.reading() as session:
         assert session.scalar(select(func.count()).select_from(Upload)) == 1
+
+
+def test_who_submits_a_zip_again_reads_first_what_it_replaces(site: Site, address: str, folder: Path) -> None:
+    logged_in(site, address)
+    worker = site.worker()
+    call("submit", str(folder))
+    assert worker.complete(worker.claim() or {}, 0.4).is_success
+    lines = call("again", "1").output.splitlines()
+    (told,) = [place for place, line in enumerate(lines) if "no. 1 with 0.400" in line]
+    (queued,) = [place for place, line in enumerate(lines) if "small/feedback/2 is queued" in line]
+    assert "replace" in lines[told] and told < queued, lines
+    call("cancel")
+    assert "no. 1" not in call("again", "1", "--smoke").output, "a smoke test replaces nothing"
+
+
+def test_a_team_chooses_its_entry_by_number(site: Site, address: str, folder: Path) -> None:
+    logged_in(site, address)
+    site.set_phase(team_chooses=True)
+    worker = site.worker()
+    for score in (0.6, 0.4):
+        call("again", "1") if score < 0.5 else call("submit", str(folder))
+        assert worker.complete(worker.claim() or {}, score).is_success
+    shown = call("entries", "small/feedback").output
+    assert "may be chosen: no. 1 with 0.600, --choose 1" in shown, shown
+    chosen = call("entries", "small/feedback", "--league", "free", "--choose", "1")
+    assert "no. 1 with 0.600" in chosen.output and "(chosen by hand)" in chosen.output, chosen.output
+    assert (
+        "None of your submissions is"
+        in call("entries", "small/feedback", "--league", "free", "--choose", "9").output
+    )
+    by_rule = call("entries", "small/feedback", "--league", "free", "--choose", "rule").output
+    assert "no. 2 with 0.400" in by_rule
 
 
 def test_a_zip_that_is_known_is_not_sent_again(site: Site, address: str, folder: Path) -> None:

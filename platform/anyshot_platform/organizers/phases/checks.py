@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -11,22 +10,16 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.evaluations import read_evaluations
-from anyshot_core.exports.asked import snapshot_points
-from anyshot_core.protocols import ProtocolError, Roles, protocol_from_dict
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.bundles.sense import judge_phase
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.language import Said, say, together
-from anyshot_platform.kernel.retold import words_of_core
-from anyshot_platform.kernel.zones import find_zone, words_on_skipped
+from anyshot_platform.kernel.zones import place
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool
 from anyshot_platform.sight.pools import readable
 from anyshot_platform.users.viewer import Viewer
-from anyshot_scoring.rules import RULES
-
-_FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
 def open_protocol(protocol: dict[str, Any]) -> dict[str, Any]:
@@ -87,83 +80,12 @@ def require_sound(
         listed = [{"where": where, "problem": problem} for where, problem in problems.items()]
         raise Invalid(together((field, first), by=say(": ")), field=field, problems=listed)
     zone = ZoneInfo(spec.timezone or "UTC")
-    end = _place(spec.end, zone) if spec.end else None
-    return spec.model_copy(update={"start": _place(spec.start, zone), "end": end})
-
-
-def words_on_zone(name: str) -> str:
-    """Why this is no time zone."""
-    return say("There is no time zone %(name)s; write one like Europe/Paris.", name=name)
+    end = place(spec.end, zone) if spec.end else None
+    return spec.model_copy(update={"start": place(spec.start, zone), "end": end})
 
 
 def problems_of(spec: PhaseSpec, phase: Phase | None = None) -> Iterator[tuple[str, str]]:
     """What is wrong with a description by itself, by field."""
     if phase is not None and spec.key != phase.slug:
         yield "key", say("A phase keeps its short name, which is %(key)s.", key=phase.slug)
-    if spec.timezone and find_zone(spec.timezone) is None:
-        yield "timezone", words_on_zone(spec.timezone)
-        return
-    zone = ZoneInfo(spec.timezone or "UTC")
-    for name, moment in (("start", spec.start), ("end", spec.end)):
-        if moment and not _FIRST.year < moment.year < _LAST.year:
-            yield name, say("This must be a moment between 1971 and 8999.")
-            return
-        if moment and (words := words_on_skipped(moment, zone)):
-            yield name, words
-    if spec.end and _place(spec.end, zone) <= _place(spec.start, zone):
-        yield "end", say("The phase ends before it starts.")
-    if spec.scoring.ranking not in RULES:
-        yield "scoring.ranking", say("There is no such rule; there are %(known)s.", known=", ".join(RULES))
-    for name in ("train_seeds", "test_seeds"):
-        seeds = getattr(spec.tasks, name)
-        if seeds and len(seeds) != spec.scoring.runs:
-            yield (
-                f"tasks.{name}",
-                say(
-                    "%(runs)s seeded runs need as many seeds, or none: then they are drawn.",
-                    runs=spec.scoring.runs,
-                ),
-            )
     yield from ((found.field, found.words) for found in judge_phase(spec) if found.error)
-    for name in ("protocol", "train_protocol", "validation_protocol"):
-        try:
-            if named := getattr(spec.tasks, name):
-                protocol_from_dict(named)
-        except (ProtocolError, ValueError, TypeError, KeyError) as error:
-            yield f"tasks.{name}", say("Not a task protocol: %(why)s", why=words_of_core(error))
-            return
-    yield from _evaluation_problems(spec)
-    yield from _export_problems(spec)
-
-
-def _export_problems(spec: PhaseSpec) -> Iterator[tuple[str, str]]:
-    """What the snapshots of training need of the phase's protocols."""
-    if spec.tasks.snapshots and spec.tasks.protocol:
-        try:
-            snapshot_points(_roles(spec))
-        except ProtocolError as error:
-            yield "tasks.snapshots", words_of_core(error)
-
-
-def _roles(spec: PhaseSpec) -> Roles:
-    tasks = spec.tasks
-    named = (tasks.train_protocol, tasks.validation_protocol)
-    train, validation = (protocol_from_dict(one) if one else None for one in named)
-    return Roles(protocol_from_dict(tasks.protocol), train, validation)
-
-
-def _evaluation_problems(spec: PhaseSpec) -> Iterator[tuple[str, str]]:
-    """What the further evaluations need of the phase's protocols."""
-    tasks = spec.tasks
-    if not tasks.evaluations or not tasks.protocol:
-        return
-    roles = _roles(spec)
-    for evaluation in read_evaluations(tasks.evaluations):
-        try:
-            evaluation.points(roles, ())
-        except ProtocolError as error:
-            yield "tasks.evaluations", words_of_core(error)
-
-
-def _place(moment: datetime, zone: ZoneInfo) -> datetime:
-    return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)

@@ -8,11 +8,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.protocols import ProtocolError
+from anyshot_platform.bundles.sense import not_a_protocol
 from anyshot_platform.described.settings import settings_of
 from anyshot_platform.kernel.language import say
-from anyshot_platform.kernel.retold import words_of_core
-from anyshot_platform.kernel.zones import find_zone
-from anyshot_platform.organizers.phases.checks import problems_of, usable_pools, words_on_zone
+from anyshot_platform.kernel.zones import words_on_zone
+from anyshot_platform.organizers.phases.checks import problems_of, usable_pools
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases
@@ -57,8 +57,8 @@ def read_phase(form: SentForm, old: PhaseSpec | None = None) -> tuple[PhaseSpec 
     """
     errors: dict[str, str] = {}
     zone = (old and form.unchanged("timezone") and old.timezone) or form.text("timezone") or "UTC"
-    if find_zone(zone) is None:
-        errors["timezone"] = words_on_zone(zone)
+    if words := words_on_zone(zone):
+        errors["timezone"] = words
         zone = "UTC"
     given: dict[str, Any] = {"timezone": zone}
     for path in ROLES:
@@ -69,7 +69,7 @@ def read_phase(form: SentForm, old: PhaseSpec | None = None) -> tuple[PhaseSpec 
             known = getattr(old.tasks, path.removeprefix("tasks.")) if old else {}
             given[path] = read_protocol(form, known, path)
         except ProtocolError as error:
-            errors[path] = say("Not a task protocol: %(why)s", why=words_of_core(error))
+            errors[path] = not_a_protocol(error)
     given |= {"key": old.key} if old else {}
     given |= {} if form.text("entries.phase") else {"entries.phase": None}
     if old:
