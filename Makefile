@@ -33,7 +33,8 @@ $(READY): about/version.txt about/metadata.py constraints.txt tests/requirements
 demo: $(READY)  ## Run the main job end to end and print the leaderboard (ARGS=--exit stops the server after it)
 	@$(BIN)/anyshot admin demo $(ARGS)
 
-# Long tests and long lists rotate with the commit: twenty landings run all of them.
+# Long tests and long lists rotate: the slice is the number of commits, modulo 20. A landing of several commits skips the
+# slices between; lists marked rotating(2) have 40 slices and the mutants 200. Only `make test-all` is sure to run all.
 SLICE := $(or $(ANYSHOT_ROTATE),$(shell git rev-list --count HEAD 2>/dev/null || echo 0)/20)
 
 test: $(READY)  ## Run the test suite on all cores, of its long lists the slice of this commit (ARGS= is passed to pytest)
@@ -68,7 +69,7 @@ fuzz: $(READY)  ## Knock at every operation of the API as every role, on both da
 hostile-site: $(READY)  ## Only its part "the site": attacks on secrets, rights, people, doors; floods and races on loopback
 	@$(ON_ALL_CORES) $(SITE_ATTACKS) $(ARGS)
 
-coverage: $(READY)  ## Branch coverage of scoring, core and the homes of decisions by the quick tests; fails below 95 %
+coverage: $(READY)  ## Lines and branches together of scoring, core and the homes of decisions that the quick tests run; fails below 95 %
 	@$(BIN)/python -m tests.coverage_gate $(ARGS)
 
 mutants: $(READY)  ## Apply each small wrong change of tests/mutants, and demand that its tests fail (NAME=area or words)

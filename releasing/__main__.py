@@ -53,6 +53,8 @@ def make(version: str, dry_run: bool, skipped: set[str], upgrade_from: str | Non
     """Carry out every step that is not skipped; returns the folder with what was made. Raises `Refused`."""
     refuse_unfit(checkout, version)
     notes = release_notes((checkout / "CHANGELOG.md").read_text())
+    if not dry_run and "images" not in skipped:
+        images.require_docker()
     if "lint" not in skipped:
         _step("lint", lambda: require_lint(checkout))
     target = checkout / "dist" / version
@@ -62,7 +64,8 @@ def make(version: str, dry_run: bool, skipped: set[str], upgrade_from: str | Non
     with copy_of(checkout) as copy:
         copy.commit_release(version, datetime.now(UTC).date())
         _step("packages", lambda: packages.build(copy.folder, target))
-        for name, work in _parts(copy, target, version, upgrade_from or copy.last_release()).items():
+        before = upgrade_from or copy.last_release()
+        for name, work in _parts(copy, target, version, before, dry_run).items():
             if name not in skipped:
                 _step(name, work)
         packages.write_sums(target)
@@ -71,11 +74,13 @@ def make(version: str, dry_run: bool, skipped: set[str], upgrade_from: str | Non
     return target
 
 
-def _parts(copy: Copy, target: Path, version: str, before: str | None) -> dict[str, Callable[[], None]]:
+def _parts(
+    copy: Copy, target: Path, version: str, before: str | None, dry_run: bool
+) -> dict[str, Callable[[], None]]:
     return {
         "inventory": lambda: packages.write_inventories(copy.folder, target),
         "documentation": lambda: _document(copy.folder, target, version),
-        "images": lambda: images.build(copy.folder, target, version),
+        "images": lambda: images.build(copy.folder, target, version, without_docker=dry_run),
         "upgrade": lambda: upgrade.try_out(copy, before, target),
     }
 

@@ -14,10 +14,14 @@ import click
 
 from anyshot_worker.images import inventory
 from releasing import hashes
-from releasing.commands import run
+from releasing.commands import Refused, run
 from releasing.packages import install
 
 SITE = "next(iter(Path('/opt/anyshot/lib').glob('python3.*/site-packages'))).relative_to('/')"
+LEFT_OUT = (
+    "No Docker daemon answers here. Left out: the images anyshot/platform, anyshot/worker and anyshot/sandbox, and the"
+    " bill of materials of each. The definitions of the sandbox's images are there. No release goes on like this."
+)
 ARGUMENTS = {
     "BASE": "ANYSHOT_BASE_IMAGE",
     "PIP_FLAGS": "ANYSHOT_PIP_FLAGS",
@@ -25,16 +29,29 @@ ARGUMENTS = {
 }
 
 
-def build(tree: Path, target: Path, version: str) -> None:
-    """Write the definitions; build and list the images where a Docker daemon answers, and say so where none does."""
+def require_docker() -> None:
+    """Raise `Refused` where no Docker daemon answers, without which there are no images."""
+    if not _docker_answers():
+        raise Refused(
+            "No Docker daemon answers here, and a release has the images anyshot/platform, anyshot/worker and"
+            " anyshot/sandbox. Start Docker, or see with --dry-run what can be made without it."
+        )
+
+
+def build(tree: Path, target: Path, version: str, *, without_docker: bool) -> None:
+    """Write the definitions; build and list the images.
+
+    Where no Docker daemon answers, a try `without_docker` says what it leaves out; anything else raises `Refused`.
+    """
     with tempfile.TemporaryDirectory() as name:
         python = install(target, tree / "constraints.txt", Path(name, "venv"), "anyshot-worker")
         worker = (str(python.with_name("anyshot")), "worker", "image")
         for flavour in ("cpu", "gpu"):
             _define(worker, target, flavour, version)
-        if not _docker_answers():
-            click.echo("No Docker daemon answers here: images were not built; their definitions are there.")
+        if without_docker and not _docker_answers():
+            click.echo(LEFT_OUT)
             return
+        require_docker()
         run(*worker, "build", "--name", version, cwd=target)
         listed = run(*worker, "sbom", f"anyshot/sandbox:{version}", cwd=target)
     (target / f"image-sandbox-cpu-{version}.cdx.json").write_text(listed)

@@ -46,7 +46,7 @@ PARTS: dict[str, Callable[[Place], list[Figure]]] = {
 def main() -> int:
     """All parts that begin in time; 1 if a figure falls short or a part was left out."""
     device, seconds, *words = sys.argv[1:]
-    began, made, left_out = time.monotonic(), [], []
+    began, made, left_out, not_tried = time.monotonic(), [], [], []
     for word in words:
         if word.startswith("results="):
             kept.RESULTS = Path(word.removeprefix("results="))
@@ -59,12 +59,20 @@ def main() -> int:
                 left_out.append(name)
                 continue
             print(f"== {name}", flush=True)
-            made += part(place)
+            found = part(place)
+            made += found
+            not_tried += [] if found else [name]
     took = time.monotonic() - began
     made.append(figure("all of it", took, "s", "<= 480", took <= 480))
     if left_out:
         print(f"Left out, because the time was over: {', '.join(left_out)}")
-    keep("gpu", made, f"{describe(place.device)}; torch {torch.__version__}", left_out=left_out)
+    keep(
+        "gpu",
+        made,
+        f"{describe(place.device)}; torch {torch.__version__}",
+        left_out=left_out,
+        not_tried=not_tried,
+    )
     return int(bool(left_out) or any(one.met is False for one in made))
 
 

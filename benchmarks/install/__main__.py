@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 from anyshot_platform.app import create_app, make_services
+from anyshot_platform.kit.wheels import kit_version
 from anyshot_platform.migration import migrate
 from benchmarks.figures import Figure, figure, keep
 from tests.packages.empty import Empty
@@ -46,7 +47,8 @@ def install(address: str, folder: Path) -> list[Figure]:
     """Install into a new environment; its time, its size, and the time to a first check."""
     kit = Empty.make(folder)
     began, used = time.perf_counter(), cpu_seconds()
-    kit.install("--extra-index-url", f"{address}/kit/simple/", "anyshot-starting-kit", pip=True)
+    asked = f"anyshot-starting-kit=={kit_version()}"
+    kit.install("--extra-index-url", f"{address}/kit/simple/", asked, pip=True)
     installed = time.perf_counter() - began
     busy = cpu_seconds() - used
     for words in (("init", "mine"), ("check", "mine")):

@@ -269,6 +269,10 @@ class Client:
         body = {"digest": digest, "comment": comment, "leagues": list(leagues), "smoke": smoke}
         return self._ask("POST", f"/competitions/{competition}/phases/{phase}/submissions", json=body)
 
+    def compare(self, submission_id: str, other_id: str) -> dict[str, Any]:
+        """What the board's model says of two submissions to one phase: the first minus the second."""
+        return self._ask("GET", f"/submissions/{submission_id}/compare/{other_id}")
+
     def data(self, competition: str) -> dict[str, Any]:
         """The pools of a competition, its public datasets, and how to split them at home."""
         return self._ask("GET", f"/competitions/{competition}/data")

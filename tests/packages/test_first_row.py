@@ -13,6 +13,7 @@ from anyshot_core.client import Client
 from anyshot_platform.app import create_app, make_services
 from anyshot_platform.demo.organizer import DemoCompetition, set_the_stage
 from anyshot_platform.demo.server import make_settings, serving
+from anyshot_platform.kit.wheels import kit_version
 from anyshot_platform.migration import migrate
 from tests.end_to_end.site import ready_sandbox, small_data
 from tests.packages.empty import Empty
@@ -67,7 +68,11 @@ def test_from_nothing_to_the_first_row(demo_packs: dict[str, Path], tmp_path: Pa
     kit = Empty.make(tmp_path)
     with serving(settings, sandbox) as server:
         kit.install(
-            "--extra-index-url", f"{server.address}/kit/simple/", "anyshot-starting-kit", "-c", CONSTRAINTS
+            "--extra-index-url",
+            f"{server.address}/kit/simple/",
+            f"anyshot-starting-kit=={kit_version()}",
+            "-c",
+            CONSTRAINTS,
         )
         assert kit.size() < 150e6 and kit("python", "-c", "import torch").returncode != 0
         anyshot(kit, "init", "mine")
@@ -100,7 +105,8 @@ def test_the_torch_of_the_machine_is_used(index: str, tmp_path: Path) -> None:
     kit = Empty.make(tmp_path / "kit")
     kit.add_packages_of_the_machine(without=("torchvision", "timm"))
     assert kit("python", "-c", "import torch").returncode == 0
-    kit.install("--extra-index-url", index, "anyshot-starting-kit[torch]", "-c", CONSTRAINTS, pip=True)
+    asked = f"anyshot-starting-kit[torch]=={kit_version()}"
+    kit.install("--extra-index-url", index, asked, "-c", CONSTRAINTS, pip=True)
     brought = {path.name for path in kit.packages.iterdir()}
     assert brought & {"torch", "torchvision", "timm"} == set() and not list(kit.packages.glob("nvidia*"))
     anyshot(kit, "init", "mine")

@@ -145,7 +145,8 @@ def test_a_participant_installs_the_kit_from_the_site(
     site_address: str, install: Callable[..., Environment]
 ) -> None:
     """The wheels of the running site, of its own version, beside the usual index for everything else."""
-    kit = install("anyshot-starting-kit", "--extra-index-url", f"{site_address}/kit/simple/")
+    version = importlib.metadata.version("anyshot-starting-kit")
+    kit = install(f"anyshot-starting-kit=={version}", "--extra-index-url", f"{site_address}/kit/simple/")
     assert kit("anyshot", "init", "mine").returncode == 0
     checked = kit("anyshot", "check", "mine")
     assert checked.returncode == 0, checked.stdout + checked.stderr

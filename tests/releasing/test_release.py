@@ -106,11 +106,26 @@ def test_a_changelog_without_an_entry_is_refused(small: Path) -> None:
         make("0.2.0", True, {"lint"}, None, small)
 
 
-def test_what_lint_finds_stops_the_release(small: Path) -> None:
+def test_what_lint_finds_stops_the_release(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "_docker_answers", lambda: True)
     before = git(small, "rev-parse", "HEAD")
     said = CliRunner().invoke(release, ["0.2.0", "--checkout", str(small)])
     assert said.exit_code == 1 and "E501 line too long" in said.output
     assert git(small, "rev-parse", "HEAD") == before and not git(small, "tag")
+
+
+def test_without_docker_there_is_no_release_and_nothing_is_written(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A release has images; a dry run goes on as far as lint, which fails in this repository."""
+    monkeypatch.setattr(images, "_docker_answers", lambda: False)
+    before = git(small, "rev-parse", "HEAD")
+    said = CliRunner().invoke(release, ["0.2.0", "--checkout", str(small)])
+    assert said.exit_code == 1 and "No Docker daemon answers" in said.output and "lint" not in said.output
+    assert git(small, "rev-parse", "HEAD") == before and not git(small, "tag")
+    assert not (small / "dist").exists()
+    tried = CliRunner().invoke(release, ["0.2.0", "--dry-run", "--checkout", str(small)])
+    assert tried.exit_code == 1 and "E501 line too long" in tried.output
 
 
 def test_a_release_leaves_nothing_out() -> None:
@@ -167,8 +182,11 @@ def test_without_docker_the_definitions_of_the_sandboxes_are_made(
             "uv", "build", "--quiet", "--wheel", "--out-dir", str(tmp_path), str(ROOT / project), cwd=tmp_path
         )
     monkeypatch.setattr(images, "_docker_answers", lambda: False)
-    images.build(ROOT, tmp_path, "0.1.0")
-    assert "No Docker daemon answers" in capsys.readouterr().out
+    images.build(ROOT, tmp_path, "0.1.0", without_docker=True)
+    said = capsys.readouterr().out
+    assert "Left out: the images anyshot/platform, anyshot/worker and anyshot/sandbox" in said
+    with pytest.raises(Refused, match="No Docker daemon answers"):
+        images.build(ROOT, tmp_path, "0.1.0", without_docker=False)
     for flavour in ("cpu", "cuda"):
         with tarfile.open(tmp_path / f"image-sandbox-{flavour}-0.1.0.tar.gz") as archive:
             assert {"context/Dockerfile", "context/requirements.txt"} <= set(archive.getnames())

@@ -1,10 +1,10 @@
-"""Long tests and long lists of which each landing runs a slice: what is marked `rotating`, and what is marked `slow`.
+"""Long tests and long lists of which a run takes a slice: what is marked `rotating`, and what is marked `slow`.
 
 `ANYSHOT_ROTATE=all` runs all; `ANYSHOT_ROTATE=k/n` runs the k-th of n slices (k counts on, modulo n); without it,
-everything runs but tests marked `full`. `make test` takes the slice of the commit, `make test-all` all. A list marked
-`rotating(2)` is cut into twice as many slices; one that is marked `full` too runs in slices, or whole where all
-was asked for. What is marked `rotating(together=True)` stays in one slice with its file. A test marked
-`slow("why", each_time=True)` does not rotate.
+everything runs but tests marked `full`. `make test` takes the slice of the number of commits, modulo 20, so that a
+landing of several commits skips the slices between; `make test-all` runs all. A list marked `rotating(2)` is cut into
+twice as many slices; one that is marked `full` too runs in slices, or whole where all was asked for. What is marked
+`rotating(together=True)` stays in one slice with its file. A test marked `slow("why", each_time=True)` does not rotate.
 A test that is left to another slice is deselected, and the summary says how many were.
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -19,26 +20,56 @@ class _Client:
 
     def __init__(self) -> None:
         self.away, self.events = True, list[Event]()
+        self.slow: threading.Event | None = None
 
     def send_events(self, run_id: str, epoch: int, batch: list[Event]) -> None:
         if self.away:
             raise WorkerApiError("away")
+        if self.slow:
+            assert self.slow.wait(60)
         self.events += batch
 
 
 def test_lines_that_cannot_be_sent_are_counted_where_they_are_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The last ones are sent all the same: a traceback stands at the end."""
     monkeypatch.setattr(events, "BACKLOG", 5)
+    monkeypatch.setattr(events, "LATEST", 3)
     client = _Client()
     job = SimpleNamespace(run_id="r", epoch=1)
     shipper = events.LogShipper(cast(Any, client), cast(Any, job), tmp_path / "log.txt")
-    for number in range(12):
-        shipper.add(LogLine("stdout", Stage.META_TRAINING, f"line {number}"))
+    lines = [f"line {number}" for number in range(12)]
+    for line in lines:
+        shipper.add(LogLine("stdout", Stage.META_TRAINING, line))
     client.away = False
-    written = shipper.close().read_text()
+    written = shipper.close().read_text().splitlines()
     sent = [event.text for event in client.events]
-    assert sent[:5] == [f"line {number}" for number in range(5)]
-    assert "7 lines are missing here" in sent[5] and len(sent) == 6
-    assert [event.seq for event in client.events] == list(range(6))
-    assert "line 11" in written
+    assert sent[:5] == lines[:5] and sent[6:] == lines[-3:]
+    assert sent[5].startswith("4 lines are missing here") and client.events[5].stream == "platform"
+    assert [event.seq for event in client.events] == list(range(9))
+    assert [line.rpartition("] ")[2] for line in written] == lines
+
+
+def test_of_more_lines_than_can_be_sent_at_the_end_of_a_run_the_last_are_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "BATCH", 4)
+    monkeypatch.setattr(events, "LATEST", 3)
+    monkeypatch.setattr(events, "PATIENCE", 1)
+    client, late = _Client(), threading.Event()
+    client.away, client.slow = False, late
+    job = SimpleNamespace(run_id="r", epoch=1)
+    shipper = events.LogShipper(cast(Any, client), cast(Any, job), tmp_path / "log.txt")
+    cut = shipper._leave_the_end  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(shipper, "_leave_the_end", lambda: (cut(), late.set()))
+    lines = [f"line {number}" for number in range(40)]
+    with shipper._guard:  # pyright: ignore[reportPrivateUsage] - the first batch is a whole one
+        for line in lines:
+            shipper._queue(1.0, LogLine("stderr", Stage.META_TRAINING, line))  # pyright: ignore[reportPrivateUsage]
+    shipper.close()
+    sent = [event.text for event in client.events]
+    assert sent[:4] == lines[:4] and sent[5:] == lines[-3:]
+    assert sent[4].startswith("33 lines are missing here") and client.events[4].stream == "platform"
+    numbers = [event.seq for event in client.events]
+    assert numbers == sorted(set(numbers))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from pathlib import Path
 from typing import Literal
 
 from anyshot_core.taskserver.job import LogLine
 from anyshot_core.wire.jobs import Job
-from anyshot_core.wire.worker_api import Event, Stage
+from anyshot_core.wire.worker_api import Event
 from anyshot_worker.client import RequestRefused, StaleEpoch, WorkerApiError, WorkerClient
 
 log = logging.getLogger(__name__)
@@ -18,6 +19,8 @@ log = logging.getLogger(__name__)
 BATCH = 500  # lines a request
 INTERVAL = 0.1  # seconds: what a reader waits for at most, beside the network and the page's own poll
 BACKLOG = 100_000  # lines held while the platform is away; the file keeps them all
+LATEST = 1_000  # the last lines, which are sent even where there are too many
+PATIENCE = 20  # seconds in which all lines that wait at the end of a run are sent, and then the last ones
 
 
 class LogShipper:
@@ -27,8 +30,8 @@ class LogShipper:
         self._client, self._assignment, self.file = client, assignment, file
         self._out = file.open("w", encoding="utf-8", errors="replace")
         self._waiting: list[Event] = []
+        self._latest: deque[tuple[float, LogLine]] = deque(maxlen=LATEST)
         self._next = self._lost = 0
-        self._stage = Stage.PREPARING
         self._guard = threading.Lock()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._ship, name=f"log-{assignment.run_id}", daemon=True)
@@ -37,35 +40,48 @@ class LogShipper:
     def add(self, line: LogLine) -> None:
         """Queue one line; returns at once."""
         with self._guard:
-            self._stage = line.stage
             self._out.write(f"[{line.stage}] [{line.stream}] {line.text}\n")
             if len(self._waiting) < BACKLOG:
-                self._say_lost(line.stage)
-                self._queue(_stream(line), line.stage, line.text)
+                self._catch_up()
+                self._queue(time.time(), line)
             else:
-                self._lost += 1
+                self._lost += len(self._latest) == LATEST
+                self._latest.append((time.time(), line))
 
-    def _queue(
-        self, stream: Literal["stdout", "stderr", "platform", "logger"], stage: Stage, text: str
-    ) -> None:
-        self._waiting.append(Event(seq=self._next, at=time.time(), stream=stream, stage=stage, text=text))
+    def _queue(self, at: float, line: LogLine) -> None:
+        event = Event(seq=self._next, at=at, stream=_stream(line), stage=line.stage, text=line.text)
+        self._waiting.append(event)
         self._next += 1
 
-    def _say_lost(self, stage: Stage) -> None:
-        """Say in the log itself how many lines are missing at this place."""
+    def _catch_up(self) -> None:
+        """Queue the last lines that came while too many waited, below how many are missing before them."""
         if self._lost:
-            words = f"{self._lost:,} lines are missing here: they came faster than they could be sent."
-            self._queue("platform", stage, words)
+            at, line = self._latest[0]
+            self._queue(at, LogLine("platform", line.stage, _missing_words(self._lost)))
             self._lost = 0
+        for at, line in self._latest:
+            self._queue(at, line)
+        self._latest.clear()
 
     def close(self) -> Path:
-        """Send what is left, and return the complete log's file."""
+        """Send what is left, of too much the end, and return the complete log's file."""
         with self._guard:
-            self._say_lost(self._stage)
+            self._catch_up()
         self._ended.set()
-        self._thread.join(timeout=30)
+        self._thread.join(timeout=PATIENCE)
+        if self._thread.is_alive():
+            with self._guard:
+                self._leave_the_end()
+            self._thread.join(timeout=PATIENCE)
         self._out.close()
         return self.file
+
+    def _leave_the_end(self) -> None:
+        """Of the lines that wait keep the last ones, below how many are missing before them."""
+        gone, self._waiting = self._waiting[:-LATEST], self._waiting[-LATEST:]
+        if gone:
+            words = _missing_words(len(gone))
+            self._waiting[:0] = [gone[-1].model_copy(update={"stream": "platform", "text": words})]
 
     def _ship(self) -> None:
         while not self._ended.wait(INTERVAL):
@@ -89,6 +105,10 @@ class LogShipper:
         with self._guard:
             batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
             return batch
+
+
+def _missing_words(lines: int) -> str:
+    return f"{lines:,} lines are missing here: they came faster than they could be sent."
 
 
 def _stream(line: LogLine) -> Literal["stdout", "stderr", "platform", "logger"]:

@@ -96,6 +96,6 @@ def confirm(session: Session, secret: str) -> User:
     """Mark the address as its owner's; raises `NotFound` for a link that does not work any more, or `NameTaken`."""
     user, address = service.redeem_one_time_token(session, secret, PURPOSE)
     if address != user.email:
-        raise NotFound(say("This link is for an address that the account has no longer."))
+        raise NotFound(say("This link is for an e-mail address that your account no longer uses."))
     service.own_address(session, user)
     return user

@@ -41,7 +41,7 @@ _FINAL_ENDED = {
     SubmissionStatus.CANCELLED: say("Final entry %(name)s was cancelled"),
 }
 _SMOKE_ENDED = {
-    SubmissionStatus.FINISHED: say("Smoke test %(name)s is through"),
+    SubmissionStatus.FINISHED: say("Smoke test %(name)s has finished"),
     SubmissionStatus.FAILED: say("Smoke test %(name)s failed"),
     SubmissionStatus.CANCELLED: say("Smoke test %(name)s was cancelled"),
 }

@@ -18,7 +18,7 @@ from pygments.lexers.special import TextLexer
 from pygments.util import ClassNotFound
 
 from anyshot_core.bundle.members import read_member
-from anyshot_core.bundle.zipsafety import ZipRefused, folder_of, is_clutter, read_listing
+from anyshot_core.bundle.zipsafety import ZipMember, ZipRefused, folder_of, is_clutter, read_listing
 
 MOST_FILES = 300
 LARGEST_TEXT = 200 << 10  # bytes of one file
@@ -31,13 +31,14 @@ Text = dict[str, str | None]
 
 def read_code(path: Path, shown: str) -> dict[str, Any]:
     """All files with their sizes, and the lines of one of them as HTML; `shown` empty: the first text that there is."""
-    sizes, texts = _read(path)
+    members, texts = _read(path)
     readable = [name for name, text in texts.items() if text is not None]
-    chosen = shown if shown in sizes else next(iter(sorted(readable, key=_main_first)), "")
+    chosen = shown if shown in members else next(iter(sorted(readable, key=_main_first)), "")
     text = texts.get(chosen)
     return {
         "files": [
-            {"path": name, "size": size, "text": texts.get(name) is not None} for name, size in sizes.items()
+            {"path": name, "size": member.size, "text": texts.get(name) is not None}
+            for name, member in members.items()
         ],
         "shown": chosen,
         "lines": None if text is None else _lines(chosen, text),
@@ -47,41 +48,44 @@ def read_code(path: Path, shown: str) -> dict[str, Any]:
 
 def compare_code(path: Path, other: Path) -> dict[str, Any]:
     """Each file that is not the same in both: what became of it, and the changed lines with some around them."""
-    (sizes, texts), (old_sizes, old_texts) = _read(path), _read(other)
+    (members, texts), (old_members, old_texts) = _read(path), _read(other)
     found = []
-    for name in sorted(sizes.keys() | old_sizes.keys()):
+    for name in sorted(members.keys() | old_members.keys()):
+        member, old_member = members.get(name), old_members.get(name)
         new, old = texts.get(name), old_texts.get(name)
-        if (
-            name in sizes
-            and name in old_sizes
-            and new == old
-            and (new is not None or sizes[name] == old_sizes[name])
-        ):
+        if member is not None and old_member is not None and _is_same(member, old_member, new, old):
             continue
-        what = "changed" if name in sizes and name in old_sizes else "added" if name in sizes else "removed"
-        known = (new is not None or name not in sizes) and (old is not None or name not in old_sizes)
+        what = "added" if old_member is None else "removed" if member is None else "changed"
+        known = (new is not None or member is None) and (old is not None or old_member is None)
         found.append({"path": name, "what": what, "parts": _parts(old or "", new or "") if known else None})
     return {"files": found}
+
+
+def _is_same(member: ZipMember, old_member: ZipMember, new: str | None, old: str | None) -> bool:
+    """Whether a file is the same in both zips: by its text, or by size and checksum where a text is not at hand."""
+    if new is not None and old is not None:
+        return new == old
+    return (member.size, member.crc) == (old_member.size, old_member.crc)
 
 
 def _main_first(name: str) -> tuple[bool, int, str]:
     return name != "model.py", name.count("/"), name
 
 
-def _read(path: Path) -> tuple[dict[str, int], Text]:
-    """Sizes of the files below the one top folder, and the texts of those that are short enough and UTF-8."""
+def _read(path: Path) -> tuple[dict[str, ZipMember], Text]:
+    """The files below the one top folder, and the texts of those that are short enough and UTF-8."""
     try:
         listing = read_listing(path)
         top = folder_of(listing)
         files = [one for one in listing.files if not is_clutter(one.path)][:MOST_FILES]
-        sizes, texts, room = dict[str, int](), Text(), ALL_TEXTS
+        members, texts, room = dict[str, ZipMember](), Text(), ALL_TEXTS
         for one in sorted(files, key=lambda member: member.path):
             name = one.path.removeprefix(top)
-            sizes[name] = one.size
+            members[name] = one
             if (content := read_member(path, one, min(LARGEST_TEXT, room))) is not None:
                 texts[name] = _decode(content)
                 room -= len(content)
-        return sizes, texts
+        return members, texts
     except ZipRefused:
         return {}, {}
 

@@ -15,6 +15,7 @@ from anyshot_platform.acts.service import carry_out
 from anyshot_platform.bundles.reading import read_bundle
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.demo.data import DemoData
+from anyshot_platform.kit.wheels import kit_version
 from anyshot_platform.organizers.bundles.service import import_competition
 from anyshot_platform.organizers.pools.acts import PUBLISH
 from anyshot_platform.phases.models import Phase
@@ -51,12 +52,13 @@ def set_the_stage(
     for name, paths in data.packs.items():
         rows = [add_pack(services, path, actor.id).digest for path in paths]
         _make_pool(services, f"demo-{name}", name.capitalize(), rows, actor, public=name == PUBLIC)
+    address = services.settings.base_url.rstrip("/")
     with services.database.writing() as session:
         start = datetime.now(UTC) - timedelta(hours=1)
         made = import_competition(session, services.storage, read_bundle(BUNDLE), actor, start=start)
         made.competition.state = CompetitionState.PUBLISHED
         for page in made.competition.pages:
-            page.body = page.body.replace("ADDRESS", services.settings.base_url.rstrip("/"))
+            page.body = page.body.replace("ADDRESS", address).replace("==VERSION", f"=={kit_version()}")
         phase = session.scalars(select(Phase).where(Phase.competition_id == made.competition.id)).one()
         version = phase.versions[0]
         version.tasks, version.run_seconds = tasks, budget_seconds

@@ -85,7 +85,7 @@ def accept_answer(
 ) -> Post:
     """Mark a post as the answer to its thread, or take the mark back. Who asked may, and organizers."""
     if thread.author_id != access.viewer.id and not access.may(Role.ORGANIZER):
-        raise Forbidden(say("Only who began the thread and the organizers can accept an answer."))
+        raise Forbidden(say("Only the organizers and the person who began the thread can accept an answer."))
     _require_open(access, thread)
     post = find_post(session, thread, post_id)
     if (post.accepted_at is not None) == accepted:

@@ -1,4 +1,4 @@
-"""Keeps log lines of runs, capped, and reads them back under the phase's log policy."""
+"""Keeps log lines of runs, of long logs the beginning and the end, and reads them back under the phase's log policy."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.wire.worker_api import Event, LogPolicy
 from anyshot_platform.database import insert_into
+from anyshot_platform.events.cutting import cut, newest_line
 from anyshot_platform.events.models import EventCount, RunEvent
 from anyshot_platform.runs.models import Run
 from anyshot_platform.settings import PlatformSettings
@@ -19,42 +20,43 @@ LONGEST_LINE = 4000
 
 
 def keep_events(session: Session, settings: PlatformSettings, run: Run, events: Sequence[Event]) -> int:
-    """Keep the lines of an attempt that are new, up to the cap; returns how many. Sending twice is harmless."""
+    """Keep the lines of an attempt that are new; of a log past the cap, its beginning and its end.
+
+    Returns how many were new. Sending twice is harmless.
+    """
     if not events:
         return 0
+    count = _count_of(session, run)
+    if count.dropped:  # what came again must not count again
+        newest = newest_line(session, count)
+        events = [event for event in events if event.seq > newest]
+    lengths = _insert_new(session, [_row(run, event) for event in events])
+    count.lines += len(lengths)
+    count.bytes += sum(lengths)
+    cut(session, settings, count)
+    session.flush()
+    return len(lengths)
+
+
+def _count_of(session: Session, run: Run) -> EventCount:
     count = session.get(EventCount, (run.id, run.epoch))
     if count is None:
         count = EventCount(run_id=run.id, epoch=run.epoch, lines=0, bytes=0, dropped=0)
         session.add(count)
         session.flush()
-    rows = []
-    size = 0
-    for event in events:
-        text = clean_line(event.text)
-        full = (
-            count.lines + len(rows) >= settings.events_max_lines
-            or count.bytes + size >= settings.events_max_bytes
-        )
-        if full and event.stream != "platform":
-            count.dropped += 1
-            continue
-        size += len(text)
-        rows.append(
-            {
-                "run_id": run.id,
-                "epoch": run.epoch,
-                "seq": event.seq,
-                "at": _moment(event.at),
-                "stream": event.stream,
-                "stage": event.stage,
-                "text": text,
-            }
-        )
-    kept = _insert_new(session, rows)
-    count.lines += kept
-    count.bytes += size
-    session.flush()
-    return kept
+    return count
+
+
+def _row(run: Run, event: Event) -> dict[str, object]:
+    return {
+        "run_id": run.id,
+        "epoch": run.epoch,
+        "seq": event.seq,
+        "at": _moment(event.at),
+        "stream": event.stream,
+        "stage": event.stage,
+        "text": clean_line(event.text),
+    }
 
 
 def count_missing_lines(session: Session, run_ids: Sequence[str]) -> dict[str, int]:
@@ -78,17 +80,16 @@ def _moment(seconds: float) -> datetime:
         return datetime.fromtimestamp(0, UTC)
 
 
-def _insert_new(session: Session, rows: list[dict[str, object]]) -> int:
-    if not rows:
-        return 0
+def _insert_new(session: Session, rows: list[dict[str, object]]) -> list[int]:
+    """The lengths of those that were not there yet."""
     statement = insert_into(session, RunEvent).on_conflict_do_nothing(
         index_elements=[RunEvent.run_id, RunEvent.epoch, RunEvent.seq]
     )
-    inserted = 0
+    lengths: list[int] = []
     for start in range(0, len(rows), 500):  # no driver counts the rows of an INSERT for sure
-        new = statement.values(rows[start : start + 500]).returning(RunEvent.seq)
-        inserted += len(session.scalars(new).all())
-    return inserted
+        new = statement.values(rows[start : start + 500]).returning(func.length(RunEvent.text))
+        lengths += session.scalars(new).all()
+    return lengths
 
 
 def read_events(

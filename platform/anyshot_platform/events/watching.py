@@ -149,7 +149,8 @@ def read_marks(session: Session, ids: list[str], queue: object) -> dict[str, obj
         marks.setdefault(str(row[0]), []).append(tuple(row))
         if row.state == RunState.QUEUED:
             marks[str(row[0])].append(queue)
-    lines = select(Run.submission_id, EventCount.run_id, EventCount.epoch, EventCount.lines)
+    came = EventCount.lines + EventCount.dropped  # alone, the lines kept are as many again after a cut
+    lines = select(Run.submission_id, EventCount.run_id, EventCount.epoch, came)
     joined = lines.join(Run, Run.id == EventCount.run_id).where(Run.submission_id.in_(ids))
     for row in session.execute(joined.order_by(EventCount.run_id, EventCount.epoch)):
         marks.setdefault(str(row[0]), []).append(tuple(row))

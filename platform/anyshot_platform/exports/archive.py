@@ -21,6 +21,7 @@ from anyshot_platform.exports.tables import (
 )
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.kernel.tables import Form, write, write_parquet
+from anyshot_platform.kit.wheels import kit_version
 from anyshot_platform.organizers.bundles.service import export_competition
 
 _SCRIPT = Path(__file__).parent / "reproduce.txt"
@@ -37,10 +38,12 @@ Made on {moment}. All moments are UTC.
 | `results.parquet` | one row a task of every finished run: ways, shots, dataset, metrics, seconds |
 | `reproduce.py` | makes the tables and figures out of `results.parquet` |
 
-    pip install --extra-index-url {address}/kit/simple/ "anyshot-core[results]"
+    pip install --extra-index-url {address}/kit/simple/ "anyshot-core[results]=={version}"
     python reproduce.py
 
 in this folder writes `figures/` and `tables/`, and compares the scores that it computes with those on the boards.
+The site serves one version only. If it has been upgraded since, write the one that {address}/kit/simple/anyshot-core/
+lists.
 {missing}"""
 
 
@@ -52,7 +55,9 @@ def make_archive(session: Session, storage: Storage, competition: Competition, s
     )
     moment = now().isoformat(timespec="seconds")
     address = site.rstrip("/")
-    readme = _README.format(title=competition.title, moment=moment, missing=remark, address=address)
+    readme = _README.format(
+        title=competition.title, moment=moment, missing=remark, address=address, version=kit_version()
+    )
     return write_zip(
         {
             "README.md": readme.encode(),

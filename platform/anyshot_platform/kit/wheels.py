@@ -20,11 +20,17 @@ _WHEEL = "Wheel-Version: 1.0\nGenerator: anyshot\nRoot-Is-Purelib: true\nTag: py
 
 @dataclass(frozen=True)
 class Wheel:
-    """A wheel's file name, its bytes and their sha-256 in hex."""
+    """A wheel's file name, its bytes, their sha-256 in hex, and the versions of Python that it is for (PEP 440)."""
 
     filename: str
     content: bytes
     digest: str
+    requires_python: str
+
+
+def kit_version() -> str:
+    """The version of the starting kit that this site serves: the one that is installed beside the platform."""
+    return importlib.metadata.version("anyshot-starting-kit")
 
 
 @cache
@@ -42,11 +48,21 @@ def make_wheel(project: str) -> Wheel:
     files[f"{info}/WHEEL"] = _WHEEL.encode()
     if entry_points := distribution.read_text("entry_points.txt"):
         files[f"{info}/entry_points.txt"] = entry_points.encode()
+    files |= {f"{info}/{name}": content for name, content in _licences(distribution)}
     record = "".join(f"{name},{_hash(content)},{len(content)}\n" for name, content in files.items())
     files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
     content = _zip(files)
     name = f"{module}-{distribution.version}-py3-none-any.whl"
-    return Wheel(name, content, hashlib.sha256(content).hexdigest())
+    asked = distribution.metadata["Requires-Python"]
+    return Wheel(name, content, hashlib.sha256(content).hexdigest(), asked)
+
+
+def _licences(distribution: importlib.metadata.Distribution) -> Iterator[tuple[str, bytes]]:
+    """The licence files that the metadata name, each where a wheel has it (PEP 639)."""
+    for named in distribution.metadata.get_all("License-File") or ():
+        place = f"licenses/{named}"
+        if text := distribution.read_text(place):
+            yield place, text.encode()
 
 
 def _files(module: str) -> Iterator[tuple[str, bytes]]:

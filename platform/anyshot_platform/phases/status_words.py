@@ -46,7 +46,7 @@ STATUS_WORDS: dict[str, str] = {
     "user": say("user"),
     "unclear": say("unclear"),
     # fact sheets
-    "handed_in": say("handed in"),
+    "handed_in": say("submitted"),
     "missing": say("missing"),
     "not_asked": say("not asked for"),
     # entries of leagues

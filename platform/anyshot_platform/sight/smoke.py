@@ -35,7 +35,7 @@ def require_smoke_pool(session: Session, phase: Phase) -> PoolVersion:
     if pool is None:
         raise NoSmokeTest(
             say(
-                "“%(name)s” offers no smoke test. `anyshot dry-run` tries a submission on public data.",
+                "“%(name)s” offers no smoke test. `anyshot dry-run` tries a submission on your machine.",
                 name=phase.name,
             )
         )

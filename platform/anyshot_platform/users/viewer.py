@@ -76,7 +76,10 @@ def lacks(viewer: Viewer, scope: Scope) -> Forbidden:
     """The refusal for somebody who lacks a scope, in words for them."""
     if viewer.look is not None:
         return Forbidden(
-            say("You look as a %(role)s does, and they cannot see this page.", role=say(viewer.look.role))
+            say(
+                "You are looking at the site as a %(role)s, who cannot see this page.",
+                role=say(viewer.look.role),
+            )
         )
     return Forbidden(say("This API token lacks the scope “%(scope)s”.", scope=scope))
 

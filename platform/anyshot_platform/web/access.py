@@ -101,7 +101,7 @@ def may_organize(request: Request, viewer: ViewerDep, services: ServicesDep) -> 
     found = signed_in_as(Scope.ORGANIZE)(request, viewer)
     granted = viewer.may_organize or viewer.is_site_admin
     if services.settings.organizers == "granted" and not granted:
-        raise Forbidden(say("Who may organize is decided by the site's administrators. Please ask them."))
+        raise Forbidden(say("The site's administrators decide who may organize. Please ask them."))
     return found
 
 
@@ -175,7 +175,7 @@ def submission_owner(
     """Policy: the submission's team, and organizers of its competition: those who may change it."""
     found = submission_reader(request, submission_id, session, viewer)
     if not (found.is_own or found.access.may(Role.ORGANIZER)):
-        raise Forbidden(say("Reviewers look, they change nothing."))
+        raise Forbidden(say("Reviewers can look at everything and change nothing."))
     membership = found.access.membership
     banned = membership is not None and membership.status == MemberStatus.BANNED
     if banned and not found.access.may(Role.ORGANIZER):

@@ -23,6 +23,7 @@ from anyshot_core.report.documentation import (
 )
 from anyshot_platform.errors import NotFound
 from anyshot_platform.kernel.language import say
+from anyshot_platform.kit.wheels import kit_version
 from anyshot_platform.web.access import public
 from anyshot_platform.web.docs_outline import outlined_page
 from anyshot_platform.web.docs_search import search_docs
@@ -31,7 +32,8 @@ from anyshot_platform.web.rendering import redirect, render
 
 router = APIRouter(include_in_schema=False)
 DOCS = Path(__file__).parents[1] / "_docs"  # package data: in a checkout a link to its folder docs/
-_THIS_SITE = re.compile(r"ADDRESS(?=/kit/)|(?<=--server )ADDRESS")  # in commands that are to be copied
+# In commands that are to be copied: the site's address, and the version of the kit that it serves.
+_THIS_SITE = re.compile(r"ADDRESS(?=/kit/)|(?<=--server )ADDRESS|(?<===)VERSION\b")
 _LINK = re.compile(r"\]\((?!https?:|mailto:|/|#)([^)\s#]+)\.md(#[^)\s]*)?\)")
 _IMAGE = re.compile(r"\]\((?:\.\./)?images/([a-z0-9-]+\.png)\)")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -88,14 +90,19 @@ def _show(request: Request, section: str, name: str) -> Response:
         return _render(request, section, name, page.title, page.body)
     if not file.is_file():
         raise NotFound(say("The documentation has no such page. It lies in the folder docs/ of the project."))
-    address = request.app.state.services.settings.base_url.rstrip("/")
-    text = _THIS_SITE.sub(lambda _: address, file.read_text())
+    text = _of_this_site(file.read_text(), request.app.state.services.settings.base_url)
     title = text.partition("\n")[0].removeprefix("#").strip()
     body = _LINK.sub(
         lambda found: f"]({_address(section, found[1])}{found[2] or ''})", text.partition("\n")[2]
     )
     written = markdown(_IMAGE.sub(r"](/docs/images/\1)", body))
     return _render(request, section, name, title, written + drawn_below(DOCS, section, name))
+
+
+def _of_this_site(text: str, address: str) -> str:
+    """The text with this site's address and version where its commands have ADDRESS and VERSION."""
+    put = {"ADDRESS": address.rstrip("/"), "VERSION": kit_version()}
+    return _THIS_SITE.sub(lambda found: put[found[0]], text)
 
 
 def _render(request: Request, section: str, name: str, title: str, body: Markup) -> Response:

@@ -70,7 +70,8 @@ async def refuse_writing_while_looking(request: Request, services: ServicesDep) 
         if viewer.look is not None:
             raise Forbidden(
                 say(
-                    "You look as a %(role)s does: nothing is written meanwhile. End it in the bar above.",
+                    "You are looking at the site as a %(role)s: nothing can be changed meanwhile. "
+                    "End it in the bar above.",
                     role=viewer.look.role,
                 )
             )

@@ -14,6 +14,7 @@ COMMANDS = {
     "status": (f"{_KIT}.status:status", "Show where a submission stands."),
     "log": (f"{_KIT}.log:log", "Show the log of a submission."),
     "code": (f"{_KIT}.code:code", "Show the code of a submission, and what changed since the zip before."),
+    "compare": (f"{_KIT}.compare:compare", "Say which of two submissions is better, and how sure that is."),
     "curves": (f"{_KIT}.curves:curves", "Show how a submission trains and what it uses, over time."),
     "results": (f"{_KIT}.results:results", "Show or download the results of a submission."),
     "cancel": (f"{_KIT}.cancel:cancel", "Cancel a submission that is queued or running."),

@@ -225,8 +225,8 @@ def dry_run(
     output: Path,
     as_json: bool,
 ) -> None:
-    """Run SUBMISSION, a folder or a zip, on public data: same checks, runner, clock, scoring and report as
-    the platform.
+    """Run SUBMISSION, a folder or a zip, here: same checks, runner, clock, scoring and report as the platform, on
+    the data of --data, else on generated pictures.
 
     Without --docker or --bubblewrap it runs in a child process, which is no sandbox: run your own code only. Exits with
     0 when it ran, 1 when the submission failed or would be refused, 3 when the sandbox is missing, 4 when the fault is

@@ -65,4 +65,5 @@ def missing_lines(state: dict[str, Any]) -> Iterator[str]:
     """How many lines came that the platform does not keep; older platforms do not tell."""
     missing = sum(run.get("log_lines_missing", 0) for run in state["runs"])
     if missing:
-        yield f"---- {missing:,} more lines came than the platform keeps of one log. ----"
+        lines = f"{missing:,} line{'' if missing == 1 else 's'}"
+        yield f"---- Left out: {lines}. The platform keeps the beginning and the end of a long log. ----"

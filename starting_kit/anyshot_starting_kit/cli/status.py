@@ -74,6 +74,8 @@ def _show(bar: Progress, task: TaskID, state: dict[str, Any]) -> None:
     budget = run["budget_seconds"]
     used = f"{run['seconds_used']:.0f}" + (f" of {budget:.0f}" if budget else "")
     words = f"{run['tasks_done']}/{run['tasks_total']} tasks, {used} s used"
+    if forecast := run.get("forecast"):  # older platforms do not foretell
+        words += f". {forecast}"
     total = run["tasks_total"] or None
     bar.update(
         task,
@@ -134,7 +136,8 @@ def _describe_run(state: dict[str, Any], run: dict[str, Any]) -> list[str]:
         return []
     lines = describe_failure(run)
     if run["cause"] == "participant" and run.get("reproduce"):
-        lines.append(f"  Repeat it here, on public data: {run['reproduce']}")
+        data = "public data" if " --data " in run["reproduce"] else "generated pictures"
+        lines.append(f"  Repeat it here, on {data}: {run['reproduce']}")
     return lines
 
 

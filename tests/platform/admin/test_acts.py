@@ -152,10 +152,11 @@ def test_what_the_archive_says_to_install_runs_it(site: Site) -> None:
     readme, script = (archive.read(name).decode() for name in ("README.md", "reproduce.py"))
     address = site.services.settings.base_url.rstrip("/")
     asked = re.search(
-        rf'pip install --extra-index-url {re.escape(address)}/kit/simple/ "(\S+)\[(\w+)\]"', readme
+        rf'pip install --extra-index-url {re.escape(address)}/kit/simple/ "(\S+)\[(\w+)\]==(\S+)"', readme
     )
     assert asked is not None, readme
-    brought, (package, extra) = set[str](), asked.groups()
+    brought, (package, extra, version) = set[str](), asked.groups()
+    assert version == importlib.metadata.version(package)
     for line in importlib.metadata.requires(package) or []:
         name, _, condition = line.partition(";")
         if not condition or f'extra == "{extra}"' in condition.replace("'", '"'):

@@ -1,6 +1,7 @@
 """What the demo does on machines that lack something."""
 
 import html
+import importlib.metadata
 import shutil
 import subprocess
 import sys
@@ -100,6 +101,7 @@ def test_the_demo_s_overview_has_the_line_that_installs_the_kit_from_this_site(
     set_the_stage(site.services, DemoData(packs, generated=True), tasks=4, budget_seconds=60)
     page = site.client.get("/competitions/demo", headers={"accept": "text/html"}).text
     address = site.services.settings.base_url.rstrip("/")
-    install = f'pip install --extra-index-url {address}/kit/simple/ "anyshot-starting-kit[torch]"'
+    version = importlib.metadata.version("anyshot-starting-kit")
+    install = f'pip install --extra-index-url {address}/kit/simple/ "anyshot-starting-kit[torch]=={version}"'
     assert install in html.unescape(page)
     assert "anyshot dry-run my-method --quick" in page

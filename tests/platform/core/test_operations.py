@@ -75,21 +75,6 @@ def test_log_lines_are_kept_once_and_shown_under_the_policy(site: Site) -> None:
     assert alice.call("GET", log, params={"after": seen[-1]["id"]}).json() == []
 
 
-def test_the_log_is_capped(site: Site) -> None:
-    settings = site.services.settings.model_copy(update={"events_max_lines": 10})
-    object.__setattr__(site.services, "settings", settings)
-    alice, worker = site.member("alice"), site.worker()
-    shown = alice.submit().json()
-    job = worker.claim()
-    assert job is not None
-    lines = [line(seq, "x" * 10_000) for seq in range(50)]
-    for start in range(0, 50, 4):  # as a worker sends them: whatever is there, again and again
-        for _ in range(2):
-            worker.tell(job, *lines[start : start + 4])
-    seen = alice.call("GET", f"/api/v1/submissions/{shown['id']}/log").json()
-    assert len(seen) == 10 and all(len(entry["text"]) == 4000 for entry in seen)
-
-
 def test_the_page_counts_the_lines_that_are_kept_and_not_those_that_it_shows(site: Site) -> None:
     alice, worker = site.member("alice"), site.worker()
     shown = alice.submit().json()

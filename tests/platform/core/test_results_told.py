@@ -196,7 +196,7 @@ def test_a_smoke_test_is_not_called_scored(site: Site) -> None:
     _score(site, alice, 0.25, smoke=True)
     assert (
         _mails(site, "alice")[0].subject
-        == "Smoke test 1 (submission.zip) is through: 0.250 on 3 public tasks"
+        == "Smoke test 1 (submission.zip) has finished: 0.250 on 3 public tasks"
     )
 
 

@@ -148,7 +148,7 @@ def test_what_a_participant_left_alone_stays(live: LiveSite, browser: webdriver.
     assert browser.find_element(By.NAME, "public").is_selected(), "the tick is shown again"
     fill(browser, fact_method="MAML")
     press(browser, "Submit it")
-    until(browser, lambda b: "The fact sheet is handed in." in text_of(b))
+    until(browser, lambda b: "The fact sheet is submitted." in text_of(b))
     assert browser.find_element(By.NAME, "fact_code").get_attribute("value") == "Ours"
     assert browser.find_element(By.NAME, "public").is_selected()
     fill(browser, fact_method="")

@@ -70,6 +70,31 @@ def test_changes_are_to_the_zip_before_and_to_any_other(site: Site) -> None:
     assert 'class="is-added"' in page and "4 files changed" in " ".join(text_of(page).split())
 
 
+def test_weights_of_the_same_size_and_other_content_have_changed(site: Site) -> None:
+    """Page, JSON and command alike; a file that stayed the same is not among the changes."""
+    ada, long = site.member("ada"), 300 << 10
+    for salt in (b"1", b"2"):
+        files = {
+            "model.py": MODEL,
+            "weights.bin": b"\0" * 9 + salt,
+            "long.txt": salt * long,
+            "kept.bin": b"\0" * 10,
+            "kept.txt": b"k" * long,
+        }
+        made = ada.submit(make_zip(files)).json()["id"]
+    changed = [("long.txt", "changed", None), ("weights.bin", "changed", None)]
+    files = ada.call("GET", f"/api/v1/submissions/{made}/code/changes").json()["files"]
+    assert [(file["path"], file["what"], file["parts"]) for file in files] == changed
+    page = ada.call("GET", f"/submissions/{made}/code/changes", headers={"accept": "text/html"}).text
+    assert "2 files changed" in " ".join(text_of(page).split())
+    assert "weights.bin" in page and "long.txt" in page and "kept" not in page
+    port = free_port()
+    with served(create_app(site.services.settings, site.services), port):
+        where = ["--server", f"http://127.0.0.1:{port}", "--token", ada.token]
+        told = CliRunner().invoke(main, ["code", made, "--changes", *where]).output
+    assert "weights.bin" in told and "long.txt" in told and "kept" not in told
+
+
 def test_the_code_is_its_teams_and_reading_it_is_noted(site: Site) -> None:
     _, _, second = submitted(site)
     stranger, owner = site.member("eve"), site.owner()

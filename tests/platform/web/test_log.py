@@ -107,10 +107,11 @@ def test_each_stage_of_an_attempt_has_a_heading_above_its_first_line(twice: Visi
 
 def test_lines_that_are_not_kept_are_counted(twice: Visitor, scene: Scene) -> None:
     path = f"/submissions/{scene.submissions['running'].id}"
-    assert "12,345 lines more came than the platform keeps" in twice.see(path)
+    page = twice.see(path)
+    assert "Left out: 12,345 lines." in page and "Whole log" not in page  # the run has not ended
     text = twice.see(f"{path}/log.txt")
-    assert "---- Attempt 2 ----\n" in text and text.rstrip().endswith("keeps of one log. ----")
-    assert "more came" not in twice.see(f"/submissions/{scene.submissions['failed'].id}")
+    assert "---- Attempt 2 ----\n" in text and text.rstrip().endswith("the end of a long log. ----")
+    assert "Left out" not in twice.see(f"/submissions/{scene.submissions['failed'].id}")
 
 
 def test_json_tells_attempts_apart(twice: Visitor, scene: Scene) -> None:

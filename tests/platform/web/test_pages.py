@@ -274,6 +274,17 @@ def test_comparison_says_in_words_what_it_means(visitor: Visitor, scene: Scene) 
     ids = [scene.submissions[name].id for name in ("finished", "older")]
     page = visitor.see(f"/compare?id={ids[0]}&id={ids[1]}")
     assert "is better than #1" in page and ">the first is better<" in page and "Hidden 10" in page
+    said = visitor.client.get(f"/api/v1/submissions/{ids[0]}/compare/{ids[1]}").json()
+    assert said["words"] in html.unescape(page) and said["statement"]["verdict"] == "different"
+    assert said["first_score"] > said["second_score"] and said["statement"]["low"] > 0
+    turned = visitor.client.get(f"/api/v1/submissions/{ids[1]}/compare/{ids[0]}").json()["statement"]
+    assert turned["difference"] == -said["statement"]["difference"]
+    failed = scene.submissions["failed"].id
+    refused = visitor.client.get(f"/api/v1/submissions/{ids[0]}/compare/{failed}")
+    assert refused.status_code == 409 and refused.json()["error"] == "cannot_compare"
+    left_out = "&".join(f"id={number}" for number in range(5))
+    named = html.unescape(visitor.see(f"/compare?id={ids[0]}&id={ids[1]}&{left_out}"))
+    assert "the first 6 of the 7 that you chose are here" in named
     assert "Choose two submissions of one phase." in visitor.see("/compare")
     assert "Choose a second submission of the same phase." in visitor.see(f"/compare?id={ids[0]}")
     assert "Choose " not in page
@@ -379,6 +390,7 @@ def test_provenance_says_how_to_repeat_the_run(visitor: Visitor, scene: Scene) -
     assert "Peak memory" in page and "up to 2.4 GiB in meta-training" in page
     seed = scene.version.train_seeds[0]
     assert f"anyshot dry-run proto-net.zip --seed {seed} --budget" in page
+    assert "with generated pictures: the phase's training data are hidden" in html.unescape(page)
     assert not re.search(rf"\b{scene.version.test_seeds[0]}\b", page)
     running = visitor.see(f"/submissions/{scene.submissions['running'].id}")
     assert "Training seed" not in running

@@ -75,6 +75,7 @@ EXITS: dict[str, dict[str, str]] = {
         "API's evaluations": "/api/v1/submissions/S/evaluations",
         "compare": "/compare?id=S&id=A",
         "compare's choices": "/compare",
+        "API's comparison": "/api/v1/submissions/S/compare/A",
         "confusion": "/submissions/S/confusion",
     },
     "files": {
@@ -154,6 +155,7 @@ SLOW = {
     "everything",
     "API's everything",
     "compare",
+    "API's comparison",
     "confusion",
     "board",
     "results",
@@ -183,6 +185,7 @@ API                       | team  | staff | staff | staff      | team  | team  |
 API's stream              | -     | -     | -     | -          | -     | -     | -        | -           | -
 API's evaluations         | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 compare                   | team  | staff | staff | staff      | team  | team  | team     | team        | staff
+API's comparison          | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 compare's choices         | member| -     | -     | -          | member| member| member   | member      | -
 confusion                 | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 figures                   | team  | staff | staff | staff      | team  | team  | team     | team        | staff

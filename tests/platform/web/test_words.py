@@ -197,7 +197,9 @@ def test_a_run_foretells_when_it_ends_and_whether_its_budget_is_enough() -> None
     assert forecast_words(_testing(50, 10), 3600) == "At this pace it ends in about 10 min."
     words = forecast_words(_testing(10, 10, used=3000.0), 3600)
     assert words == "At this pace it ends in about 1 h 30 min: more than the 10 min left of the budget."
-    assert forecast_words(Run(state=RunState.META_TRAINING, stage_times=StageTimes()), 3600) == ""
+    training = Run(state=RunState.META_TRAINING, stage_times=StageTimes(), seconds_used=600.0)
+    assert forecast_words(training, 3600) == "The budget lasts another 50 min."
+    assert forecast_words(training, 0.0) == ""
 
 
 @pytest.mark.parametrize("better", [0.52, None])

@@ -21,6 +21,7 @@ from anyshot_platform.submissions.models import Submission, Upload
 from anyshot_platform.submissions.states import SubmissionStatus
 from anyshot_starting_kit.cli.account import account_file, read_account, write_account
 from tests.core.bundle.archives import MODEL
+from tests.platform.admin.results import finish_with_scores
 from tests.platform.site import PASSWORD, SLUG, Site, make_zip
 from tests.services.processes import free_port
 from tests.services.sites import served
@@ -427,6 +428,20 @@ def test_who_submits_a_zip_again_reads_first_what_it_replaces(site: Site, addres
     assert "replace" in lines[told] and told < queued, lines
     call("cancel")
     assert "no. 1" not in call("again", "1", "--smoke").output, "a smoke test replaces nothing"
+
+
+def test_two_submissions_are_compared_by_their_numbers(site: Site, address: str, folder: Path) -> None:
+    logged_in(site, address)
+    worker = site.worker()
+    for score in (0.6, 0.3):
+        call("again", "1") if score < 0.5 else call("submit", str(folder))
+        finish_with_scores(worker, worker.claim() or {}, {"one": score, "two": score - 0.1})
+    said = call("compare", "1", "2")
+    assert said.exit_code == 0, said.output
+    assert "#1 mine.zip: 0.550" in said.output and "#2 mine.zip: 0.250" in said.output, said.output
+    statement = json.loads(call("compare", "2", "small/feedback/1", "--json").output)
+    assert statement["statement"]["difference"] == pytest.approx(-0.3)
+    assert call("compare", "1", "9").exit_code == 2
 
 
 def test_a_team_chooses_its_entry_by_number(site: Site, address: str, folder: Path) -> None:

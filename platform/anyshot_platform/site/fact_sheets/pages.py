@@ -79,8 +79,8 @@ def save(request: Request, access: Participant, session: SessionDep, form: FormD
         session.rollback()
         return _show(request, access, session, error, form.text("seen"), values=form.values())
     words = (
-        say("The fact sheet is handed in.")
+        say("The fact sheet is submitted.")
         if hand_in
-        else say("The draft is saved; it is not handed in yet.")
+        else say("The draft is saved; it is not submitted yet.")
     )
     return redirect(f"/competitions/{access.competition.slug}/fact-sheet", flash=words)

@@ -1,10 +1,12 @@
 """A package index of three projects (PEP 503).
 
-Used by `pip install --extra-index-url ADDRESS/kit/simple/ anyshot-starting-kit`.
+Used by `pip install --extra-index-url ADDRESS/kit/simple/ anyshot-starting-kit==VERSION`. Without the version, pip
+would take a higher one from the public index, whoever put it there.
 """
 
 from __future__ import annotations
 
+import html
 import re
 
 from fastapi import APIRouter, Depends
@@ -39,8 +41,7 @@ def list_files(project: str) -> Response:
     if name != project:
         return redirect(f"/kit/simple/{name}/")
     wheel = _find(name)
-    link = f'<a href="/kit/files/{wheel.digest}/{wheel.filename}#sha256={wheel.digest}">{wheel.filename}</a>'
-    return HTMLResponse(_PAGE.format(title=name, links=link))
+    return HTMLResponse(_PAGE.format(title=name, links=_link(wheel)))
 
 
 @router.get("/kit/files/{digest}/{filename}", dependencies=[Depends(public)])
@@ -50,6 +51,12 @@ def send_file(digest: str, filename: str) -> Response:
     if (wheel.digest, wheel.filename) != (digest, filename):
         raise NotFound(say("This site serves another version of the starting kit; install it again."))
     return Response(wheel.content, media_type="application/octet-stream", headers=_FOR_EVER)
+
+
+def _link(wheel: Wheel) -> str:
+    href = f"/kit/files/{wheel.digest}/{wheel.filename}#sha256={wheel.digest}"
+    asked = html.escape(wheel.requires_python)
+    return f'<a href="{href}" data-requires-python="{asked}">{wheel.filename}</a>'
 
 
 def _find(project: str) -> Wheel:

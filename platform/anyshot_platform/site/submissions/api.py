@@ -26,6 +26,7 @@ from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.site.submissions import views
 from anyshot_platform.site.submissions.checks_view import checks_here
 from anyshot_platform.site.submissions.code_view import changed, compare_code, find_other, read_code
+from anyshot_platform.site.submissions.compared import find_compared, read_all_pairs, title_of, versions_of
 from anyshot_platform.site.submissions.downloads import (
     find_artifact,
     note_reading,
@@ -37,10 +38,12 @@ from anyshot_platform.site.submissions.schemas import (
     AllowanceOut,
     ChangesOut,
     ChecksOut,
+    ComparisonOut,
     LogLineOut,
     MeasureOut,
     NoteIn,
     QuotaOut,
+    StatementOut,
     SubmissionCodeOut,
     SubmissionDetail,
     SubmissionPage,
@@ -212,6 +215,28 @@ def change_note(
     require_tag(session, who_noted(submission), if_match, named, current)
     annotate(session, submission, found.viewer.id, comment=body.comment, tags=body.tags)
     return views.show_detail(session, found.sight)
+
+
+@router.get("/submissions/{submission_id}/compare/{other_id}")
+def compare(
+    found: Reader, other_id: UploadParam, session: SessionDep, services: ServicesDep
+) -> ComparisonOut:
+    """The submission against another one of its phase that one may read, or a baseline of its board.
+
+    409 `cannot_compare` where the two did not meet the same tasks, or one has no score.
+    """
+    other = find_compared(session, found.viewer, other_id)
+    versions = versions_of(session, [found, other])
+    statement = read_all_pairs(session, services.storage, [found, other], versions[0])[0, 1]
+    first, second = title_of(found), title_of(other)
+    return ComparisonOut(
+        first=first,
+        first_score=found.sight.score,
+        second=second,
+        second_score=other.sight.score,
+        statement=StatementOut.model_validate(statement),
+        words=statement.words(first, second),
+    )
 
 
 @router.get("/submissions/{submission_id}")

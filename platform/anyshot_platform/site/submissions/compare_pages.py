@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
-from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.errors import Conflict, NotFound, PlatformError
-from anyshot_platform.judging.pairs import Statement
+from anyshot_platform.errors import PlatformError
 from anyshot_platform.judging.tables import counting_tables
 from anyshot_platform.kernel.language import say, together
 from anyshot_platform.kernel.storage import Storage
-from anyshot_platform.leaderboards.trust import read_beside
 from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.sight.access import SubmissionAccess, find_access, find_submission_access
+from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.sight.names import hide_names, name_datasets
-from anyshot_platform.sight.standing import counting
-from anyshot_platform.sight.submissions import look
+from anyshot_platform.site.submissions.compared import (
+    CannotCompare,
+    baselines,
+    find_compared,
+    on_board,
+    read_all_pairs,
+    title_of,
+    versions_of,
+)
 from anyshot_platform.site.submissions.comparison import MatrixView, PairView, compare_all, compare_pair
-from anyshot_platform.site.submissions.rows import make_rows, own_submissions, submission_title
-from anyshot_platform.site.submissions.show import find_version
+from anyshot_platform.site.submissions.rows import make_rows, own_submissions
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.notes import tags_of
 from anyshot_platform.submissions.states import SubmissionKind
@@ -39,12 +41,6 @@ from anyshot_scoring.table import TaskTable
 
 router = APIRouter(include_in_schema=False)
 MOST = 6
-
-
-class CannotCompare(Conflict):
-    """The submissions have no results that can be put side by side."""
-
-    code = "cannot_compare"
 
 
 @router.get("/compare")
@@ -62,7 +58,7 @@ def show_comparison(
     problem = ""
     found: list[SubmissionAccess] = []
     try:
-        found = [_find(session, viewer, identity[:32]) for identity in chosen]
+        found = [find_compared(session, viewer, identity[:32]) for identity in chosen]
         if len(found) > 1:
             matrix, pairs = _compare(session, services.storage, found)
     except PlatformError as error:
@@ -74,7 +70,7 @@ def show_comparison(
         section="submissions",
         slots=slots,
         options=(options := _options(session, viewer, found)),
-        hint=_hint(len(chosen), len(options)),
+        hint=_hint(len(chosen), len(options), len(set(ids) - {""})),
         problem=problem,
         compared=_describe(session, found),
         matrix=matrix,
@@ -98,7 +94,7 @@ def _describe(session: Session, found: Sequence[SubmissionAccess]) -> list[Compa
     known = tags_of(session, [one.submission.id for one in found])
     return [
         ComparedSubmission(
-            _title(one),
+            title_of(one),
             f"/submissions/{one.submission.id}" if one.is_own or one.sight.everything else "",
             one.sight.score,
             "" if one.submission.kind == SubmissionKind.BASELINE else one.submission.comment,
@@ -108,44 +104,14 @@ def _describe(session: Session, found: Sequence[SubmissionAccess]) -> list[Compa
     ]
 
 
-def _find(session: Session, viewer: Viewer, identity: str) -> SubmissionAccess:
-    """A submission that the viewer may open, or a baseline beside which they stand on the leaderboard."""
-    try:
-        return find_submission_access(session, viewer, identity)
-    except NotFound:
-        baseline = session.scalars(_baselines().where(Submission.id == identity)).one_or_none()
-        shown = _on_board(session, viewer, baseline) if baseline is not None else None
-        if shown is None:
-            raise
-        return shown
-
-
-def _baselines() -> Select[Submission]:
-    return select(Submission).where(
-        counting(), Submission.kind == SubmissionKind.BASELINE, Submission.score.is_not(None)
-    )
-
-
-def _on_board(session: Session, viewer: Viewer, baseline: Submission) -> SubmissionAccess | None:
-    """What a participant may know of a baseline: what they would of a submission of their own, but not its page."""
-    access = find_access(session, viewer, baseline.competition)
-    if not access.may(Role.PARTICIPANT):
-        return None
-    sight = look(baseline, access.role, own=True)
-    if sight is None or sight.phase.board_hidden:
-        return None
-    return SubmissionAccess(baseline, access, False, sight)
-
-
-def _title(one: SubmissionAccess) -> str:
-    submission = one.submission
-    if submission.kind == SubmissionKind.BASELINE:
-        return say("Baseline “%(name)s”", name=submission.comment or submission.filename)
-    return submission_title(submission)
-
-
-def _hint(chosen: int, offered: int) -> str:
-    """What to do while there is nothing to compare."""
+def _hint(chosen: int, offered: int, named: int) -> str:
+    """What to do while there is nothing to compare, and what was left out of it."""
+    if named > chosen:
+        return say(
+            "%(most)s submissions are compared at most: the first %(most)s of the %(named)s that you chose are here.",
+            most=MOST,
+            named=named,
+        )
     if chosen > 1:
         return ""
     if offered < 2:
@@ -173,7 +139,7 @@ def _options(session: Session, viewer: Viewer, found: Sequence[SubmissionAccess]
     for one in (*baselines, *found):
         if one.submission.id not in known and one.sight.scored:
             known.add(one.submission.id)
-            labels.append((one.submission.id, one.submission.phase.name, _title(one), one.sight.score))
+            labels.append((one.submission.id, one.submission.phase.name, title_of(one), one.sight.score))
     return [
         {"id": key, "label": together((phase, title), by=say(": ")), "score": score or 0.0}
         for key, phase, title, score in labels
@@ -182,25 +148,19 @@ def _options(session: Session, viewer: Viewer, found: Sequence[SubmissionAccess]
 
 def _shown_baselines(session: Session, viewer: Viewer, phase_ids: set[str]) -> list[SubmissionAccess]:
     """The baselines of these phases that the viewer may be compared with."""
-    query = _baselines().where(Submission.phase_id.in_(phase_ids)).order_by(Submission.score.desc()).limit(50)
-    found = (_on_board(session, viewer, one) for one in session.scalars(query).all())
+    query = baselines().where(Submission.phase_id.in_(phase_ids)).order_by(Submission.score.desc()).limit(50)
+    found = (on_board(session, viewer, one) for one in session.scalars(query).all())
     return [one for one in found if one is not None]
 
 
 def _compare(
     session: Session, storage: Storage, found: Sequence[SubmissionAccess]
 ) -> tuple[MatrixView | None, list[PairView]]:
-    if len({one.submission.phase_id for one in found}) > 1:
-        raise CannotCompare(
-            say("Only submissions to the same phase met the same tasks. Choose submissions of one phase.")
-        )
-    if not all(one.sight.phase.scores for one in found):
-        raise CannotCompare(say("This phase shows no scores yet."))
-    versions = [_version(session, one) for one in found]
+    versions = versions_of(session, found)
     tables = [_tables(session, storage, *pair) for pair in zip(found, versions, strict=True)]
-    titles = [_title(one) for one in found]
+    titles = [title_of(one) for one in found]
     single = all(one.sight.phase.tasks for one in found)
-    said = _read_all_pairs(session, storage, found, versions[0])
+    said = read_all_pairs(session, storage, found, versions[0])
     try:
         pairs = [
             compare_pair(
@@ -214,33 +174,6 @@ def _compare(
     return compare_all(titles, scores, said) if len(found) > 2 else None, pairs
 
 
-def _read_all_pairs(
-    session: Session, storage: Storage, found: Sequence[SubmissionAccess], version: PhaseVersion
-) -> dict[tuple[int, int], Statement]:
-    """The statements on all ordered pairs, by places."""
-    places = list(combinations(range(len(found)), 2))
-    asked = [(found[a].submission.id, found[b].submission.id) for a, b in places]
-    said: dict[tuple[int, int], Statement] = {}
-    for (a, b), one in zip(places, read_beside(session, storage, version, asked), strict=True):
-        if one is None:
-            raise CannotCompare(
-                say(
-                    "These submissions cannot be compared: %(first)s and %(second)s did not meet the same tasks.",
-                    first=_title(found[a]),
-                    second=_title(found[b]),
-                )
-            )
-        said |= {(a, b): one, (b, a): one.turned()}
-    return said
-
-
-def _version(session: Session, one: SubmissionAccess) -> PhaseVersion:
-    version = find_version(session, one.submission)
-    if version is None or not one.sight.scored:
-        raise CannotCompare(say("%(submission)s has no score.", submission=_title(one)))
-    return version
-
-
 def _tables(
     session: Session, storage: Storage, one: SubmissionAccess, version: PhaseVersion
 ) -> list[TaskTable]:
@@ -251,7 +184,7 @@ def _tables(
         raise CannotCompare(
             say(
                 "The results of each task of %(submission)s are no longer kept.",
-                submission=_title(one),
+                submission=title_of(one),
             )
         )
     names = name_datasets(session, one.sight.phase, version)

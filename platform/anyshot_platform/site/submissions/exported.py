@@ -50,7 +50,7 @@ figures.csv           one line a run and dataset, number of ways, number of shot
 tasks.csv             one line a run and task (where the phase shows single tasks)
 report.html           the same report as a dry run's (once it is scored)
 evaluations.json      its further evaluations (where the phase shows them)
-runs/                 the other files that each run left, such as the tables of the logger
+runs/                 the files that each run left, such as its whole log.txt and the tables of the logger
 """
 
 
@@ -186,9 +186,7 @@ def _provenance(run: Run) -> dict[str, object]:
 
 
 def _artifacts(session: Session, found: SubmissionAccess, run: Run) -> list[Artifact]:
-    kept = select(Artifact).where(
-        Artifact.run_id == run.id, Artifact.final, Artifact.expired_at.is_(None), Artifact.name != "log.txt"
-    )
+    kept = select(Artifact).where(Artifact.run_id == run.id, Artifact.final, Artifact.expired_at.is_(None))
     rows = session.scalars(kept.order_by(Artifact.name))
     return [artifact for artifact in rows if found.sight.may_have(artifact.name)]
 

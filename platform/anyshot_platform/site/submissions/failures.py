@@ -9,14 +9,14 @@ from urllib.parse import urlencode
 
 from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.kernel.filters import duration, size
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import Said, say
 from anyshot_platform.kernel.retold import retold
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.sight.faults import EvaluationFault
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.submissions.progress import last_stage
-from anyshot_platform.site.submissions.provenance import repeat_command
+from anyshot_platform.site.submissions.provenance import repeat_command, words_on_repeat
 from anyshot_platform.site.submissions.words import STAGE_WORDS, blame, blame_of_evaluation
 from anyshot_platform.submissions.models import Submission
 
@@ -46,6 +46,7 @@ class FailureView:
     message: str
     frames: list[TraceLine]
     reproduce: str
+    reproduce_words: Said | str
 
 
 def find_failed(runs: list[Run]) -> Run | None:
@@ -66,6 +67,7 @@ def show_failure(sight: Sight, run: Run, *, budget: float) -> FailureView:
         message=retold(fault.message),
         frames=mark_traceback(fault.detail, f"/submissions/{sight.submission.id}/code"),
         reproduce=(repeat_command(run) or "") if run.cause == Cause.PARTICIPANT else "",
+        reproduce_words=words_on_repeat(run),
     )
 
 
@@ -82,6 +84,7 @@ def show_failed_evaluation(submission: Submission, fault: EvaluationFault) -> Fa
         message=retold(fault.message),
         frames=mark_traceback(fault.detail, f"/submissions/{submission.id}/code"),
         reproduce="",
+        reproduce_words="",
     )
 
 

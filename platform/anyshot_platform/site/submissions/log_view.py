@@ -10,6 +10,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.worker_api import LogPolicy
+from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.events.models import EventCount, RunEvent
 from anyshot_platform.events.service import count_missing_lines, read_events
 from anyshot_platform.kernel.filters import count
@@ -58,6 +59,13 @@ class LogPart:
     stages: list[str]  # that lines are shown of: each has a heading above its first line
 
 
+class LogFile(NamedTuple):
+    """The log that a run's worker uploaded; `title` is the run's, empty where there is one alone."""
+
+    title: str
+    href: str
+
+
 @dataclass(frozen=True)
 class LogView:
     """The lines shown at first; the stream goes on after `last`. `total` lines are kept in all."""
@@ -68,6 +76,7 @@ class LogView:
     live: bool
     cut_words: str  # that the page shows the last lines alone
     missing: str  # how many lines are not kept, in words
+    whole: list[LogFile]  # of runs with such lines: what their workers kept
     policy_words: str
     empty_words: str
     href: str
@@ -79,6 +88,7 @@ def read_log(session: Session, found: SubmissionAccess, runs: list[Run]) -> LogV
     ids = [run.id for run in runs]
     lines = read_events(session, ids, policy=policy, limit=SHOWN_LINES, tail=True)
     kept = session.scalar(select(func.sum(EventCount.lines)).where(EventCount.run_id.in_(ids)))
+    missing = count_missing_lines(session, ids)
     waiting = is_live(runs)
     total = max(kept or 0, len(lines)) if len(lines) == SHOWN_LINES else len(lines)
     return LogView(
@@ -87,12 +97,13 @@ def read_log(session: Session, found: SubmissionAccess, runs: list[Run]) -> LogV
         total=total,
         live=waiting,
         cut_words=say(
-            "The last %(shown)s lines are shown and searched; the whole log has the lines before them.",
+            "The last %(shown)s lines are shown and searched; the file to download has the lines before them.",
             shown=Amount(SHOWN_LINES),
         )
         if total > len(lines)
         else "",
-        missing=missing_words(sum(count_missing_lines(session, ids).values())),
+        missing=missing_words(sum(missing.values())),
+        whole=_whole_logs(session, found, [run for run in runs if run.id in missing]),
         policy_words=_POLICY_WORDS.get(policy, ""),
         empty_words=say("Lines appear here as soon as the code prints them.")
         if waiting
@@ -104,10 +115,29 @@ def read_log(session: Session, found: SubmissionAccess, runs: list[Run]) -> LogV
 def missing_words(dropped: int) -> str:
     """What is said of lines that the platform did not keep."""
     return (
-        say("%(dropped)s more came than the platform keeps of one log.", dropped=count(dropped, "line"))
+        say(
+            "Left out: %(dropped)s. The platform keeps the beginning and the end of a long log.",
+            dropped=count(dropped, "line"),
+        )
         if dropped
         else ""
     )
+
+
+def _whole_logs(session: Session, found: SubmissionAccess, runs: Sequence[Run]) -> list[LogFile]:
+    if not runs or not found.sight.may_have("log.txt"):
+        return []
+    kept = select(Artifact.run_id).where(
+        Artifact.run_id.in_([run.id for run in runs]),
+        Artifact.name == "log.txt",
+        Artifact.final,
+        Artifact.expired_at.is_(None),
+    )
+    with_file = set(session.scalars(kept))
+    base = f"/api/v1/submissions/{found.submission.id}/runs"
+    return [
+        LogFile(run_title(run), f"{base}/{run.id}/artifacts/log.txt") for run in runs if run.id in with_file
+    ]
 
 
 def part_key(line: RunEvent) -> str:

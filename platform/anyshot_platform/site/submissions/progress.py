@@ -10,11 +10,11 @@ from typing import Any
 from anyshot_platform.database import now
 from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.kernel.filters import duration, in_utc
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.language import Said, say, together
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RUNNING, STAGES, RunState
 from anyshot_platform.sight.submissions import Sight
-from anyshot_platform.site.submissions.provenance import provenance_rows, repeat_command
+from anyshot_platform.site.submissions.provenance import provenance_rows, repeat_command, words_on_repeat
 from anyshot_platform.site.submissions.words import STAGE_WORDS
 
 ORDER = (RunState.QUEUED, *STAGES)
@@ -56,6 +56,7 @@ class RunProgress:
     show_progress: bool
     provenance: list[tuple[str, Any]]
     repeat: str | None  # the command that repeats it at home, once it has ended
+    repeat_words: Said
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for the stream."""
@@ -89,6 +90,7 @@ def show_run(sight: Sight, run: Run, number: int, budget: float, place: QueueFor
         show_progress=run.state != RunState.FINISHED,
         provenance=provenance_rows(run),
         repeat=repeat_command(run),
+        repeat_words=words_on_repeat(run),
     )
 
 
@@ -165,9 +167,16 @@ def run_words(run: Run, place: QueueForecast | None, progress: str) -> str:
 
 
 def forecast_words(run: Run, budget: float) -> str:
-    """When meta-testing ends at the pace so far, and whether the budget is enough; nothing before three tasks."""
+    """How long training may still take; when meta-testing ends at the pace so far, and whether the budget is enough.
+
+    Nothing of tests before three tasks, and nothing without a budget.
+    """
+    if run.cancel_requested_at or not budget:
+        return ""
+    if run.state == RunState.META_TRAINING:
+        return say("The budget lasts another %(left)s.", left=duration(max(budget - run.seconds_used, 0.0)))
     began = run.times.meta_testing
-    if run.state != RunState.META_TESTING or run.cancel_requested_at or began is None or run.tasks_done < 3:
+    if run.state != RunState.META_TESTING or began is None or run.tasks_done < 3:
         return ""
     each = max((now() - in_utc(began)).total_seconds(), 0.0) / run.tasks_done
     rest, left = each * (run.tasks_total - run.tasks_done), budget - run.seconds_used

@@ -10,7 +10,7 @@ from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Provenance
 from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.kernel.filters import count, short_digest, size
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.language import Said, say, together
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.pools.rights import is_public
@@ -30,7 +30,8 @@ def train_seed_of(run: Run) -> int | None:
 
 
 def repeat_command(run: Run) -> str | None:
-    """The command that repeats an ended run on the competition's public data: the same training seed and limits.
+    """The command that repeats an ended run, with the same training seed and limits: on the phase's training data where
+    they are public, else on generated pictures (`words_on_repeat`).
 
     The hidden tasks' seed stays hidden; of a task that failed, ways and shots are repeated.
     """
@@ -52,6 +53,16 @@ def repeat_command(run: Run) -> str | None:
         memory_bytes=version.memory_bytes if run.verdict == Verdict.MEMORY_LIMIT else None,
     )
     return f"anyshot data get {submission.competition.slug} && {command}" if public else command
+
+
+def words_on_repeat(run: Run) -> Said:
+    """What that command trains and tests on."""
+    if is_public(run.phase_version.meta_train):
+        return say("Repeat it on your machine, with the competition's public data:")
+    return say(
+        "Repeat it on your machine, with generated pictures: the phase's training data are hidden. Add --data FOLDER"
+        " for data of your own."
+    )
 
 
 def provenance_rows(run: Run) -> list[tuple[str, Any]]:

@@ -133,6 +133,9 @@ class RunOut(BaseModel):
     tasks_total: int
     seconds_used: float
     budget_seconds: float | None
+    forecast: str = Field(
+        description="When the run ends at its pace, and whether the budget is enough; empty while nobody can tell."
+    )
     message: str
     verdict: Verdict | None
     cause: Cause | None
@@ -141,7 +144,9 @@ class RunOut(BaseModel):
     task_ways: int | None
     task_shots: int | None
     train_seed: int | None = Field(description="No secret once the run has ended: to repeat it at home.")
-    reproduce: str | None = Field(description="The command that repeats an ended run on public data.")
+    reproduce: str | None = Field(
+        description="The command that repeats an ended run, on the competition's public data or on generated pictures."
+    )
     score: float | None
     half_width: HalfWidth
     usage: Usage | Nothing = Field(description="an empty object while it is not known")
@@ -218,6 +223,17 @@ class StatementOut(BaseModel):
     )
     verdict: PairVerdict
     tasks: int = Field(description="each counted once, however many runs met it")
+
+
+class ComparisonOut(BaseModel):
+    """Two submissions to one phase, as *Compare* has them."""
+
+    first: str
+    first_score: float | None
+    second: str
+    second_score: float | None
+    statement: StatementOut
+    words: str
 
 
 class ScoreChangeOut(BaseModel):

@@ -27,6 +27,7 @@ from anyshot_platform.sight.standing import kept
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.submissions.answer import read_answer
 from anyshot_platform.site.submissions.noting import note_fields
+from anyshot_platform.site.submissions.progress import forecast_words
 from anyshot_platform.site.submissions.provenance import repeat_command, shown_provenance, train_seed_of
 from anyshot_platform.site.submissions.rows import find_page, own_submissions
 from anyshot_platform.site.submissions.schemas import (
@@ -140,6 +141,7 @@ def show_runs(session: Session, sight: Sight, runs: Sequence[Run]) -> list[RunOu
 
 def _show_run(sight: Sight, run: Run, score: RunScore | None, artifacts: list[str], missing: int) -> RunOut:
     fault = sight.fault(run)
+    budget = None if run.submission is None else kind_of(run).seconds(run)
     return RunOut(
         id=run.id,
         kind=run.kind.value,
@@ -156,7 +158,8 @@ def _show_run(sight: Sight, run: Run, score: RunScore | None, artifacts: list[st
         tasks_done=run.tasks_done,
         tasks_total=run.tasks_total,
         seconds_used=run.seconds_used,
-        budget_seconds=None if run.submission is None else kind_of(run).seconds(run),
+        budget_seconds=budget,
+        forecast=forecast_words(run, budget or 0.0),
         message=fault.message or sight.progress(run),
         verdict=run.verdict,
         cause=run.cause,

@@ -166,7 +166,7 @@ zone.addEventListener("drop", (event) => {
 });
 panel.querySelector("[data-upload-pause]").addEventListener("click", (event) => {
   paused = !paused;
-  event.currentTarget.querySelector("span").textContent = paused ? _("Go on") : _("Pause");
+  event.currentTarget.querySelector("span").textContent = paused ? _("Resume") : _("Pause");
   if (paused) controller?.abort();
 });
 panel.querySelector("[data-upload-abort]").addEventListener("click", again);

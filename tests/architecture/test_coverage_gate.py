@@ -1,0 +1,30 @@
+"""What `make coverage` prints beside the share that it demands."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from coverage import Coverage
+
+from tests.coverage_gate import share_of_branches
+
+BRANCHY = "def choose(x):\n    if x:\n        return 1\n    return 2\n\n\nchoose(0)\n"
+STRAIGHT = "x = 1\n"
+
+
+@pytest.mark.parametrize(("text", "together", "branches"), [(BRANCHY, 100 * 5 / 7, 50), (STRAIGHT, 100, 100)])
+def test_the_share_of_branches_is_that_of_branches_alone(
+    text: str, together: float, branches: float, tmp_path: Path
+) -> None:
+    """Of five lines one is never run, of two branches one: together 5 of 7."""
+    (file := tmp_path / "measured.py").write_text(text)
+    data = str(tmp_path / "data")
+    command = [sys.executable, "-m", "coverage", "run", "--branch", "--data-file", data, str(file)]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    measured = Coverage(data_file=data, config_file=False)
+    measured.load()
+    assert measured.report(include=[str(file)]) == pytest.approx(together)
+    assert share_of_branches(measured, [str(file)]) == branches
