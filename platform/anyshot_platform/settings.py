@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from anyshot_platform.kernel.budgets import UsageBudget, changed
@@ -227,6 +227,12 @@ class PlatformSettings(BaseSettings):
         port = str(given.get("port") or 0)
         known = given.get("base_url") or port == "0"
         return given if known else {**given, "base_url": f"http://127.0.0.1:{port}"}
+
+    @field_validator("base_url")
+    @classmethod
+    def _paths_follow_the_address(cls, address: str) -> str:
+        """A slash at its end would stand twice in every link that is sent."""
+        return address.rstrip("/")
 
     @model_validator(mode="after")
     def _budgets_are_known(self) -> PlatformSettings:

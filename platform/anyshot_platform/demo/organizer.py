@@ -52,7 +52,7 @@ def set_the_stage(
     for name, paths in data.packs.items():
         rows = [add_pack(services, path, actor.id).digest for path in paths]
         _make_pool(services, f"demo-{name}", name.capitalize(), rows, actor, public=name == PUBLIC)
-    address = services.settings.base_url.rstrip("/")
+    address = services.settings.base_url
     with services.database.writing() as session:
         start = datetime.now(UTC) - timedelta(hours=1)
         made = import_competition(session, services.storage, read_bundle(BUNDLE), actor, start=start)

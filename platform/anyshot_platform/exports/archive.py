@@ -54,9 +54,8 @@ def make_archive(session: Session, storage: Storage, competition: Competition, s
         f"\nOf {len(missing)} runs the results are no longer kept: {json.dumps(missing)}\n" if missing else ""
     )
     moment = now().isoformat(timespec="seconds")
-    address = site.rstrip("/")
     readme = _README.format(
-        title=competition.title, moment=moment, missing=remark, address=address, version=kit_version()
+        title=competition.title, moment=moment, missing=remark, address=site, version=kit_version()
     )
     return write_zip(
         {

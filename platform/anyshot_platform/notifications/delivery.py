@@ -137,7 +137,7 @@ def make_message(services: Services, email: Email, say_of: SayOf) -> EmailMessag
     message["Subject"] = f"[{services.settings.site_name}] {email.subject}"
     message["Date"] = format_datetime(email.created_at)
     message["Message-ID"] = f"<{email.id}@anyshot>"
-    base = services.settings.base_url.rstrip("/")
+    base = services.settings.base_url
     reader = _reader(services, email)
     if reader is not None:
         message["List-Unsubscribe"] = f"<{base}{address_of(services.signer, reader)}>"

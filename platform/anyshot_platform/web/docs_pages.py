@@ -29,6 +29,7 @@ from anyshot_platform.web.docs_outline import outlined_page
 from anyshot_platform.web.docs_search import search_docs
 from anyshot_platform.web.markdown import markdown
 from anyshot_platform.web.rendering import redirect, render
+from anyshot_platform.web.services import site_address
 
 router = APIRouter(include_in_schema=False)
 DOCS = Path(__file__).parents[1] / "_docs"  # package data: in a checkout a link to its folder docs/
@@ -90,7 +91,7 @@ def _show(request: Request, section: str, name: str) -> Response:
         return _render(request, section, name, page.title, page.body)
     if not file.is_file():
         raise NotFound(say("The documentation has no such page. It lies in the folder docs/ of the project."))
-    text = _of_this_site(file.read_text(), request.app.state.services.settings.base_url)
+    text = _of_this_site(file.read_text(), site_address(request))
     title = text.partition("\n")[0].removeprefix("#").strip()
     body = _LINK.sub(
         lambda found: f"]({_address(section, found[1])}{found[2] or ''})", text.partition("\n")[2]
@@ -101,7 +102,7 @@ def _show(request: Request, section: str, name: str) -> Response:
 
 def _of_this_site(text: str, address: str) -> str:
     """The text with this site's address and version where its commands have ADDRESS and VERSION."""
-    put = {"ADDRESS": address.rstrip("/"), "VERSION": kit_version()}
+    put = {"ADDRESS": address, "VERSION": kit_version()}
     return _THIS_SITE.sub(lambda found: put[found[0]], text)
 
 

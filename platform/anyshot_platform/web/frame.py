@@ -116,7 +116,7 @@ def frame(request: Request) -> dict[str, Any]:
     return {
         "request": request,
         "site_name": services.settings.site_name if services else "Anyshot",
-        "site_address": services.settings.base_url.rstrip("/") if services else "",
+        "site_address": services.settings.base_url if services else "",
         "footer_links": services.settings.footer_links if services else {},
         "language": here(),
         "languages": [(code, name_of(code)) for code in services.settings.offered_languages]

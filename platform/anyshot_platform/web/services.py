@@ -22,6 +22,12 @@ async def get_services(request: Request) -> Services:
     return request.app.state.services
 
 
+def site_address(request: Request) -> str:
+    """The address at which browsers reach the site, without a slash at its end."""
+    services: Services = request.app.state.services
+    return services.settings.base_url
+
+
 async def get_session(
     request: Request, services: Annotated[Services, Depends(get_services)]
 ) -> AsyncIterator[Session]:

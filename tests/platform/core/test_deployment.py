@@ -267,6 +267,8 @@ def test_mail_log_ins_and_policy_are_passed_on_and_may_stay_empty(monkeypatch: p
     monkeypatch.setenv("ANYSHOT_SIGN_UP", "closed")
     filled = PlatformSettings()  # pyright: ignore[reportCallIssue]
     assert filled.smtp_url is not None and filled.sign_up == "closed"
+    monkeypatch.setenv("ANYSHOT_BASE_URL", "https://few-shot.example.org/")
+    assert PlatformSettings().base_url == "https://few-shot.example.org"  # pyright: ignore[reportCallIssue]
 
 
 def test_the_workers_settings_in_the_compose_file_exist() -> None:

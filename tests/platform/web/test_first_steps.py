@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import html
+import importlib.metadata
 import re
 
+from sqlalchemy import delete
+
+from anyshot_platform.accounts.service import begin_session
 from anyshot_platform.audit.service import select_entries
+from anyshot_platform.users.models import ApiToken, User
+from anyshot_platform.web.viewer import SESSION_COOKIE
 from tests.platform.site import SLUG, Person, Site
 
 _HTML = {"accept": "text/html"}
@@ -23,10 +30,11 @@ def test_the_steps_tick_themselves_off_until_the_first_score(site: Site) -> None
     site.set_phase(smoke_tasks=2)
     alice, worker = site.member("alice"), site.worker()
     joined = "Join the competition"
-    kit, data = "Install the starting kit and log in", "Get the public data"
+    kit, login, data = "Install the starting kit", "Log in from a shell", "Get the public data"
     template, home = "Start from the template", "Try it at home"
     smoke, entry = "Pass a smoke test", "Submit for scoring"
-    todo = {joined: True, kit: True, data: False, template: False, home: False, smoke: False, entry: False}
+    todo = {joined: True, kit: True, login: True, data: False, template: False, home: False}
+    todo |= {smoke: False, entry: False}
     assert _steps(site, alice) == todo and list(_steps(site, alice)) == list(todo)
     page = site.client.get(f"/competitions/{SLUG}", headers={**alice.headers, **_HTML}).text
     assert "anyshot init my-method --notebook" in page  # the tutorial, cell by cell
@@ -57,6 +65,19 @@ def test_the_data_step_is_there_where_data_are_public_and_ticks_with_the_first_d
     with site.services.database.reading() as session:
         noted = list(session.scalars(select_entries(action="read.public_data")))
     assert [entry.actor_id for entry in noted] == [alice.id]  # once a person, not once a dataset
+
+
+def test_who_has_no_kit_is_shown_how_to_get_this_sites_version(site: Site) -> None:
+    alice = site.member("alice")
+    assert _steps(site, alice)["Install the starting kit"]
+    with site.services.database.writing() as session:
+        secret = begin_session(session, session.get_one(User, alice.id), user_agent="test", days=1).secret
+        session.execute(delete(ApiToken).where(ApiToken.user_id == alice.id))
+    site.client.cookies.set(SESSION_COOKIE, secret)
+    page = html.unescape(site.client.get(f"/competitions/{SLUG}", headers=_HTML).text)
+    address, version = site.services.settings.base_url, importlib.metadata.version("anyshot-starting-kit")
+    assert f'pip install --extra-index-url {address}/kit/simple/ "anyshot-starting-kit=={version}"' in page
+    assert f"anyshot login --server {address}" in page
 
 
 def test_only_participants_of_an_open_phase_get_the_list(site: Site) -> None:

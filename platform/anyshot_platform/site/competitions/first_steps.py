@@ -9,6 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.kernel.language import say
+from anyshot_platform.kit.wheels import install_line
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.smoke import smoke_pool
@@ -31,8 +32,13 @@ class FirstStep:
     command: str = ""
 
 
-def read_first_steps(session: Session, access: CompetitionAccess, phases: Sequence[Phase]) -> list[FirstStep]:
-    """The steps of a participant without a score; nothing for others, and while no phase takes submissions."""
+def read_first_steps(
+    session: Session, access: CompetitionAccess, phases: Sequence[Phase], address: str
+) -> list[FirstStep]:
+    """The steps of a participant without a score; nothing for others, and while no phase takes submissions.
+
+    `address` is the site's. Who has a token has the kit, or needs none.
+    """
     phase = open_for_uploads(phases)
     membership = access.membership
     if phase is None or membership is None or membership.team_id is None or join_state(access) != "member":
@@ -53,7 +59,8 @@ def read_first_steps(session: Session, access: CompetitionAccess, phases: Sequen
     guide = "/docs/participants/first-submission/"
     steps = [
         FirstStep(say("Join the competition"), True, f"/competitions/{slug}/join"),
-        FirstStep(say("Install the starting kit and log in"), token is not None, guide, "anyshot login"),
+        FirstStep(say("Install the starting kit"), token is not None, guide, install_line(address)),
+        FirstStep(say("Log in from a shell"), token is not None, guide, f"anyshot login --server {address}"),
     ]
     home = "anyshot dry-run my-method --quick"
     if has_public_data(session, access.competition):

@@ -31,7 +31,7 @@ from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import browser_session, public, visible_competition
 from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.web.services import ServicesDep, SessionDep, site_address
 from anyshot_platform.web.viewer import ViewerDep
 
 router = APIRouter(include_in_schema=False)
@@ -148,7 +148,7 @@ def _show_text(
         leagues=_leagues(session, competition.id) if page in (None, *competition.pages[:1]) else (),
         phases=phases,
         facts=_facts(access),
-        first_steps=read_first_steps(session, access, every),
+        first_steps=read_first_steps(session, access, every, site_address(request)),
     )
 
 
@@ -258,6 +258,7 @@ def join(
         words = say("The organizers will answer your request.")
     else:
         joined = find_access(session, access.viewer, access.competition)
-        steps = read_first_steps(session, joined, list_phases(session, access.competition))
+        phases = list_phases(session, access.competition)
+        steps = read_first_steps(session, joined, phases, site_address(request))
         words = say("You are in. The first steps below tick themselves off.") if steps else say("You are in.")
     return redirect(f"/competitions/{access.competition.slug}", flash=words)
