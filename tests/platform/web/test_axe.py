@@ -84,14 +84,7 @@ def set_screen(browser: webdriver.Chrome, width: int, scheme: str) -> None:
 def look(browser: webdriver.Chrome, address: str) -> list[str]:
     """What axe finds wrong on a page, and whether the page is wider than the window."""
     browser.get(address)
-    axe = Axe(browser, script_url=str(SCRIPT))
-    axe.inject()
-    results = axe.run({"exclude": [["dialog:not([open])"]]}, {"resultTypes": ["violations"]})
-    found = [
-        f"{address}: {one['id']}: {one['nodes'][0]['html'][:160]} ({len(one['nodes'])} nodes)"
-        for one in results["violations"]
-        if one["impact"] in SERIOUS
-    ]
+    found = [f"{address}: {one}" for one in violations(browser)]
     width = browser.execute_script(
         "return [document.documentElement.scrollWidth, Math.min(innerWidth, screen.width)]"
     )
@@ -99,6 +92,18 @@ def look(browser: webdriver.Chrome, address: str) -> list[str]:
         found.append(f"{address}: {width[0]} pixels wide in a window of {width[1]}")
     errors = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
     return found + [f"{address}: {message}" for message in errors if "status of 404" not in message]
+
+
+def violations(browser: webdriver.Chrome) -> list[str]:
+    """What axe finds wrong on the page that is shown, of what is serious."""
+    axe = Axe(browser, script_url=str(SCRIPT))
+    axe.inject()
+    results = axe.run({"exclude": [["dialog:not([open])"]]}, {"resultTypes": ["violations"]})
+    return [
+        f"{one['id']}: {one['nodes'][0]['html'][:160]} ({len(one['nodes'])} nodes)"
+        for one in results["violations"]
+        if one["impact"] in SERIOUS
+    ]
 
 
 @pytest.mark.slow("axe-core over every page for participants, in a browser")

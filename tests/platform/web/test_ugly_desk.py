@@ -28,6 +28,7 @@ from anyshot_platform.users.models import User
 from anyshot_platform.workers.models import Worker, WorkerToken
 from tests.contract.recording import worker_info
 from tests.platform.web.conftest import LiveSite, Visitor
+from tests.platform.web.test_axe import violations
 from tests.platform.web.test_axe_organizers import add_reports, desk_paths
 from tests.platform.web.test_ugly_states import LOOK, SHOTS, VIEWS, _in_french, _open, _shoot, faults
 
@@ -70,7 +71,7 @@ def test_desks_are_readable(live: LiveSite, browser: webdriver.Chrome, tmp_path:
     odd: dict[str, list[str]] = {}
     for path in paths:
         _open(browser, live.address + path, "phone", bare=False)
-        found = faults(browser.execute_script(LOOK), wide=VIEWS["phone"][0])
+        found = faults(browser.execute_script(LOOK), wide=VIEWS["phone"][0]) + violations(browser)
         odd |= {path: found} if found else {}
         if SHOTS:
             _shoot(

@@ -25,6 +25,7 @@ from anyshot_platform.leagues.models import League
 from anyshot_platform.users.models import User
 from tests.platform.web.conftest import LiveSite, Visitor
 from tests.platform.web.scene import Scene
+from tests.platform.web.test_axe import violations
 from tests.platform.web.ugly import make_ugly
 
 SHOTS = os.environ.get("ANYSHOT_SHOTS")
@@ -81,6 +82,7 @@ def test_ugly_states_are_readable(live: LiveSite, browser: webdriver.Chrome) -> 
                 if page.user.id == user.id:
                     _open(browser, live.address + page.path, "phone", bare=page.bare)
                     found = faults(browser.execute_script(LOOK), wide=VIEWS["phone"][0])
+                    found += [] if page.bare else violations(browser)
                     odd |= {name: found} if found else {}
                     if SHOTS:
                         _shoot(browser, live.address + page.path, name, bare=page.bare)

@@ -151,7 +151,7 @@ def run_words(run: Run, place: QueueForecast | None, progress: str) -> str:
         RunState.WAITING: say("Waiting for the part that meta-trains."),
         RunState.CLAIMED: say("A worker has taken it."),
         RunState.PREPARING: say("Data are fetched, and the sandbox starts."),
-        RunState.META_TRAINING: say("Meta-training: your code learns on the public pool."),
+        RunState.META_TRAINING: say("Meta-training: your code learns on the training data."),
         RunState.SCORING: say("All predictions are there; the scores are computed."),
         RunState.FINISHED: say("Finished."),
         RunState.CANCELLED: say("Cancelled."),
