@@ -38,7 +38,6 @@ from anyshot_platform.site.submissions.schemas import (
     AllowanceOut,
     ChangesOut,
     ChecksOut,
-    ComparisonOut,
     LogLineOut,
     MeasureOut,
     NoteIn,
@@ -47,6 +46,7 @@ from anyshot_platform.site.submissions.schemas import (
     SubmissionCodeOut,
     SubmissionDetail,
     SubmissionPage,
+    SubmissionPairOut,
     SubmitIn,
     UploadIn,
     UploadOut,
@@ -220,7 +220,7 @@ def change_note(
 @router.get("/submissions/{submission_id}/compare/{other_id}")
 def compare(
     found: Reader, other_id: UploadParam, session: SessionDep, services: ServicesDep
-) -> ComparisonOut:
+) -> SubmissionPairOut:
     """The submission against another one of its phase that one may read, or a baseline of its board.
 
     409 `cannot_compare` where the two did not meet the same tasks, or one has no score.
@@ -229,7 +229,7 @@ def compare(
     versions = versions_of(session, [found, other])
     statement = read_all_pairs(session, services.storage, [found, other], versions[0])[0, 1]
     first, second = title_of(found), title_of(other)
-    return ComparisonOut(
+    return SubmissionPairOut(
         first=first,
         first_score=found.sight.score,
         second=second,

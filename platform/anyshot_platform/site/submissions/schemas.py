@@ -225,7 +225,7 @@ class StatementOut(BaseModel):
     tasks: int = Field(description="each counted once, however many runs met it")
 
 
-class ComparisonOut(BaseModel):
+class SubmissionPairOut(BaseModel):
     """Two submissions to one phase, as *Compare* has them."""
 
     first: str
