@@ -35,7 +35,8 @@ def kit_version() -> str:
 
 def install_line(address: str) -> str:
     """The command that installs the starting kit from the site of this address, in exactly its version."""
-    return f'pip install --extra-index-url {address}/kit/simple/ "anyshot-starting-kit=={kit_version()}"'
+    version = kit_version()
+    return f'pip install --extra-index-url {address}/kit/simple/ "anyshot-starting-kit=={version}"'
 
 
 @cache

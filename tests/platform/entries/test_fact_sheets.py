@@ -107,7 +107,7 @@ def test_an_upload_needs_one_only_where_the_competition_says_so(asking: Site) ->
     assert found["bob"] == ("handed_in", {"method": "better", "code": "there"})
     assert found["ada"] == ("handed_in", {"method": "prototypes"})  # an upload without answers leaves them
     shown = page(owner, "/competitions/small/manage/fact-sheets").text
-    assert "Handed in 2 times" in shown and "mine" in shown and "better" in shown
+    assert "Submitted 2 times" in shown and "mine" in shown and "better" in shown
 
 
 def test_answers_that_nobody_asked_for_are_a_draft_of_the_fact_sheet(asking: Site) -> None:
