@@ -140,7 +140,7 @@ def test_the_command_line_says_the_same(site: Site, address: str, tmp_path: Path
     site.set_phase(team_chooses=True)
     listed = command(address, ada, "entries", "small/feedback")
     assert "Free style: no. 2 with 0.200, rank 1, stands on the leaderboard (the last submission)" in listed
-    assert f"may be chosen: no. 1 with 0.600, --choose 1" in listed
+    assert "may be chosen: no. 1 with 0.600, --choose 1" in listed
     command(address, ada, "entries", "small/feedback", "--league", "free", "--choose", first)
     zipped = tmp_path / "next.zip"
     zipped.write_bytes(make_zip(salt="next"))
