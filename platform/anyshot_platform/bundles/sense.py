@@ -21,7 +21,7 @@ from anyshot_platform.described.quantities import write_duration, write_size
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.retold import words_of_core
-from anyshot_platform.kernel.zones import place, words_on_skipped, words_on_zone
+from anyshot_platform.kernel.zones import find_zone, place, words_on_skipped, words_on_zone
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_scoring.rules import RULES
 
@@ -67,10 +67,11 @@ def judge_phase(spec: PhaseSpec, home: str = "UTC") -> Iterator[SenseFinding]:
 
 
 def _times(spec: PhaseSpec, home: str) -> Iterator[SenseFinding]:
-    if words := words_on_zone(spec.timezone or home):
-        yield SenseFinding(("timezone",), words)
+    zone = find_zone(spec.timezone or home)
+    if zone is None:
+        if spec.timezone:  # a wrong one of the competition is said once
+            yield SenseFinding(("timezone",), words_on_zone(spec.timezone))
         return
-    zone = ZoneInfo(spec.timezone or home)
     for name, moment in (("start", spec.start), ("end", spec.end)):
         if moment and (words := words_on_moment(moment, zone)):
             yield SenseFinding((name,), words)

@@ -134,6 +134,13 @@ def test_each_mistake_is_named(old: str, new: str, expected: str) -> None:
     assert any(expected in line for line in problems_of(GOOD.replace(old, new, 1)))
 
 
+def test_a_wrong_time_zone_is_said_where_it_stands_and_nowhere_else() -> None:
+    (said,) = problems_of(GOOD.replace("timezone: Europe/Paris", "timezone: Europe/Pari"))
+    assert ": timezone: There is no time zone Europe/Pari" in said
+    own = GOOD.replace("start: 2022-07-01", "timezone: Mars/Olympus\n    start: 2022-07-01", 1)
+    assert [line for line in problems_of(own) if "phases[0].timezone: There is no time zone Mars" in line]
+
+
 def test_yaml_that_grows_by_aliases_is_refused_quickly() -> None:
     layers = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     layers += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 12)]
