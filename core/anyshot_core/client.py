@@ -377,9 +377,20 @@ class Client:
                 return
             time.sleep(every)
 
-    def log(self, submission_id: str, after: int = 0, limit: int = 1000) -> list[dict[str, Any]]:
-        """Lines after the line with id `after`."""
-        return self._ask("GET", f"/submissions/{submission_id}/log", params={"after": after, "limit": limit})
+    def log(
+        self, submission_id: str, after: int = 0, limit: int = 1000, holding: str = ""
+    ) -> list[dict[str, Any]]:
+        """Lines after the line with id `after`; those that hold a text, in any case, where it is given."""
+        asked = {"after": after, "limit": limit, **({"q": holding} if holding else {})}
+        return self._ask("GET", f"/submissions/{submission_id}/log", params=asked)
+
+    def confusions(self, submission_id: str) -> list[dict[str, Any]]:
+        """Which classes are mixed up, of each dataset."""
+        return self._ask("GET", f"/submissions/{submission_id}/confusion")
+
+    def task(self, submission_id: str, number: int) -> dict[str, Any]:
+        """A task of a smoke test, counted from 1, with what was predicted."""
+        return self._ask("GET", f"/submissions/{submission_id}/tasks/{number}")
 
     def figures(self, submission_id: str) -> list[dict[str, Any]]:
         """Scores by dataset, domain, ways and shots; none where they are not shown, or at an older platform."""

@@ -26,6 +26,11 @@ class Confusion:
     counts: NDArray[np.int64]
     together: NDArray[np.int64]
 
+    @property
+    def right(self) -> float:
+        """The share of the query images that were predicted right; 0 of none."""
+        return float(np.trace(self.counts) / max(self.counts.sum(), 1))
+
     def rates(self) -> NDArray[np.float64]:
         """`[C, C]`: of the images of class i in tasks with class j, the share taken for j; NaN where they never met."""
         met = self.together > 0

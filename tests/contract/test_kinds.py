@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from anyshot_core.command import main
 from anyshot_core.data.pack import Pack
 from anyshot_core.results import Maker, find_runs
 from anyshot_core.wire.jobs import Evaluate, JobKind, LogPolicy
+from anyshot_platform.app import create_app
 from anyshot_platform.baselines import gates
 from anyshot_platform.database import now
 from anyshot_platform.organizers.reports.catalogue import KINDS as REPORTS
@@ -24,6 +27,8 @@ from tests.contract.test_jobs import quota, submit, text_of
 from tests.platform.admin.test_submission_reports import evaluate, make_pair, split_classes
 from tests.platform.site import Person, make_zip
 from tests.services.material import TEST, TRAIN
+from tests.services.processes import free_port
+from tests.services.sites import served
 from tests.worker.test_query_order import COUNTING
 
 MANAGE = "/api/v1/competitions/small/manage"
@@ -83,7 +88,9 @@ def test_a_smoke_test_tells_its_owner_how_it_went_and_costs_nothing(stage: Stage
     assert board(stage) == {}
 
 
-def test_the_tasks_of_a_smoke_test_can_be_looked_at_and_hidden_ones_cannot(stage: Stage) -> None:
+def test_the_tasks_of_a_smoke_test_can_be_looked_at_and_hidden_ones_cannot(
+    stage: Stage, tmp_path: Path
+) -> None:
     with stage.site.services.database.writing() as session:
         version = session.get_one(PoolVersion, stage.make_pool("open-data", TRAIN))
         version.pool.published_at = now()
@@ -105,12 +112,37 @@ def test_the_tasks_of_a_smoke_test_can_be_looked_at_and_hidden_ones_cannot(stage
         right += (share - 1 / int(ways)) / (1 - 1 / int(ways)) / 2
         picture = alice.call("GET", f"{path}/picture.jpg")
         assert picture.headers["content-type"] == "image/jpeg" and len(picture.content) > 5_000
+        told = alice.call("GET", f"/api/v1{path}").json()
+        assert (told["right"], told["queries"], told["ways"]) == (int(found[1]), int(found[2]), int(ways))
+        assert alice.call("GET", f"/api/v1{path}/picture").content == picture.content
     shown = {
         shown_score(right - 1e-9),
         shown_score(right + 1e-9),
     }  # between two that are shown it may be either
     assert any(score in text_of(stage.page(f"/submissions/{smoke}", alice)) for score in shown)
+    site = stage.site
+    with served(create_app(site.services.settings, site.services), free_port()) as address:
+        asked = [
+            "task",
+            smoke,
+            "2",
+            "-o",
+            str(tmp_path / "2.jpg"),
+            "--server",
+            address,
+            "--token",
+            alice.token,
+        ]
+        said = CliRunner().invoke(main, asked, catch_exceptions=False).output.splitlines()
+    assert said[0] == (
+        f"Task 2 of 2: {dataset}, {ways} ways, {told['shots']} shots, {found[1]} of {found[2]} query images right"
+    )
+    assert [line.split()[-int(ways) :] for line in said[2:-1]] == [
+        list(map(str, row)) for row in told["confusion"]
+    ]
+    assert (tmp_path / "2.jpg").read_bytes() == picture.content
     assert alice.call("GET", f"/submissions/{smoke}/tasks/3").status_code == 404
+    assert carol.call("GET", f"/api/v1/submissions/{entry}/tasks/1").status_code == 404
     assert carol.call("GET", f"/submissions/{entry}/tasks/1").status_code == 404
     assert stage.site.member("bob").call("GET", f"/submissions/{smoke}/tasks/1").status_code == 404
     with stage.site.services.database.writing() as session:

@@ -47,7 +47,8 @@ def fill(browser: webdriver.Chrome, **fields: str) -> None:
 
 
 def press(browser: webdriver.Chrome, words: str, within: str = "") -> None:
-    """Press the button with these words, in the table row or form that holds `within`."""
+    """Press the button with these words, in the table row or form that holds `within`, once the page is there."""
+    until(browser, lambda browser: browser.execute_script("return document.readyState") == "complete")
     for button in browser.find_elements(By.CSS_SELECTOR, BUTTONS):
         if (
             " ".join(button.text.split()) == words

@@ -105,8 +105,6 @@ def say_change(session: Session, storage: Storage, submission_id: str) -> str:
     if submission.kind not in COMPETES or submission.score is None:
         return ""
     version = live_version(session, submission.phase)
-    if version.rule.relative:  # two submissions alone do not tell which is ahead
-        return ""
     best = find_best_other(session, version, submission)
     if best is None or best.score is None:
         return ""
@@ -115,6 +113,8 @@ def say_change(session: Session, storage: Storage, submission_id: str) -> str:
     if said is not None:
         other = say("your best other (#%(number)s)", number=best.number)
         return begun(said.words(say("this submission"), other))
+    if version.rule.relative:  # two scores alone do not tell which is ahead
+        return ""
     words = (
         say("%(difference)s above your best other submission, #%(number)s")
         if difference >= 0

@@ -98,11 +98,20 @@ def read_events(
     *,
     policy: LogPolicy,
     after: int = 0,
+    before: int | None = None,
+    holding: str = "",
     limit: int = 1000,
     tail: bool = False,
 ) -> list[RunEvent]:
-    """The lines of runs that the policy shows, with ids above `after`, in order; `tail` takes the last ones."""
+    """The lines of runs that the policy shows, with ids above `after` and below `before`, in order.
+
+    `holding` takes those with that text in any case, `tail` the last ones.
+    """
     query = select(RunEvent).where(RunEvent.run_id.in_(run_ids), RunEvent.id > after, shown_by(policy))
+    if before is not None:
+        query = query.where(RunEvent.id < before)
+    if holding:
+        query = query.where(RunEvent.text.icontains(clean_line(holding), autoescape=True))
     if tail:
         return list(session.scalars(query.order_by(RunEvent.id.desc()).limit(limit)))[::-1]
     return list(session.scalars(query.order_by(RunEvent.id).limit(limit)))

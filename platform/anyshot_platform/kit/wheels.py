@@ -33,10 +33,10 @@ def kit_version() -> str:
     return importlib.metadata.version("anyshot-starting-kit")
 
 
-def install_line(address: str) -> str:
+def install_line(address: str, extra: str = "") -> str:
     """The command that installs the starting kit from the site of this address, in exactly its version."""
-    version = kit_version()
-    return f'pip install --extra-index-url {address}/kit/simple/ "anyshot-starting-kit=={version}"'
+    wanted = f"anyshot-starting-kit{f'[{extra}]' if extra else ''}=={kit_version()}"
+    return f'pip install --extra-index-url {address}/kit/simple/ "{wanted}"'
 
 
 @cache

@@ -47,7 +47,7 @@ def read_against_above(
     said: dict[str, Statement] = {}
     for start in range(offset // step * step, offset + len(rows) - 1, step):
         board = _read_ids(session, here, start)
-        if version.rule.relative and (start or len(board) == MOST_ON_A_BOARD):
+        if _is_partial(version, board):
             break
         own = rows[max(start - offset, 0) : start - offset + MOST_ON_A_BOARD]
         pairs = [(upper.submission_id, lower.submission_id) for upper, lower in pairwise(own)]
@@ -66,13 +66,19 @@ def _read_ids(session: Session, here: ColumnElement[bool], start: int = 0) -> li
     return list(session.scalars(query.offset(start).limit(MOST_ON_A_BOARD)))
 
 
+def _is_partial(version: PhaseVersion, board: Sequence[str]) -> bool:
+    """Whether the first rows of a board would rank otherwise without the others."""
+    return version.rule.relative and len(board) == MOST_ON_A_BOARD
+
+
 def read_beside(
     session: Session, storage: Storage, version: PhaseVersion, pairs: Sequence[tuple[str, str]]
 ) -> list[Statement | None]:
     """The statement on each pair of submissions, by their ids, whether they are on a board or not.
 
-    Each two are put beside the first rows of a league's board, of the first league in which one of them stands, else
-    of the first of all; not beside others that are asked about, so that page and mail say the same of them.
+    None where there is nothing to say, of ranks on a part of a board, too. Each two are put beside the first rows of a
+    league's board, of the first league in which one of them stands, else of the first of all; not beside others that
+    are asked about, so that page and mail say the same of them.
     """
     boards: dict[str, list[str]] = {}
     said = []
@@ -80,7 +86,12 @@ def read_beside(
         league = session.scalars(_leagues_of(version, pair)).first()
         if league is not None and league not in boards:
             boards[league] = _read_ids(session, _ranked(version, league))
-        said += read_statements(session, storage, version, boards[league] if league else [], [pair])
+        board = boards[league] if league else []
+        said += (
+            [None]
+            if _is_partial(version, board)
+            else read_statements(session, storage, version, board, [pair])
+        )
     return said
 
 

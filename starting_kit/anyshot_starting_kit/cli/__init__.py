@@ -15,6 +15,8 @@ COMMANDS = {
     "log": (f"{_KIT}.log:log", "Show the log of a submission."),
     "code": (f"{_KIT}.code:code", "Show the code of a submission, and what changed since the zip before."),
     "compare": (f"{_KIT}.compare:compare", "Say which of two submissions is better, and how sure that is."),
+    "confusion": (f"{_KIT}.looking:confusion", "Show which classes a submission takes for which others."),
+    "task": (f"{_KIT}.looking:task", "Show a task of a smoke test, and what was predicted."),
     "curves": (f"{_KIT}.curves:curves", "Show how a submission trains and what it uses, over time."),
     "results": (f"{_KIT}.results:results", "Show or download the results of a submission."),
     "cancel": (f"{_KIT}.cancel:cancel", "Cancel a submission that is queued or running."),

@@ -16,12 +16,13 @@ from anyshot_starting_kit.cli.account import connection_options, which_submissio
 @click.command()
 @click.argument("submission", required=False)
 @click.option("--follow", is_flag=True, help="Keep printing until the submission has ended.")
+@click.option("--find", default="", metavar="TEXT", help="Print the lines alone that hold TEXT, in any case.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @connection_options
-def log(client: Client, submission: str | None, follow: bool, as_json: bool) -> None:
+def log(client: Client, submission: str | None, follow: bool, find: str, as_json: bool) -> None:
     """Print the log of SUBMISSION (its number or id; without it your latest)."""
     submission_id = which_submission(client, submission)
-    reading = LogReading(client, submission_id)
+    reading = LogReading(client, submission_id, find)
     while True:
         ended = not follow or client.submission(submission_id)["status"] in ENDED
         for line in reading.raw() if as_json else reading.lines():
@@ -35,10 +36,10 @@ def log(client: Client, submission: str | None, follow: bool, as_json: bool) -> 
 
 
 class LogReading:
-    """The log of a submission, read on from where it was read to."""
+    """The log of a submission, read on from where it was read to; of lines that hold a text, where it is given."""
 
-    def __init__(self, client: Client, submission_id: str) -> None:
-        self._client, self._id = client, submission_id
+    def __init__(self, client: Client, submission_id: str, holding: str = "") -> None:
+        self._client, self._id, self._holding = client, submission_id, holding
         self._after = 0
         self._attempt: tuple[str, int | None] | None = None
 
@@ -56,7 +57,7 @@ class LogReading:
             yield f"{line['at'][11:19]} {line['stream']:>8} | {line['text']}"
 
     def _read(self) -> Iterator[dict[str, Any]]:
-        while lines := self._client.log(self._id, self._after):
+        while lines := self._client.log(self._id, self._after, holding=self._holding):
             self._after = lines[-1]["id"]
             yield from lines
 

@@ -114,6 +114,26 @@ def test_a_mail_says_the_paired_statement_where_there_is_one(site: Site) -> None
     assert "above your best other" not in mail and _stated(mail) in _page(site, alice, _newest(site))
 
 
+def test_under_ranks_a_mail_and_the_page_say_the_change_in_average_ranks(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They said nothing. The second is ahead of the first on all three datasets, so by one rank."""
+    alice = _member(site, "alice")
+    site.set_version(ranking_rule="dataset_ranks_worst")
+    _two_with_tables(site, alice, 0.4, 0.5)
+    _, mail = _sent(site, "alice")
+    said = "This submission is better than your best other (#1) by 1.000 average ranks"
+    page = _page(site, alice, _newest(site))
+    assert said in mail and _stated(mail) in page
+    assert "+1.000 average ranks against your best other submission (#1) ." in page
+    (change,) = site.client.get(f"/api/v1/submissions/{_newest(site)}", headers=alice.headers).json()[
+        "answer"
+    ]["changes"]
+    assert change["difference"] == 1.0 and change["statement"]["in_ranks"]
+    monkeypatch.setattr("anyshot_platform.leaderboards.trust.MOST_ON_A_BOARD", 1)  # a board that is too long
+    assert "average ranks" not in _page(site, alice, _newest(site))
+
+
 def test_what_is_said_of_two_does_not_depend_on_who_else_is_asked_about(site: Site) -> None:
     """The page puts a baseline beside it, the mail does not: one said 0.62 of the same two, the other 0.64."""
     alice, bob = _member(site, "alice"), _member(site, "bob")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import importlib.metadata
+import json
 import re
+from importlib.resources import files
 
 from sqlalchemy import delete
 
@@ -78,6 +80,22 @@ def test_who_has_no_kit_is_shown_how_to_get_this_sites_version(site: Site) -> No
     address, version = site.services.settings.base_url, importlib.metadata.version("anyshot-starting-kit")
     assert f'pip install --extra-index-url {address}/kit/simple/ "anyshot-starting-kit=={version}"' in page
     assert f"anyshot login --server {address}" in page
+
+
+def test_the_tutorial_installs_this_sites_kit_and_is_the_kits_own(site: Site) -> None:
+    alice = site.member("alice")
+    page = site.client.get(f"/competitions/{SLUG}", headers={**alice.headers, **_HTML}).text
+    (href,) = re.findall(r'href="([^"]+\.ipynb)"', page)
+    answer = site.client.get(href)  # by anybody
+    assert answer.headers["content-disposition"] == 'attachment; filename="anyshot-tutorial.ipynb"'
+    first, set_up, *others = json.loads(answer.content)["cells"]
+    address, version = site.services.settings.base_url, importlib.metadata.version("anyshot-starting-kit")
+    _, install, init = set_up["source"]
+    wanted = f'"anyshot-starting-kit[torch]=={version}"'
+    assert install == f"%pip install --extra-index-url {address}/kit/simple/ {wanted}\n"
+    assert init == "!anyshot init my-method"
+    kept = files("anyshot_starting_kit") / "templates/tutorial.ipynb"
+    assert [first, *others] == json.loads(kept.read_text())["cells"]
 
 
 def test_only_participants_of_an_open_phase_get_the_list(site: Site) -> None:

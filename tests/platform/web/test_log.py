@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from datetime import UTC, datetime
 
@@ -123,3 +124,47 @@ def test_one_attempt_has_no_title(visitor: Visitor, scene: Scene) -> None:
     visitor.sign_in(scene.ada)
     page = visitor.see(f"/submissions/{scene.submissions['failed'].id}")
     assert 'class="log log--single"' in page and "33" in page
+
+
+def _print_lines(visitor: Visitor, scene: Scene, lines: list[tuple[Stage, str]]) -> None:
+    with visitor.services.database.writing() as session:
+        query = select(Run).where(Run.submission_id == scene.submissions["running"].id)
+        run = session.scalars(query).one()
+        for seq, (stage, text) in enumerate(lines, 1):
+            at = datetime.now(UTC)
+            session.add(
+                RunEvent(run_id=run.id, epoch=2, seq=seq, at=at, stream="stdout", stage=stage, text=text)
+            )
+        session.add(EventCount(run_id=run.id, epoch=1, lines=len(lines), bytes=7, dropped=0))
+
+
+def test_every_line_that_is_kept_is_found_and_read_among_those_around_it(
+    twice: Visitor, scene: Scene
+) -> None:
+    """Lines before the last 1,000 were in the file alone, and no search found them."""
+    lines = [(Stage.META_TRAINING, f"iteration {number}") for number in range(1500)]
+    lines[10] = (Stage.META_TRAINING, "A 100% Needle_ in the hay")
+    lines[20] = (Stage.META_TESTING, "a needle of secret tasks")  # the policy shows meta-training alone
+    _print_lines(twice, scene, lines)
+    path = f"/submissions/{scene.submissions['running'].id}"
+    page = twice.see(path)
+    assert "Needle" not in page and f'action="{path}/log"' in page and "All lines" in page
+    found = twice.see(f"{path}/log?q=100%25 needle_")
+    assert "1 line with “100% needle_”." in html.unescape(found) and "secret tasks" not in found
+    assert "No line has “x_”." in html.unescape(twice.see(f"{path}/log?q=x_")), "_ stands for itself"
+    (href,) = re.findall(rf'href="({path}/log\?line=\d+#line-\d+)">A 100% Needle', found)
+    around = twice.see(href.partition("#")[0])
+    shown = re.findall(r'<div class="log__line[^>]*>(?:<a[^>]*>)?([^<]*)<', around)
+    assert f'id="{href.partition("#")[2]}"' in around and shown.index("A 100% Needle_ in the hay") > 20
+    assert "secret tasks" not in around and "Later lines" in around
+
+    read: list[str] = []  # from the first line to the last, by the page's own links
+    place = f"{path}/log"
+    while place:
+        page = twice.see(place)
+        read += [one for one in re.findall(r'<div class="log__line[^>]*>([^<]*)<', page) if one not in read]
+        place = next(iter(re.findall(r'href="([^"]+)">Later lines', page)), "")
+    kept = [text for stage, text in lines if stage == Stage.META_TRAINING]
+    assert [one for one in read if one in kept] == kept
+    asked = twice.client.get(f"/api/v1{path}/log?q=NEEDLE").json()
+    assert [line["text"] for line in asked] == ["A 100% Needle_ in the hay"]

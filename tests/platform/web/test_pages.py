@@ -377,8 +377,23 @@ def test_confusion_is_shown_where_the_phase_allows_it(visitor: Visitor, scene: S
     assert len(cells["rows"]) == 24 and len(shares) > 300 and max(shares) <= 1
     table = page.partition('<details class="chart__table" open>')[2].partition("</details>")[0]
     assert table.count("<tr>") == 25 and re.search(rf">{round(100 * cells['values'][0][0])}\s%<", table)
+    third = visitor.client.get(f"/api/v1{path}/confusion").json()[2]
+    rates = [
+        count / met
+        for row, together in zip(third["counts"], third["together"], strict=True)
+        for count, met in zip(row, together, strict=True)
+        if met
+    ]
+    assert third["dataset"] == "Hidden 3" and third["classes"] == list(range(1, 26))
+    assert set(shares) <= {round(rate, 4) for rate in rates}
+    right = sum(row[place] for place, row in enumerate(third["counts"])) / sum(map(sum, third["counts"]))
+    assert (
+        third["right"] == right
+        and f"{100 * right:.0f}" in page.partition("of the query images right")[0][-40:]
+    )
     visitor.sign_in(scene.bob)
     visitor.see(f"{path}/confusion", 404)
+    assert visitor.client.get(f"/api/v1{path}/confusion").status_code == 404
 
 
 def test_provenance_says_how_to_repeat_the_run(visitor: Visitor, scene: Scene) -> None:

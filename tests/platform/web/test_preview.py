@@ -25,6 +25,21 @@ def test_the_preview_follows_what_is_written(live: LiveSite, browser: webdriver.
         browser.save_screenshot(f"{folder}/preview.png")
 
 
+def test_a_preview_that_arrives_moves_no_button(live: LiveSite, browser: webdriver.Chrome) -> None:
+    """Whoever pressed *Save* a moment after the last key pressed where the button had been."""
+    live.sign_in(browser, live.scene.organizer)
+    browser.get(f"{live.address}/competitions/{live.scene.competition.slug}/manage/pages/new")
+    field = browser.find_element(By.ID, "body")
+    field.send_keys("A")
+    shown = browser.find_element(By.CSS_SELECTOR, "#body ~ section .prose")
+    until(browser, lambda _: shown.text == "A")
+    button = browser.find_element(By.CSS_SELECTOR, "main form [type=submit]")
+    before = button.rect
+    field.send_keys("\n\n" + "# One\n\n" * 40 + "{{ quota.perday }}")
+    until(browser, lambda b: "Did you mean {{ quota.per_day }}?" in text_of(b))
+    assert button.rect == before
+
+
 def test_the_preview_names_files_that_are_not_there(live: LiveSite, browser: webdriver.Chrome) -> None:
     """The preview showed a broken picture, and so did the page."""
     live.sign_in(browser, live.scene.organizer)

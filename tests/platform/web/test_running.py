@@ -8,6 +8,7 @@ import html
 import io
 import json
 import re
+import zipfile
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -90,7 +91,7 @@ def test_the_page_has_the_curves_of_meta_training_and_nothing_of_hidden_tasks(
 
 
 def seen(visitor: Visitor, scene: Scene) -> set[Stage]:
-    """The stages whose measures the visitor gets, the same from page, API and stream."""
+    """The stages whose measures the visitor gets, the same from page, API, stream, report and *Everything*."""
     identity = scene.submissions["finished"].id
     told = {
         Stage(one["stage"]) for one in visitor.client.get(f"/api/v1/submissions/{identity}/measures").json()
@@ -100,7 +101,31 @@ def seen(visitor: Visitor, scene: Scene) -> set[Stage]:
     for text in (page, stream):
         assert (str(HIDDEN_MEMORY) in html.unescape(text)) == (Stage.META_TESTING in told)
         assert ("loss." in text) == (Stage.META_TRAINING in told)  # the key of a chart
+    report = visitor.see(f"/submissions/{identity}/report.html")
+    assert (str(HIDDEN_MEMORY) in html.unescape(report)) == (Stage.META_TESTING in told)
+    assert ("Accuracy while training" in report) == (Stage.META_TRAINING in told)
+    content = visitor.client.get(f"/submissions/{identity}/everything.zip").content
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        rows = csv.DictReader(io.TextIOWrapper(archive.open("measures.csv")))
+        assert {Stage(row["stage"]) for row in rows} == told
+        assert archive.read("report.html").decode() == report
     return told
+
+
+def test_the_report_draws_the_curves_of_the_page(visitor: Visitor, scene: Scene) -> None:
+    """They stood on the page alone, and were gone with it. The report is in English, whatever its reader reads."""
+    visitor.sign_in(scene.ada)
+    path = f"/submissions/{scene.submissions['finished'].id}"
+    page, report = visitor.see(path), visitor.see(f"{path}/report.html")
+    french = visitor.client.get(f"{path}/report.html", headers={"accept-language": "fr"})
+    assert french.text == report
+    shown = report.partition('<section class="report-running">')[2]
+    drawn = [json.loads(html.unescape(data)) for data in re.findall(r'data-chart="([^"]*)"', shown)]
+    titles = re.findall(r"<h3>([^<]+)</h3>", shown)
+    of_page = charts_of(page)
+    assert titles == ["Loss", "Accuracy while training", "Processor", "Memory"]
+    assert drawn == [of_page[title] for title in titles]
+    assert "The line across is the limit: 4.0 GiB." in shown
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,7 @@ EXITS: dict[str, dict[str, str]] = {
         "compare's choices": "/compare",
         "API's comparison": "/api/v1/submissions/S/compare/A",
         "confusion": "/submissions/S/confusion",
+        "API's confusion": "/api/v1/submissions/S/confusion",
     },
     "files": {
         "figures": "/submissions/S/figures.csv",
@@ -86,6 +87,8 @@ EXITS: dict[str, dict[str, str]] = {
         "everything": "/submissions/S/everything.zip",
         "API's everything": "/api/v1/submissions/S/everything",
         "log": "/submissions/S/log.txt",
+        "page of the log": "/submissions/S/log",
+        "search of the log": "/submissions/S/log?q=sandbox",
         "curves": "/submissions/S#",
         "stream's curves": "/submissions/S/stream#",
         "API's curves": "/api/v1/submissions/S/measures",
@@ -489,6 +492,7 @@ TO_STATE: dict[str, Callable[[Stage, Session], None]] = {
 # Exits that hold no figure, or not this one: what they hold instead.
 HOLDS = {
     "confusion": "mistakes",
+    "API's confusion": "together",
     "code's zip": "the_code",
     "zip": "the_code",
     "page of the code": "the_code",
@@ -497,6 +501,8 @@ HOLDS = {
     "API's changes": "the_code",
     "tasks": "run,task,dataset",
     "log": "Sandbox started",
+    "page of the log": "Sandbox started",
+    "search of the log": "Sandbox started",
     "curves": "Accuracy while training",
     "stream's curves": "event: measures",
     "API's curves": "cpu_cores",

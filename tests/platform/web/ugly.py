@@ -85,6 +85,8 @@ def make_ugly(session: Session, scene: Scene) -> dict[str, UglyPage]:
         "names-team": UglyPage(f"{base}/team", ada),
         "names-competition": UglyPage(base, ada),
         "long-log": UglyPage(f"/submissions/{log.id}", ada),
+        "long-log-lines": UglyPage(f"/submissions/{log.id}/log?line=0", ada),
+        "long-log-search": UglyPage(f"/submissions/{log.id}/log?q=step", ada),
         "failed-at-once": UglyPage(f"/submissions/{at_once.id}", ada),
     }
     bare = {

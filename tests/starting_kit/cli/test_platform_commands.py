@@ -310,6 +310,7 @@ def test_log_and_cancel(site: Site, address: str, folder: Path) -> None:
     assert worker.tell(job, *events).is_success
     result = call("log")
     assert [line.split("| ")[1] for line in result.output.splitlines()] == ["line 0", "line 1", "line 2"]
+    assert [line.split("| ")[1] for line in call("log", "--find", "LINE 1").output.splitlines()] == ["line 1"]
     settings = site.services.settings.model_copy(update={"events_max_lines": 3})
     object.__setattr__(site.services, "settings", settings)
     assert worker.tell(job, *[{**events[0], "seq": n} for n in range(3, 7)]).is_success

@@ -1,4 +1,4 @@
-"""A package index of three projects (PEP 503).
+"""A package index of three projects (PEP 503), and the tutorial notebook.
 
 Used by `pip install --extra-index-url ADDRESS/kit/simple/ anyshot-starting-kit==VERSION`. Without the version, pip
 would take a higher one from the public index, whoever put it there.
@@ -9,15 +9,17 @@ from __future__ import annotations
 import html
 import re
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
 from anyshot_platform.errors import NotFound
 from anyshot_platform.kernel.language import say
+from anyshot_platform.kit.tutorial import NAME, make_tutorial
 from anyshot_platform.kit.wheels import PROJECTS, Wheel, make_wheel
 from anyshot_platform.web.access import public
 from anyshot_platform.web.rendering import redirect
+from anyshot_platform.web.services import site_address
 
 router = APIRouter(include_in_schema=False)
 _PAGE = (
@@ -51,6 +53,15 @@ def send_file(digest: str, filename: str) -> Response:
     if (wheel.digest, wheel.filename) != (digest, filename):
         raise NotFound(say("This site serves another version of the starting kit; install it again."))
     return Response(wheel.content, media_type="application/octet-stream", headers=_FOR_EVER)
+
+
+@router.get("/kit/tutorial.ipynb", dependencies=[Depends(public)])
+def send_tutorial(request: Request) -> Response:
+    """The notebook that leads from a task to a dry run, and installs the kit first."""
+    headers = {"content-disposition": f'attachment; filename="{NAME}"'}
+    return Response(
+        make_tutorial(site_address(request)), media_type="application/x-ipynb+json", headers=headers
+    )
 
 
 def _link(wheel: Wheel) -> str:

@@ -37,7 +37,10 @@ class EntryPlace:
 
 @dataclass(frozen=True)
 class ScoreChange:
-    """This submission minus another one; `statement` is None where the two did not meet the same tasks."""
+    """This submission minus another one, in scores, or in average ranks where the phase ranks by them.
+
+    `statement` is None where the two did not meet the same tasks.
+    """
 
     against: str
     submission_id: str | None  # where the viewer may open it
@@ -49,7 +52,9 @@ class ScoreChange:
     def figure(self) -> str:
         """The difference with its sign; what rounds to nothing has none."""
         rounded = round(self.difference, 3)
-        return f"{'+' * (rounded > 0)}{score(rounded or 0.0)}"
+        size = f"{'+' * (rounded > 0)}{score(rounded or 0.0)}"
+        in_ranks = self.statement is not None and self.statement.in_ranks
+        return say("%(size)s average ranks", size=size) if in_ranks else size
 
     @property
     def tone(self) -> str:
@@ -156,16 +161,20 @@ def _changes(
     submission: Submission,
     others: Sequence[_Other],
 ) -> tuple[ScoreChange, ...]:
-    """None under rules by which two submissions alone do not tell which is ahead."""
-    if version.rule.relative:
-        return ()
+    """Without those of which nothing is known where two scores alone do not tell which is ahead."""
     pairs = [(submission.id, other.submission.id) for other in others]
     said = read_beside(session, storage, version, pairs)
-    return tuple(_change(submission, other, one) for other, one in zip(others, said, strict=True))
+    return tuple(
+        _change(submission, other, one)
+        for other, one in zip(others, said, strict=True)
+        if one or not version.rule.relative
+    )
 
 
 def _change(submission: Submission, other: _Other, statement: Statement | None) -> ScoreChange:
     difference = (submission.score or 0.0) - (other.submission.score or 0.0)
+    if statement and statement.in_ranks:
+        difference = statement.difference
     words = (
         statement.words(say("this submission"), other.short)
         if statement

@@ -274,9 +274,10 @@ def show_log(
     session: SessionDep,
     after: Annotated[int, Query(ge=0, lt=2**62)] = 0,
     limit: Annotated[int, Query(ge=1, le=5000)] = 1000,
+    q: Annotated[str, Query(max_length=200)] = "",
 ) -> list[LogLineOut]:
-    """The log lines after an id, that the phase's log policy shows."""
-    lines = views.read_log(session, found, after=after, limit=limit)
+    """The log lines after an id, that the phase's log policy shows; with `q` those that hold this text in any case."""
+    lines = views.read_log(session, found, after=after, limit=limit, holding=q)
     return [LogLineOut.model_validate(line) for line in lines]
 
 

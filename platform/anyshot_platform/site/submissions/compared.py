@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Conflict, NotFound
-from anyshot_platform.judging.pairs import Statement
+from anyshot_platform.judging.pairs import MOST_ON_A_BOARD, Statement
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.trust import read_beside
@@ -87,11 +87,18 @@ def read_all_pairs(
     said: dict[tuple[int, int], Statement] = {}
     for (a, b), one in zip(places, read_beside(session, storage, version, asked), strict=True):
         if one is None:
+            names = {"first": title_of(found[a]), "second": title_of(found[b])}
             raise CannotCompare(
                 say(
+                    "These submissions cannot be compared: %(first)s and %(second)s did not meet the same tasks, or "
+                    "the leaderboard has %(most)s rows or more, of which ranks are compared in fewer.",
+                    **names,
+                    most=MOST_ON_A_BOARD,
+                )
+                if version.rule.relative
+                else say(
                     "These submissions cannot be compared: %(first)s and %(second)s did not meet the same tasks.",
-                    first=title_of(found[a]),
-                    second=title_of(found[b]),
+                    **names,
                 )
             )
         said |= {(a, b): one, (b, a): one.turned()}

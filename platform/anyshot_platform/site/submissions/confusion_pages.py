@@ -1,44 +1,21 @@
-"""Which classes a submission mixes up: a page of its own, where the phase allows it."""
+"""Which classes a submission mixes up: a page of its own."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated
 
-import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
-from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_core.browser_charts.numbers import cell_map
-from anyshot_platform.errors import NotFound
-from anyshot_platform.judging.tables import find_predictions, read_confusion
-from anyshot_platform.kernel.filters import percent
-from anyshot_platform.kernel.language import say, together
 from anyshot_platform.sight.access import SubmissionAccess
-from anyshot_platform.sight.names import DatasetNames, name_datasets, natural
-from anyshot_platform.site.shell.chart_data import ChartView
+from anyshot_platform.site.submissions.confusion_view import make_view, read_confusions
 from anyshot_platform.site.submissions.rows import submission_title
-from anyshot_platform.site.submissions.show import find_version
 from anyshot_platform.web.access import submission_reader
 from anyshot_platform.web.rendering import render
 from anyshot_platform.web.services import ServicesDep, SessionDep
-from anyshot_scoring.confusion import Confusion
 
 router = APIRouter(include_in_schema=False)
-MOST_DRAWN = 24  # classes in the picture
-MOST_LISTED = 20  # mistakes in the table
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """One class taken for another."""
-
-    true: str
-    predicted: str
-    rate: float
-    images: int
-    out_of: int
 
 
 @dataclass(frozen=True)
@@ -52,22 +29,6 @@ class DatasetTab:
     count: int | None = None
 
 
-@dataclass(frozen=True)
-class ConfusionView:
-    """One dataset's confusion."""
-
-    label: str
-    chart: ChartView
-    mistakes: tuple[Mistake, ...]
-    right: float
-
-
-def offers_confusion(session: Session, found: SubmissionAccess) -> bool:
-    """Whether there is something to see for a viewer who may see it."""
-    version = find_version(session, found.submission) if found.sight.confusion else None
-    return version is not None and bool(find_predictions(session, found.submission, version))
-
-
 @router.get("/submissions/{submission_id}/confusion")
 def show_confusion(
     request: Request,
@@ -77,107 +38,18 @@ def show_confusion(
     dataset: Annotated[int, Query(ge=1, le=10_000)] = 1,
 ) -> Response:
     """The confusion of one dataset, over all tasks of all runs that count."""
-    submission = found.submission
-    version = find_version(session, submission)
-    if version is None or not found.sight.confusion:
-        raise NotFound(say("This phase does not show which classes are mixed up."))
-    known = read_confusion(services.storage, find_predictions(session, submission, version))
-    if not known:
-        raise NotFound(say("The predictions are no longer kept."))
-    names = name_datasets(session, found.sight.phase, version)
-    shown = sorted(((_place(names, one.dataset), one) for one in known), key=lambda pair: pair[0])
-    chosen = shown[min(dataset, len(shown)) - 1][1]
-    here = f"/submissions/{submission.id}"
+    known = read_confusions(session, services.storage, found)
+    chosen = min(dataset, len(known))
+    here = f"/submissions/{found.submission.id}"
     return render(
         request,
         "submissions/confusion.html",
         section="submissions",
-        title=submission_title(submission),
+        title=submission_title(found.submission),
         here=here,
         tabs=[
-            DatasetTab(str(n), names.label(one.dataset), f"{here}/confusion?dataset={n}")
-            for n, (_, one) in enumerate(shown, 1)
+            DatasetTab(str(n), one.label, f"{here}/confusion?dataset={n}") for n, one in enumerate(known, 1)
         ],
-        current=str(min(dataset, len(shown))),
-        view=make_view(chosen, names.label(chosen.dataset)),
-    )
-
-
-def _place(names: DatasetNames, dataset: str) -> tuple[str, int, str]:
-    """Datasets in the order of their labels, numbers as numbers."""
-    return (*natural(names.label(dataset)), dataset)
-
-
-def make_view(confusion: Confusion, label: str) -> ConfusionView:
-    """The picture and the table; classes by number, since their names may tell what the dataset is."""
-    rates = confusion.rates()
-    mistakes = confusion.mistakes()
-    drawn = _drawn(confusion, mistakes)
-    return ConfusionView(
-        label=label,
-        chart=_chart(confusion, label, drawn),
-        mistakes=tuple(
-            Mistake(
-                true=class_label(confusion, i),
-                predicted=class_label(confusion, j),
-                rate=float(rates[i, j]),
-                images=int(confusion.counts[i, j]),
-                out_of=int(confusion.together[i, j]),
-            )
-            for i, j in mistakes[:MOST_LISTED]
-        ),
-        right=float(np.trace(confusion.counts) / max(confusion.counts.sum(), 1)),
-    )
-
-
-def class_label(confusion: Confusion, place: int) -> str:
-    """`Class 7`: the number that the dataset's pack gives it, from 1."""
-    return say("Class %(value)s", value=int(confusion.classes[place]) + 1)
-
-
-def _drawn(confusion: Confusion, mistakes: list[tuple[int, int]]) -> tuple[int, ...]:
-    """Positions of the classes in the picture, ascending: all, or those of the most frequent mistakes."""
-    if len(confusion.classes) <= MOST_DRAWN:
-        return tuple(range(len(confusion.classes)))
-    chosen: dict[int, None] = {}
-    for pair in mistakes:
-        for place in pair:
-            if len(chosen) < MOST_DRAWN:
-                chosen[place] = None
-    return tuple(sorted(chosen))
-
-
-def _chart(confusion: Confusion, label: str, drawn: tuple[int, ...]) -> ChartView:
-    """The shares of the classes that are drawn, as cells and as a table."""
-    labels = [class_label(confusion, place) for place in drawn]
-    rates = confusion.rates()[np.ix_(drawn, drawn)]
-    true, taken = say("True class"), say("Taken for")
-    data = cell_map(rates, labels, labels, x=taken, y=true, cell=say("Rate"))
-    rows = tuple(
-        (name, *("" if np.isnan(rate) else percent(rate) for rate in found))
-        for name, found in zip(labels, rates, strict=True)
-    )
-    return ChartView(
-        say("Confusion on %(label)s", label=label), data, (true, *labels), rows, _note(confusion, drawn)
-    )
-
-
-def _note(confusion: Confusion, drawn: tuple[int, ...]) -> str:
-    left_out = len(drawn) < len(confusion.classes)
-    return together(
-        (
-            say(
-                "Rows are true classes, columns what they were taken for. A cell is a share of those images that "
-                "could have been: those in tasks with both classes; empty where the two never met."
-            ),
-            (
-                say(
-                    "The chart has the %(drawn)s of %(classes)s classes that are mixed up most.",
-                    drawn=len(drawn),
-                    classes=len(confusion.classes),
-                )
-                if left_out
-                else ""
-            ),
-        )
+        current=str(chosen),
+        view=make_view(known[chosen - 1].confusion, known[chosen - 1].label),
     )

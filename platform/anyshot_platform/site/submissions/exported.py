@@ -6,7 +6,7 @@ import json
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from typing import Any, BinaryIO
@@ -15,10 +15,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.browser_charts.numbers import known_half
-from anyshot_core.report import report_html
+from anyshot_core.report import TimeCurve, build_report, curves_section, render_page
 from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import NotFound
+from anyshot_platform.events.measures import read_measures
 from anyshot_platform.events.service import count_missing_lines, read_events
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.tables import Form, write
@@ -36,6 +37,8 @@ from anyshot_platform.site.submissions.log_view import missing_words, part_key, 
 from anyshot_platform.site.submissions.progress import run_title
 from anyshot_platform.site.submissions.provenance import provenance_rows, repeat_command
 from anyshot_platform.site.submissions.rows import submission_title
+from anyshot_platform.site.submissions.running import read_running
+from anyshot_platform.site.submissions.schemas import MeasureOut
 from anyshot_platform.site.submissions.show import find_version, read_runs
 from anyshot_scoring.table import TaskTable
 
@@ -48,7 +51,8 @@ provenance.json       of each run: image and code digests, seeds, hardware, the 
 log.txt               what the code printed, as far as the phase shows it
 figures.csv           one line a run and dataset, number of ways, number of shots (once it is scored)
 tasks.csv             one line a run and task (where the phase shows single tasks)
-report.html           the same report as a dry run's (once it is scored)
+report.html           the same report as a dry run's, and how it ran (once it is scored)
+measures.csv          how it trained and what it used of the machine over time, as far as the phase shows it
 evaluations.json      its further evaluations (where the phase shows them)
 runs/                 the files that each run left, such as its whole log.txt and the tables of the logger
 """
@@ -129,7 +133,7 @@ def tasks_csv(session: Session, services: Services, found: SubmissionAccess) -> 
 
 
 def report_page(session: Session, services: Services, found: SubmissionAccess) -> str:
-    """The same report as a dry run's, of the run whose score is nearest to the submission's, as one page."""
+    """The same report as a dry run's, of the run whose score is nearest to the submission's, and how all runs went."""
     sight = found.sight
     sight.require_scored()
     results = list(_results(session, services, found))
@@ -138,7 +142,37 @@ def report_page(session: Session, services: Services, found: SubmissionAccess) -
     score, table = min(results, key=lambda pair: abs(pair[0].value - (sight.score or 0.0)))
     summary = hide_summary(score.summary, _names(session, found))
     facts = {"title": submission_title(found.submission), "phase": found.submission.phase.name}
-    return report_html(summary, table, facts, single_tasks=sight.phase.tasks)
+    report = build_report(summary, table, facts, single_tasks=sight.phase.tasks)
+    return render_page(report, curves_section(_curves(session, services, found)))
+
+
+def _curves(session: Session, services: Services, found: SubmissionAccess) -> list[TimeCurve]:
+    """The charts of the submission's page on how its runs went, in English."""
+    runs = read_runs(session, found.submission, find_version(session, found.submission))
+    charts = [
+        (f"{run.title}: {chart.title}" if run.title else chart.title, chart)
+        for run in read_running(session, found, runs).runs
+        for chart in run.charts
+        if not chart.empty
+    ]
+    return [
+        TimeCurve(
+            str(title), chart.data, tuple(map(str, chart.columns)), _english(chart.rows), str(chart.note)
+        )
+        for title, chart in charts
+    ]
+
+
+def _english(rows: Sequence[tuple[object, ...]]) -> list[tuple[str, ...]]:
+    return [tuple(map(str, row)) for row in rows]
+
+
+def measures_csv(session: Session, found: SubmissionAccess) -> bytes:
+    """One line a stretch of time of each run's last attempt, as `GET .../measures` has them."""
+    runs = read_runs(session, found.submission, find_version(session, found.submission))
+    measures = read_measures(session, [run.id for run in runs], policy=found.sight.logs)
+    rows = [MeasureOut.model_validate(one).model_dump(mode="json") for one in measures]
+    return write(rows, tuple(MeasureOut.model_fields), Form.CSV)
 
 
 def write_everything(session: Session, services: Services, found: SubmissionAccess) -> tuple[BinaryIO, int]:
@@ -155,6 +189,7 @@ def write_everything(session: Session, services: Services, found: SubmissionAcce
         with archive.open("log.txt", "w") as log:
             for piece in log_text(services, found, [run.id for run in runs]):
                 log.write(piece.encode())
+        archive.writestr("measures.csv", measures_csv(session, found))
         if points := points_out(session, found.sight, find_version(session, submission)):
             rows = [point.model_dump(mode="json") for point in points]
             archive.writestr("evaluations.json", json.dumps(rows, indent=1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -35,7 +35,7 @@ _ENDED = say("it ended without a result")
 
 
 class ShownLine(NamedTuple):
-    """A line; `href` is the place in one's own code that it names, `stage` the heading that stands above it.
+    """A line; `href` leads to the place in one's own code that it names, `stage` is the heading that stands above it.
 
     `at` is when it was printed, in seconds since 1970.
     """
@@ -45,6 +45,7 @@ class ShownLine(NamedTuple):
     href: str
     stage: str
     at: int
+    id: int
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class LogView:
     policy_words: str
     empty_words: str
     href: str
+    whole_href: str  # of the page with all lines, where this one has not
 
 
 def read_log(session: Session, found: SubmissionAccess, runs: list[Run]) -> LogView:
@@ -90,14 +92,15 @@ def read_log(session: Session, found: SubmissionAccess, runs: list[Run]) -> LogV
     kept = session.scalar(select(func.sum(EventCount.lines)).where(EventCount.run_id.in_(ids)))
     missing = count_missing_lines(session, ids)
     waiting = is_live(runs)
+    code = f"/submissions/{found.submission.id}/code"
     total = max(kept or 0, len(lines)) if len(lines) == SHOWN_LINES else len(lines)
     return LogView(
-        parts=_parts(lines, part_titles(session, runs), runs, f"/submissions/{found.submission.id}/code"),
+        parts=parts_of(session, lines, runs, lambda line: place_in_code(line.text, code)),
         last=lines[-1].id if lines else 0,
         total=total,
         live=waiting,
         cut_words=say(
-            "The last %(shown)s lines are shown and searched; the file to download has the lines before them.",
+            "The last %(shown)s lines are shown. Enter in the search looks through all that are kept.",
             shown=Amount(SHOWN_LINES),
         )
         if total > len(lines)
@@ -109,6 +112,7 @@ def read_log(session: Session, found: SubmissionAccess, runs: list[Run]) -> LogV
         if waiting
         else say("Nothing was printed."),
         href=f"/submissions/{found.submission.id}/log.txt" if lines else "",
+        whole_href=f"/submissions/{found.submission.id}/log" if total > len(lines) else "",
     )
 
 
@@ -171,9 +175,14 @@ def _title(run: Run, attempt: Attempt) -> str:
     return begun(together((run_title(run), title), by=", "))
 
 
-def _parts(
-    lines: Sequence[RunEvent], titles: dict[str, str], runs: Sequence[Run], code: str
+def parts_of(
+    session: Session,
+    lines: Sequence[RunEvent],
+    runs: Sequence[Run],
+    href: Callable[[RunEvent], str] = lambda _: "",
 ) -> list[LogPart]:
+    """Lines by attempt, each with where it leads."""
+    titles = part_titles(session, runs)
     newest = {run.id: run.epoch for run in runs}
     found: dict[str, LogPart] = {}
     for line in lines:
@@ -186,7 +195,5 @@ def _parts(
         if line.stage.value not in part.stages:  # the two streams come mixed where one stage follows another
             part.stages.append(line.stage.value)
             heading = stage_words(line)
-        part.lines.append(
-            ShownLine(line.stream, line.text, place_in_code(line.text, code), heading, second_of(line))
-        )
+        part.lines.append(ShownLine(line.stream, line.text, href(line), heading, second_of(line), line.id))
     return list(found.values())

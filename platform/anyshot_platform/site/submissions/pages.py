@@ -28,7 +28,7 @@ from anyshot_platform.site.shell.manage_frame import manage_path
 from anyshot_platform.site.shell.many_frame import offered
 from anyshot_platform.site.shell.page_header import open_for_uploads, read_header
 from anyshot_platform.site.submissions.answer import read_answer
-from anyshot_platform.site.submissions.confusion_pages import offers_confusion
+from anyshot_platform.site.submissions.confusion_view import offers_confusion
 from anyshot_platform.site.submissions.failures import FailureView, show_failed_evaluation
 from anyshot_platform.site.submissions.log_view import read_log
 from anyshot_platform.site.submissions.menu import BULK, CHOICES

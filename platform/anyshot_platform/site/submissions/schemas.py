@@ -223,6 +223,7 @@ class StatementOut(BaseModel):
     )
     verdict: PairVerdict
     tasks: int = Field(description="each counted once, however many runs met it")
+    in_ranks: bool = Field(description="whether the phase ranks by average ranks, and not by scores")
 
 
 class SubmissionPairOut(BaseModel):
@@ -243,7 +244,7 @@ class ScoreChangeOut(BaseModel):
 
     against: str
     submission_id: str | None = Field(description="null where the viewer may not open it")
-    difference: float
+    difference: float = Field(description="of scores; of average ranks where the statement is `in_ranks`")
     statement: StatementOut | None = Field(description="null where the two did not meet the same tasks")
     words: str
 

@@ -5,19 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Request
-from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.data.picture import EXPLAINED
-from anyshot_platform.errors import NotFound
-from anyshot_platform.judging.public_tasks import PublicTask, read_public_task
-from anyshot_platform.kernel.language import say
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.services import Services
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.site.submissions.rows import submission_title
-from anyshot_platform.site.submissions.show import find_version, read_runs
-from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.site.submissions.task_view import find_task
 from anyshot_platform.web.access import submission_reader
 from anyshot_platform.web.rendering import render
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -32,7 +25,7 @@ def show_task(
     request: Request, found: Reader, session: SessionDep, services: ServicesDep, number: Number
 ) -> Response:
     """The page of a task, counted from 1."""
-    task = _find(session, services, found, number)
+    task = find_task(session, services, found, number)
     here = f"/submissions/{found.submission.id}"
     return render(
         request,
@@ -50,19 +43,5 @@ def show_task(
 @router.get("/{number}/picture.jpg")
 def show_picture(found: Reader, session: SessionDep, services: ServicesDep, number: Number) -> Response:
     """The picture of a task."""
-    task = _find(session, services, found, number)
+    task = find_task(session, services, found, number)
     return Response(task.picture, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=3600"})
-
-
-def _find(session: Session, services: Services, found: SubmissionAccess, number: int) -> PublicTask:
-    """Hidden tasks have no pictures: of others than smoke tests there is no such page."""
-    submission = found.submission
-    version = find_version(session, submission)
-    if submission.kind != SubmissionKind.SMOKE or version is None:
-        raise NotFound(say("Only the public tasks of smoke tests can be looked at."))
-    run = next(
-        (one for one in read_runs(session, submission, version) if one.state == RunState.FINISHED), None
-    )
-    if run is None:
-        raise NotFound(say("This smoke test has no results."))
-    return read_public_task(session, services, submission, run, version, number)

@@ -233,12 +233,14 @@ def list_own(
     )
 
 
-def read_log(session: Session, found: SubmissionAccess, *, after: int, limit: int) -> list[RunEvent]:
-    """The log lines of a submission's live runs after an id, as far as the viewer may see them."""
+def read_log(
+    session: Session, found: SubmissionAccess, *, after: int, limit: int, holding: str = ""
+) -> list[RunEvent]:
+    """The log lines of a submission's live runs after an id, that hold a text, as far as the viewer may see them."""
     submission = found.submission
     runs = [
         run.id
         for run in list_runs(session, submission)
         if run.phase_version.number == submission.phase.live_version
     ]
-    return read_events(session, runs, policy=found.sight.logs, after=after, limit=limit)
+    return read_events(session, runs, policy=found.sight.logs, after=after, limit=limit, holding=holding)

@@ -6,15 +6,17 @@ const PAUSE = 400; // milliseconds without a key before the text is sent
 
 function place(field) {
   const box = document.createElement("section");
-  box.className = "card";
+  box.className = "card preview";
+  box.style.blockSize = `${field.offsetHeight}px`; // what arrives later must not move the button that is being pressed
   box.setAttribute("aria-label", _("Preview"));
+  box.tabIndex = 0; // it scrolls
   const problems = document.createElement("p");
-  problems.className = "small";
+  problems.className = "preview__problems small";
   problems.setAttribute("role", "status");
   const body = document.createElement("div");
   body.className = "card__body prose";
-  box.append(body);
-  field.after(problems, box);
+  box.append(problems, body);
+  field.after(box);
   return { body, problems };
 }
 

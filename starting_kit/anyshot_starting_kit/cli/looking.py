@@ -1,0 +1,92 @@
+"""`anyshot confusion` and `anyshot task`: what a submission predicted, where the phase shows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from anyshot_core.client import Client
+from anyshot_starting_kit.cli.account import connection_options, which_submission
+
+_MOST = 10  # mistakes of a dataset
+
+
+@click.command()
+@click.argument("submission", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: all counts of all classes.")
+@connection_options
+def confusion(client: Client, submission: str | None, as_json: bool) -> None:
+    """Show which classes SUBMISSION (its number or id; without it your latest) takes for which others.
+
+    Of each dataset the ten most frequent mistakes. Classes have the numbers of their dataset.
+    """
+    found = client.confusions(which_submission(client, submission))
+    if as_json:
+        click.echo(json.dumps(found, indent=1))
+        return
+    for one in found:
+        click.echo(f"{one['dataset']}: {one['right']:.1%} of the query images right")
+        for line in _mistakes(one):
+            click.echo(f"  {line}")
+
+
+def _mistakes(found: dict[str, Any]) -> Iterator[str]:
+    """The most frequent ones by rate, of images in tasks with both classes."""
+    classes, counts, together = found["classes"], found["counts"], found["together"]
+    made = [
+        (counts[i][j] / together[i][j], i, j)
+        for i in range(len(classes))
+        for j in range(len(classes))
+        if i != j and counts[i][j]
+    ]
+    for rate, i, j in sorted(made, key=lambda one: (-one[0], *one[1:]))[:_MOST]:
+        yield (
+            f"class {classes[i]} taken for class {classes[j]}: {rate:.0%} "
+            f"({counts[i][j]} of {together[i][j]} images)"
+        )
+
+
+@click.command()
+@click.argument("submission")
+@click.argument("number", type=click.IntRange(1))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File for the task's images with what was predicted (JPEG).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@connection_options
+def task(client: Client, submission: str, number: int, output: Path | None, as_json: bool) -> None:
+    """Show task NUMBER of the smoke test SUBMISSION (its number or id): what was predicted for its query images."""
+    identity = which_submission(client, submission)
+    found = client.task(identity, number)
+    click.echo(json.dumps(found, indent=1) if as_json else "\n".join(_task_lines(found)))
+    if output is not None:
+        client.fetch(f"/submissions/{identity}/tasks/{number}/picture", output)
+        if not as_json:
+            click.echo(str(output))
+
+
+def _task_lines(found: dict[str, Any]) -> Iterator[str]:
+    yield (
+        f"Task {found['number']} of {found['tasks']}: {found['dataset']}, {found['ways']} ways, "
+        f"{found['shots']} shots, {found['right']} of {found['queries']} query images right"
+    )
+    names = [f"{i}: {name}" if name else str(i) for i, name in enumerate(found["classes"])]
+    yield from _table("true class", names, found["confusion"])
+
+
+def _table(head: str, names: Sequence[str], rows: Sequence[Sequence[int]]) -> Iterator[str]:
+    wide = max(len(head), *map(len, names))
+    columns = [f"as {label}" for label in range(len(names))]
+    widths = [max(len(column), 5) for column in columns]
+    cells = [columns, *([str(count) for count in row] for row in rows)]
+    for name, row in zip([head, *names], cells, strict=True):
+        yield f"  {name:<{wide}}  " + "  ".join(
+            f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)
+        )
