@@ -35,8 +35,8 @@ def kit_version() -> str:
 
 def install_line(address: str, extra: str = "") -> str:
     """The command that installs the starting kit from the site of this address, in exactly its version."""
-    wanted = f"anyshot-starting-kit{f'[{extra}]' if extra else ''}=={kit_version()}"
-    return f'pip install --extra-index-url {address}/kit/simple/ "{wanted}"'
+    version, extra = kit_version(), f"[{extra}]" if extra else ""
+    return f'pip install --extra-index-url {address}/kit/simple/ "anyshot-starting-kit{extra}=={version}"'
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
@@ -107,6 +107,7 @@ class Scales:
         self.visitor = visitor
         self.pages: dict[str, int] = {}
         self._parts: dict[str, int] = {}
+        self._imported: dict[str, set[str]] = {}
 
     def weigh(self, page: Response) -> None:
         """Note a page with its styles, scripts, icons, fonts and pictures; of charts the library too."""
@@ -117,8 +118,25 @@ class Scales:
         loaded += ["/static/js/site.js"]
         if re.search(r"<(?:code|pre|kbd|textarea)\b|class=\"log", page.text):
             loaded.append("/static/fonts/jetbrains-mono-latin-400.woff2")
-        parts = sum(self._part(html.unescape(address)) for address in set(loaded))
+        parts = sum(self._part(address) for address in self._with_imports(map(html.unescape, loaded)))
         self.pages[page.url.path] = len(gzip.compress(page.content, 6)) + parts
+
+    def _with_imports(self, addresses: Iterable[str]) -> set[str]:
+        """And the modules that their scripts import."""
+        waiting, found = set(addresses), set[str]()
+        while waiting:
+            found.add(address := waiting.pop())
+            waiting |= self._imports(address) - found
+        return found
+
+    def _imports(self, address: str) -> set[str]:
+        if not urlsplit(address).path.endswith(".js"):
+            return set()
+        if address not in self._imported:
+            script = self.visitor.client.get(address).text
+            names = re.findall(r'^import [^;]*?"(\.[^"]+)"', script, re.MULTILINE)
+            self._imported[address] = {urljoin(address, name) for name in names}
+        return self._imported[address]
 
     def _part(self, address: str) -> int:
         if address not in self._parts:

@@ -160,6 +160,7 @@ SLOW = {
     "compare",
     "API's comparison",
     "confusion",
+    "API's confusion",
     "board",
     "results",
     "certificate",
@@ -191,6 +192,7 @@ compare                   | team  | staff | staff | staff      | team  | team  |
 API's comparison          | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 compare's choices         | member| -     | -     | -          | member| member| member   | member      | -
 confusion                 | team  | staff | staff | staff      | team  | team  | team     | team        | staff
+API's confusion           | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 figures                   | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 API's figures             | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 tasks                     | team  | staff | staff | staff      | team  | team  | team     | team        | staff
@@ -198,6 +200,8 @@ report                    | team  | staff | staff | staff      | team  | team  |
 everything                | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 API's everything          | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 log                       | team  | team  | team  | team       | team  | team  | team     | team        | staff
+page of the log           | team  | team  | team  | team       | team  | team  | team     | team        | staff
+search of the log         | team  | team  | team  | team       | team  | team  | team     | team        | staff
 curves                    | team  | team  | team  | team       | team  | team  | team     | team        | staff
 stream's curves           | team  | team  | team  | team       | team  | team  | team     | team        | staff
 API's curves              | team  | team  | team  | team       | team  | team  | team     | team        | staff
