@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from coverage import Coverage
 
-from tests.coverage_gate import share_of_branches
+from tests.coverage_gate import share_of_branches, tell
 
 BRANCHY = "def choose(x):\n    if x:\n        return 1\n    return 2\n\n\nchoose(0)\n"
 STRAIGHT = "x = 1\n"
@@ -28,3 +28,11 @@ def test_the_share_of_branches_is_that_of_branches_alone(
     measured.load()
     assert measured.report(include=[str(file)]) == pytest.approx(together)
     assert share_of_branches(measured, [str(file)]) == branches
+
+
+def test_a_part_fails_by_its_branches_too() -> None:
+    """Lines are many and easily run: together with them too few branches went through."""
+    own = {"lines and branches": 97.0, "branches alone": 90.4}
+    told, low = tell({"core": own, "scoring": {"lines and branches": 98.0, "branches alone": 95.0}})
+    assert told[0] == "core: 97.0 % of lines and branches, 90.4 % of branches alone"
+    assert low == ["branches alone of core (90.4 %)"]
