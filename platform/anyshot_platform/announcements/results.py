@@ -109,7 +109,8 @@ def say_change(session: Session, storage: Storage, submission_id: str) -> str:
     if best is None or best.score is None:
         return ""
     difference = submission.score - best.score
-    (said,) = read_beside(session, storage, version, [(submission.id, best.id)])
+    sees_board = not _sight(submission).board_hidden
+    (said,) = read_beside(session, storage, version, [(submission.id, best.id)], sees_board=sees_board)
     if said is not None:
         other = say("your best other (#%(number)s)", number=best.number)
         return begun(said.words(say("this submission"), other))

@@ -72,14 +72,22 @@ def _is_partial(version: PhaseVersion, board: Sequence[str]) -> bool:
 
 
 def read_beside(
-    session: Session, storage: Storage, version: PhaseVersion, pairs: Sequence[tuple[str, str]]
+    session: Session,
+    storage: Storage,
+    version: PhaseVersion,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    sees_board: bool,
 ) -> list[Statement | None]:
     """The statement on each pair of submissions, by their ids, whether they are on a board or not.
 
-    None where there is nothing to say, of ranks on a part of a board, too. Each two are put beside the first rows of a
+    None where there is nothing to say, as of ranks on a part of a board, and of ranks to somebody who does not see it:
+    they tell how many entries lie between. Each two are put beside the first rows of a
     league's board, of the first league in which one of them stands, else of the first of all; not beside others that
     are asked about, so that page and mail say the same of them.
     """
+    if version.rule.relative and not sees_board:
+        return [None] * len(pairs)
     boards: dict[str, list[str]] = {}
     said = []
     for pair in pairs:

@@ -134,6 +134,23 @@ def test_under_ranks_a_mail_and_the_page_say_the_change_in_average_ranks(
     assert "average ranks" not in _page(site, alice, _newest(site))
 
 
+def test_ranks_on_a_hidden_board_tell_nothing_of_the_entries_between(site: Site) -> None:
+    alice = _member(site, "alice")
+    site.set_version(ranking_rule="dataset_ranks_worst")
+    site.set_phase(board_audience=Audience.ORGANIZERS)
+    _two_with_tables(site, alice, 0.4, 0.5)
+    assert not any("average ranks" in mail for mail in _sent(site, "alice"))
+    second = _newest(site)
+    assert "average ranks" not in _page(site, alice, second)
+    with site.services.database.reading() as session:
+        first = session.scalars(select(Submission.id).where(Submission.id != second)).one()
+    path = f"/api/v1/submissions/{second}/compare/{first}"
+    refused = site.client.get(path, headers=alice.headers)
+    assert refused.status_code == 409 and "is hidden or has 100 rows" in refused.json()["message"]
+    told = site.client.get(path, headers=site.owner().headers).json()
+    assert "by 1.000 average ranks" in told["words"]
+
+
 def test_what_is_said_of_two_does_not_depend_on_who_else_is_asked_about(site: Site) -> None:
     """The page puts a baseline beside it, the mail does not: one said 0.62 of the same two, the other 0.64."""
     alice, bob = _member(site, "alice"), _member(site, "bob")

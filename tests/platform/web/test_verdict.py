@@ -51,7 +51,8 @@ def test_the_page_says_rank_and_change_in_the_one_statement(ada: Visitor, scene:
     first, second = scene.submissions["finished"], scene.submissions["older"]
     with ada.services.database.reading() as session:
         version = session.get_one(PhaseVersion, scene.version.id)
-        (said,) = read_beside(session, ada.services.storage, version, [(first.id, second.id)])
+        asked = [(first.id, second.id)]
+        (said,) = read_beside(session, ada.services.storage, version, asked, sees_board=True)
     assert said is not None and said.told_apart
     assert "your best other submission (#1)" in text
     assert said.words("This submission", "your best other (#1)") in text

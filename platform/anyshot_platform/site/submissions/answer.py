@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
@@ -93,7 +92,7 @@ def read_answer(
     entries = list_entries(session, submission.phase, team_id=submission.team_id)
     return Answer(
         places=tuple(_place(session, version, row, submission, hidden=hidden) for row in entries),
-        changes=_changes(session, storage, version, submission, _others(session, found, version)),
+        changes=_changes(session, storage, found, version),
     )
 
 
@@ -155,15 +154,13 @@ def _others(session: Session, found: SubmissionAccess, version: PhaseVersion) ->
 
 
 def _changes(
-    session: Session,
-    storage: Storage,
-    version: PhaseVersion,
-    submission: Submission,
-    others: Sequence[_Other],
+    session: Session, storage: Storage, found: SubmissionAccess, version: PhaseVersion
 ) -> tuple[ScoreChange, ...]:
     """Without those of which nothing is known where two scores alone do not tell which is ahead."""
+    submission, others = found.submission, _others(session, found, version)
     pairs = [(submission.id, other.submission.id) for other in others]
-    said = read_beside(session, storage, version, pairs)
+    sees_board = not found.sight.phase.board_hidden
+    said = read_beside(session, storage, version, pairs, sees_board=sees_board)
     return tuple(
         _change(submission, other, one)
         for other, one in zip(others, said, strict=True)

@@ -84,14 +84,16 @@ def read_all_pairs(
     """The statements on all ordered pairs, by places."""
     places = list(combinations(range(len(found)), 2))
     asked = [(found[a].submission.id, found[b].submission.id) for a, b in places]
+    sees_board = not any(one.sight.phase.board_hidden for one in found)
+    beside = read_beside(session, storage, version, asked, sees_board=sees_board)
     said: dict[tuple[int, int], Statement] = {}
-    for (a, b), one in zip(places, read_beside(session, storage, version, asked), strict=True):
+    for (a, b), one in zip(places, beside, strict=True):
         if one is None:
             names = {"first": title_of(found[a]), "second": title_of(found[b])}
             raise CannotCompare(
                 say(
                     "These submissions cannot be compared: %(first)s and %(second)s did not meet the same tasks, or "
-                    "the leaderboard has %(most)s rows or more, of which ranks are compared in fewer.",
+                    "the leaderboard among whose rows they are ranked is hidden or has %(most)s rows or more.",
                     **names,
                     most=MOST_ON_A_BOARD,
                 )
