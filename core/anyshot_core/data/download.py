@@ -82,8 +82,9 @@ def fetch(client: httpx.Client, file: RemoteFile, folder: Path, on_bytes: Progre
 
 def _continue(client: httpx.Client, file: RemoteFile, part: Path, on_bytes: Progress) -> None:
     have = part.stat().st_size if part.exists() else 0
-    if have > file.size:
+    if have > file.size:  # what is left of another file
         part.unlink()
+        on_bytes(-have)
         have = 0
     if have == file.size:
         part.touch()

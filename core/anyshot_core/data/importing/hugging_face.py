@@ -184,7 +184,7 @@ def _licence(path: Path) -> str:
     if not card.is_file():
         return next((said for file in sorted(path.rglob("dataset_info.json")) if (said := _said(file))), "")
     head = re.match(r"---\n(.*?)\n---", card.read_text(encoding="utf-8", errors="replace"), re.DOTALL)
-    found = re.search(r"^license:\s*(?:\n\s*-\s*)?(\S+)", head[1], re.MULTILINE) if head else None
+    found = re.search(r"^license:[ \t]*(?:\n\s*-\s*)?(\S+)", head[1], re.MULTILINE) if head else None
     return found[1].strip("\"'") if found else ""
 
 
