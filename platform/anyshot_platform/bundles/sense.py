@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from anyshot_core.evaluations import read_evaluations
 from anyshot_core.exports.asked import snapshot_points
-from anyshot_core.protocols import ProtocolError, Roles, protocol_from_dict
+from anyshot_core.protocols import BaseNovel, ClassSide, ProtocolError, Roles, protocol_from_dict
 from anyshot_platform.bundles.schema import CompetitionSpec
 from anyshot_platform.described.quantities import write_duration, write_size
 from anyshot_platform.kernel.filters import count
@@ -149,8 +149,10 @@ def _tasks(spec: PhaseSpec) -> Iterator[SenseFinding]:
 def words_on_protocol(named: Mapping[str, Any] | None) -> str:
     """Why this is no task protocol; empty where it is one, or none is named."""
     try:
-        if named:
-            protocol_from_dict(dict(named))
+        if named and isinstance(protocol := protocol_from_dict(dict(named)), BaseNovel):
+            ClassSide(
+                shares=protocol.shares
+            )  # which refuses what base_novel finds out with the first task alone
     except (ProtocolError, ValueError, TypeError, KeyError) as error:
         return not_a_protocol(error)
     return ""

@@ -185,3 +185,34 @@ def test_one_validation_dataset_is_not_called_several(tmp_path: Path) -> None:
         check.found for check in check_bundle(path, train_datasets=5).checks if check.name == "config"
     ]
     assert found == "training on tasks; validation datasets: 1"
+
+
+def test_what_is_too_large_to_be_read_is_said_to_be(tmp_path: Path) -> None:
+    large = b"# " + b"x" * (2 << 20)
+    (tmp_path / "bundle.zip").write_bytes(usual({"model.py": MODEL + large}))
+    (warning,) = [
+        one for one in check_bundle(tmp_path / "bundle.zip").checks if one.outcome is CheckOutcome.WARNING
+    ]
+    assert warning.name == "classes" and "KiB and was not read" in warning.found
+    ((name, found, _),) = failed(tmp_path, {"model.py": MODEL, "config.json": b" " * (2 << 20)})
+    assert (name, found) == ("config", "config.json has more than 1 MiB.")
+
+
+def test_text_that_no_line_stands_for_is_no_source(tmp_path: Path) -> None:
+    for content in (b"# coding: no-such-coding\n", MODEL + b"\0"):
+        ((name, found, _),) = failed(tmp_path, {"model.py": content})
+        assert name == "syntax" and found.startswith("model.py: "), found
+
+
+def test_a_zip_without_any_model_and_a_folder_that_is_none(tmp_path: Path) -> None:
+    ((_, found, _),) = failed(tmp_path, {"c.txt": b""})
+    assert found == "There is no model.py in the zip."
+    with pytest.raises(FileNotFoundError, match="is not a folder"):
+        pack_folder(tmp_path / "missing", tmp_path / "out.zip")
+
+
+def test_names_in_each_case_of_a_match_are_seen() -> None:
+    names = read_names(
+        b"match 1:\n    case 1:\n        MyMetaLearner = 1\n    case _:\n        MyLearner = 2\n"
+    )
+    assert isinstance(names, ModuleNames) and names.missing() == []

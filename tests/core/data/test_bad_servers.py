@@ -179,11 +179,9 @@ def test_what_was_downloaded_and_is_no_dataset_is_said_to_be_none(
         "not a zip archive": (b"no zip at all", 1 << 20),
         "the archive would be larger than 3 bytes": (target.read_bytes(), 3),
     }
-    of = httpx.Client
     for words, (content, most) in cases.items():
         monkeypatch.setattr(openml, "_MOST_UNPACKED", most)
         made = client_of(offered(content, "a.zip"))
-        monkeypatch.setattr(openml.httpx, "Client", lambda made=made, **_: made)
-        with pytest.raises(DownloadError, match=words):
+        with monkeypatch.context() as patch, pytest.raises(DownloadError, match=words):
+            patch.setattr("anyshot_core.data.openml.httpx.Client", lambda made=made, **_: made)
             download_dataset("7", tmp_path / words[:8], api="http://there")
-        monkeypatch.setattr(openml.httpx, "Client", of)

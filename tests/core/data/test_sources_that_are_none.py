@@ -107,11 +107,8 @@ def no_medmnist(folder: Path) -> None:
 
 
 def medmnist_of(folder: Path, images: np.ndarray, labels: np.ndarray) -> None:
-    parts = {
-        f"{split}_{name}": part
-        for split in ("train", "val", "test")
-        for name, part in (("images", images), ("labels", labels))
-    }
+    parts: dict[str, Any] = {f"{split}_images": images for split in ("train", "val", "test")}
+    parts |= {f"{split}_labels": labels for split in ("train", "val", "test")}
     np.savez(folder / "bloodmnist.npz", **parts)
     read_medmnist(folder / "bloodmnist.npz")
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -516,3 +516,19 @@ def test_gaussians_need_enough_classes() -> None:
     assert {task.ways for task in Gaussians().tasks(0, 3)} == {5}
     with pytest.raises(ProtocolError, match="fewer classes or points"):
         Gaussians(count=4)
+
+
+def test_settings_that_contradict_themselves_are_refused() -> None:
+    with pytest.raises(ProtocolError, match=r"shares must be three numbers .*found \[0.5, 0.5\]"):
+        ClassSide(shares=(0.5, 0.5))
+    with pytest.raises(ProtocolError, match="Shares must not be negative and not all zero"):
+        cut(np.arange(4), (0.5, -0.5))
+    endless, nothing_is_read = AttributePairs(), cast(Pool, None)
+    with pytest.raises(ProtocolError, match="only for a finite number of training tasks"):
+        unseen_pairs(nothing_is_read, endless, 0, endless, 0, 5)
+
+
+def test_where_all_attributes_or_writers_are_left_the_tasks_are_of_all_of_them() -> None:
+    assert AttributePairs(among="first").on_shown().among == "all"
+    shown = Writers(part="meta_test").on_shown()
+    assert (shown.part, shown.sizes) == ("meta_train", (1.0, 0.0, 0.0))

@@ -233,3 +233,11 @@ def test_equal_values_have_no_interval_of_no_width() -> None:
     chart = draw_bars([Bar("perfect", 1.0, 0.0)], "Score")
     assert "perfect: 1.000 (interval undefined: all tasks are equal)" in chart.description
     assert interval(0.0) == "(all tasks equal)" and interval(0.02) == "± 0.020"
+
+
+def test_an_empty_interval_is_refused_and_what_is_undefined_stays_so() -> None:
+    with pytest.raises(BadEstimate, match="the interval of x is empty"):
+        Estimate("x", 1.0, (2.0, 1.0), "points", "other tasks")
+    nothing = Undefined("nobody knows")
+    found = resampled("x", nothing, [1.0] * 30, "points", "other tasks")
+    assert found.value is nothing and found.interval is nothing

@@ -66,6 +66,11 @@ MISTAKES = [  # words of `GOOD`, what stands there instead, what is said
     ("{name: any_way_any_shot}", "{name: any_way}", "Not a task protocol"),
     ("{name: any_way_any_shot}", "{name: gaussians}", "makes numbers and draws no images"),
     ("{name: any_way_any_shot}", "{name: any_way_any_shot, ways: [9, 2]}", "Not a task protocol"),
+    (  # was taken, and every run of it died
+        "{name: any_way_any_shot}",
+        "{name: base_novel, shares: [0.5, 0.5]}",
+        "shares must be three numbers (base, valid, novel); found [0.5, 0.5]",
+    ),
     (
         "count: 30",
         "count: 30\n      train_protocol: {name: dice}",

@@ -99,3 +99,9 @@ def test_reproduce_command_is_a_dry_run_that_parses() -> None:
         words
         == "anyshot dry-run 'my method.zip' --seed 5 --ways 7 --shots 3 --tasks 5 --task-seconds 2.5 --isolated"
     )
+    bare = reproduce_command(
+        "m.zip", data="data/x", within_domain=True, each_dataset=True, memory_bytes=3 << 29
+    )
+    assert bare == (
+        "anyshot dry-run m.zip --data data/x --within-domain --each-dataset --docker --memory 1.5"
+    )
