@@ -22,7 +22,7 @@ from PIL import Image
 from anyshot_core.data import packing
 from anyshot_core.data.block_workers import BlockWorkers
 from anyshot_core.data.domains import guess_domain
-from anyshot_core.data.images import decode_image
+from anyshot_core.data.images import IMAGE_BYTES, decode_image
 from anyshot_core.data.journal import Journal
 from anyshot_core.data.layout import BLOCK_IMAGES, PAGE
 from anyshot_core.data.pack import SUFFIX, Pack, pack_dataset
@@ -344,3 +344,27 @@ def test_a_series_is_packed_in_order_and_a_refused_dataset_stops_no_other(tmp_pa
     with pytest.raises(BadDataset, match=broken.name):
         packed[folders[1]].result()
     assert {(name, 6, 6) for name in "ABC"} <= seen
+
+
+def test_a_header_that_was_altered_is_named_for_what_is_wrong_with_it(tmp_path: Path) -> None:
+    whole = pack_dataset(write_dataset(tmp_path / "B", classes=2, images=2), tmp_path).path.read_bytes()
+    altered = tmp_path / f"altered{SUFFIX}"
+    for at, value, words in (
+        (16, (9).to_bytes(4, "little"), "a pack of version 9; this kit reads"),
+        (40, (1 << 40).to_bytes(8, "little"), "the pack was altered (its metadata would be"),
+        (24, (3).to_bytes(8, "little"), "the pack"),  # another number of images
+    ):
+        altered.write_bytes(whole[:at] + value + whole[at + len(value) :])
+        with pytest.raises(BadPack) as caught:
+            Pack.open(altered)
+        assert words in str(caught.value)
+
+
+def test_a_pack_that_is_cut_short_under_a_reader_is_said_to_be(tmp_path: Path) -> None:
+    pack = pack_dataset(write_dataset(tmp_path / "B", classes=2, images=3), tmp_path)
+    out = np.zeros(IMAGE_BYTES, np.uint8)
+    pack.read_row(5, out.data)
+    assert np.array_equal(out, pack.images[5].reshape(-1))
+    os.truncate(pack.path, PAGE + 5 * IMAGE_BYTES + 100)
+    with pytest.raises(BadPack, match="truncated while it was read"):
+        pack.read_row(5, out.data)
