@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from anyshot_core.client import Client
+from anyshot_scoring.confusion import Confusion
 from anyshot_starting_kit.cli.account import connection_options, which_submission
 
 _MOST = 10  # mistakes of a dataset
@@ -36,17 +38,13 @@ def confusion(client: Client, submission: str | None, as_json: bool) -> None:
 
 def _mistakes(found: dict[str, Any]) -> Iterator[str]:
     """The most frequent ones by rate, of images in tasks with both classes."""
-    classes, counts, together = found["classes"], found["counts"], found["together"]
-    made = [
-        (counts[i][j] / together[i][j], i, j)
-        for i in range(len(classes))
-        for j in range(len(classes))
-        if i != j and counts[i][j]
-    ]
-    for rate, i, j in sorted(made, key=lambda one: (-one[0], *one[1:]))[:_MOST]:
+    arrays = {name: np.array(found[name], np.int64) for name in ("classes", "counts", "together")}
+    known = Confusion(found["dataset"], found["tasks"], **arrays)
+    rates, classes = known.rates(), found["classes"]
+    for i, j in known.mistakes()[:_MOST]:
         yield (
-            f"class {classes[i]} taken for class {classes[j]}: {rate:.0%} "
-            f"({counts[i][j]} of {together[i][j]} images)"
+            f"class {classes[i]} taken for class {classes[j]}: {rates[i, j]:.0%} "
+            f"({known.counts[i, j]} of {known.together[i, j]} images)"
         )
 
 

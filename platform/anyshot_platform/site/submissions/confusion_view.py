@@ -99,8 +99,13 @@ def make_view(confusion: Confusion, label: str) -> ConfusionView:
 
 
 def class_label(confusion: Confusion, place: int) -> str:
-    """`Class 7`: the number that the dataset's pack gives it, from 1."""
-    return say("Class %(value)s", value=int(confusion.classes[place]) + 1)
+    """`Class 7`, by its number."""
+    return say("Class %(value)s", value=class_numbers(confusion)[place])
+
+
+def class_numbers(confusion: Confusion) -> list[int]:
+    """Of each class the number that the dataset's pack gives it, from 1."""
+    return [int(number) + 1 for number in confusion.classes]
 
 
 def _drawn(confusion: Confusion, mistakes: list[tuple[int, int]]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from anyshot_platform.sight.access import SubmissionAccess
-from anyshot_platform.site.submissions.confusion_view import read_confusions
+from anyshot_platform.site.submissions.confusion_view import class_numbers, read_confusions
 from anyshot_platform.site.submissions.task_view import find_task
 from anyshot_platform.web.access import submission_reader
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -55,16 +55,14 @@ def show_confusions(found: Reader, session: SessionDep, services: ServicesDep) -
     """Which classes are mixed up, of each dataset; 404 where the phase does not show it."""
     return [
         ConfusionOut(
-            dataset=str(label),
-            tasks=one.tasks,
-            right=one.right,
-            classes=[int(number) + 1 for number in one.classes],
-            counts=one.counts.tolist(),
-            together=one.together.tolist(),
+            dataset=str(one.label),
+            tasks=one.confusion.tasks,
+            right=one.confusion.right,
+            classes=class_numbers(one.confusion),
+            counts=one.confusion.counts.tolist(),
+            together=one.confusion.together.tolist(),
         )
-        for label, one in (
-            (known.label, known.confusion) for known in read_confusions(session, services.storage, found)
-        )
+        for one in read_confusions(session, services.storage, found)
     ]
 
 
