@@ -331,7 +331,6 @@ class Client:
         begin: str = "/uploads",
     ) -> dict[str, Any]:
         """Send a file in parts."""
-        body = {"filename": archive.name, "size": archive.stat().st_size, "digest": digest_file(archive)}
         size = archive.stat().st_size
         body = {"filename": archive.name, "size": size, "digest": digest_file(archive)}
         upload = self._ask("POST", begin, json=body)

@@ -1,10 +1,12 @@
 #!/bin/sh
 # Base images where no registry answers: Debian's packages, by mmdebstrap. Each is made only if it is absent.
-#   docker/debian/make-bases.sh          the images anyshot/debian-{python,platform,servers,proxy}
+#   docker/debian/make-bases.sh [NAME]   the images anyshot/debian-{python,platform,servers,proxy}, or one of them
 set -eu
+only=${1:-}
 
 make_base() { # name, packages
-    docker image inspect "$1" >/dev/null 2>&1 && return
+    [ -z "$only" ] || [ "$1" = "anyshot/debian-$only:bookworm" ] || return 0
+    docker image inspect "$1" >/dev/null 2>&1 && return 0
     archive=$(mktemp)
     trap 'rm -f "$archive"' EXIT
     mmdebstrap --quiet --variant=apt --format=tar --include="$2" bookworm "$archive"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from coverage import Coverage
 
-from tests.coverage_gate import share_of_branches, tell
+from tests.coverage_gate import ROOT, measured_files, share_of_branches, tell, write_settings
 
 BRANCHY = "def choose(x):\n    if x:\n        return 1\n    return 2\n\n\nchoose(0)\n"
 STRAIGHT = "x = 1\n"
@@ -36,3 +36,13 @@ def test_a_part_fails_by_its_branches_too() -> None:
     told, low = tell({"core": own, "scoring": {"lines and branches": 98.0, "branches alone": 95.0}})
     assert told[0] == "core: 97.0 % of lines and branches, 90.4 % of branches alone"
     assert low == ["branches alone of core (90.4 %)"]
+
+
+def test_what_is_of_no_part_is_not_followed(tmp_path: Path) -> None:
+    """Following all of the platform took most of the hour; a file of a part is never left out."""
+    settings = Coverage(config_file=str(write_settings(tmp_path / "coverage.ini")))
+    omitted = settings.get_option("run:omit")
+    assert isinstance(omitted, list) and settings.get_option("run:branch") is True
+    assert str(ROOT / "platform/anyshot_platform/web/viewer.py") in map(str, measured_files())
+    assert str(ROOT / "platform/anyshot_platform/cli.py") in omitted
+    assert not set(omitted) & set(map(str, measured_files()))

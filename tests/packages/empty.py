@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.packages.building import UV, run
+
+MAKE_BASES = Path(__file__).parents[2] / "docker/debian/make-bases.sh"
+IMAGE = "anyshot/debian-python:bookworm"
+ITS_PYTHON = "3.11"
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,7 @@ class Empty:
         assert done.returncode == 0, done.stderr
 
     def __call__(self, program: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run one of its programs."""
         return run(str(self.folder / "venv/bin" / program), *words, cwd=self.folder, HOME=str(self.folder))
 
     def size(self) -> int:
@@ -59,3 +68,57 @@ class Empty:
             if not ours and not path.name.startswith(without):
                 (beneath / path.name).symlink_to(path)
         (self.packages / "of_the_machine.pth").write_text(f"{beneath}\n")
+
+
+@dataclass(frozen=True)
+class Contained(Empty):
+    """The same in a container of Debian's Python and nothing else, where `folder` has the path that it has here.
+
+    What others have written comes from `wheels`, fetched here: a container knows no mirror of this machine.
+    """
+
+    container: str
+    index: str
+    wheels: Path
+
+    @classmethod
+    @contextmanager
+    def up(cls, folder: Path, index: str) -> Iterator[Contained]:
+        """Start it; `index` is the site's, the one that it knows."""
+        done = run(str(MAKE_BASES), "python", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        made = cls(folder, f"anyshot-participant-{secrets.token_hex(4)}", index, folder / "wheels")
+        started = run(
+            *("docker", "run", "--detach", "--rm", "--init", "--network", "host", "--name", made.container),
+            *("--user", f"{os.getuid()}:{os.getgid()}", "--volume", f"{folder}:{folder}", IMAGE),
+            *("sleep", "infinity"),
+            cwd=folder,
+        )
+        assert started.returncode == 0, started.stderr
+        try:
+            done = made._inside("python3", "-m", "venv", str(folder / "venv"))
+            assert done.returncode == 0, done.stderr
+            yield made
+        finally:
+            run("docker", "kill", made.container, cwd=folder)
+
+    def install(self, *words: str, pip: bool = True) -> None:
+        """Install with its own pip, as the guide says."""
+        fetch = (sys.executable, "-m", "pip", "download", "--quiet", "--only-binary", ":all:")
+        version = ("--python-version", ITS_PYTHON, "--dest", str(self.wheels))
+        done = run(*fetch, *version, *words, cwd=self.folder)
+        assert done.returncode == 0, done.stderr
+        for ours in self.wheels.glob("anyshot*"):
+            ours.unlink()  # that comes from the site
+        done = self("python", "-m", "pip", "install", "--quiet", *words)
+        assert done.returncode == 0, done.stderr
+
+    def __call__(self, program: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run one of its programs."""
+        return self._inside(str(self.folder / "venv/bin" / program), *words)
+
+    def _inside(self, *command: str) -> subprocess.CompletedProcess[str]:
+        known = {"HOME": self.folder, "PIP_INDEX_URL": self.index, "PIP_FIND_LINKS": self.wheels}
+        named = [word for name, value in known.items() for word in ("--env", f"{name}={value}")]
+        folder = ("--workdir", str(self.folder), *named)
+        return run("docker", "exec", *folder, self.container, *command, cwd=self.folder)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,9 @@ from anyshot_platform.demo.server import make_settings, serving
 from anyshot_platform.kit.wheels import kit_version
 from anyshot_platform.migration import migrate
 from tests.end_to_end.site import ready_sandbox, small_data
-from tests.packages.empty import Empty
+from tests.packages.empty import Contained, Empty
 from tests.platform.conftest import make_settings as settings_of_tests
-from tests.services.processes import free_port
+from tests.services.processes import find_program, free_port
 from tests.services.sites import served
 
 CONSTRAINTS = str(Path(__file__).parents[2] / "constraints.txt")
@@ -60,19 +62,33 @@ def train_briefly(method: Path) -> None:
     model.write_text(re.sub(r"^TRAIN_TASKS = \d+", "TRAIN_TASKS = 2", model.read_text(), flags=re.MULTILINE))
 
 
-def test_from_nothing_to_the_first_row(demo_packs: dict[str, Path], tmp_path: Path) -> None:
+@pytest.fixture(params=["environment", "container"])
+def kind(request: pytest.FixtureRequest) -> str:
+    """What the participant has: a new environment on this machine, or a container of Python alone."""
+    if request.param == "container":
+        request.getfixturevalue("docker_daemon")
+        if not find_program("mmdebstrap"):
+            pytest.skip("mmdebstrap is not installed, which makes a container of Python alone")
+    return request.param
+
+
+def participant(kind: str, folder: Path, index: str) -> AbstractContextManager[Empty]:
+    """The participant's Python, as long as the context lasts."""
+    return Contained.up(folder, index) if kind == "container" else nullcontext(Empty.make(folder))
+
+
+def test_from_nothing_to_the_first_row(kind: str, demo_packs: dict[str, Path], tmp_path: Path) -> None:
     """A real site process with its worker, a real sandbox; the participant has what pip fetched from the site."""
     sandbox = ready_sandbox()
     (home := tmp_path / "site").mkdir()
+    shutil.copy(CONSTRAINTS, tmp_path)
     settings, stage = set_up(home, demo_packs)
-    kit = Empty.make(tmp_path)
-    with serving(settings, sandbox) as server:
+    with (
+        serving(settings, sandbox) as server,
+        participant(kind, tmp_path, index := f"{server.address}/kit/simple/") as kit,
+    ):
         kit.install(
-            "--extra-index-url",
-            f"{server.address}/kit/simple/",
-            f"anyshot-starting-kit=={kit_version()}",
-            "-c",
-            CONSTRAINTS,
+            "--extra-index-url", index, f"anyshot-starting-kit=={kit_version()}", "-c", "constraints.txt"
         )
         assert kit.size() < 150e6 and kit("python", "-c", "import torch").returncode != 0
         anyshot(kit, "init", "mine")

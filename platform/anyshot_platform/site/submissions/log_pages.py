@@ -12,8 +12,9 @@ from starlette.responses import Response
 from anyshot_platform.events.service import read_events
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import Amount, say
+from anyshot_platform.runs.models import Run
 from anyshot_platform.sight.access import SubmissionAccess
-from anyshot_platform.site.submissions.log_view import SHOWN_LINES, LogPart, parts_of
+from anyshot_platform.site.submissions.log_view import SHOWN_LINES, LogPart, all_lines_href, parts_of
 from anyshot_platform.site.submissions.rows import submission_title
 from anyshot_platform.site.submissions.show import find_version, read_runs
 from anyshot_platform.web.access import submission_reader
@@ -44,6 +45,7 @@ def show_whole_log(
     """The lines that hold a text, or the first ones, or those around one."""
     text = q.strip()
     title = submission_title(found.submission)
+    runs = read_runs(session, found.submission, find_version(session, found.submission))
     return render(
         request,
         "submissions/log.html",
@@ -51,12 +53,11 @@ def show_whole_log(
         sub=found.submission,
         title=title,
         query=text,
-        log=_search(session, found, text) if text else _read_around(session, found, line),
+        log=_search(session, found, runs, text) if text else _read_around(session, found, runs, line),
     )
 
 
-def _search(session: Session, found: SubmissionAccess, text: str) -> LogPage:
-    runs = read_runs(session, found.submission, find_version(session, found.submission))
+def _search(session: Session, found: SubmissionAccess, runs: list[Run], text: str) -> LogPage:
     ids = [run.id for run in runs]
     lines = read_events(session, ids, policy=found.sight.logs, holding=text, limit=SHOWN_LINES + 1)
     shown = lines[:SHOWN_LINES]
@@ -67,17 +68,16 @@ def _search(session: Session, found: SubmissionAccess, text: str) -> LogPage:
         if shown
         else say("No line has “%(text)s”.", text=text)
     )
-    base = f"/submissions/{found.submission.id}/log"
+    base = all_lines_href(found.submission)
     parts = parts_of(session, shown, runs, lambda line: f"{base}?line={line.id}#line-{line.id}")
     return LogPage(parts, words)
 
 
-def _read_around(session: Session, found: SubmissionAccess, line: int) -> LogPage:
-    runs = read_runs(session, found.submission, find_version(session, found.submission))
+def _read_around(session: Session, found: SubmissionAccess, runs: list[Run], line: int) -> LogPage:
     ids, policy, half = [run.id for run in runs], found.sight.logs, SHOWN_LINES // 2
     before = read_events(session, ids, policy=policy, before=line, limit=half + 1, tail=True) if line else []
     after = read_events(session, ids, policy=policy, after=max(line - 1, 0), limit=half + 1)
-    base = f"/submissions/{found.submission.id}/log"
+    base = all_lines_href(found.submission)
     return LogPage(
         parts_of(session, [*before[-half:], *after[:half]], runs),
         words="" if before or after else say("Nothing was printed."),

@@ -21,6 +21,7 @@ from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.site.submissions.failures import place_in_code
 from anyshot_platform.site.submissions.progress import is_live, run_title
 from anyshot_platform.site.submissions.words import STAGE_WORDS
+from anyshot_platform.submissions.models import Submission
 
 SHOWN_LINES = 1000
 _POLICY_WORDS = {
@@ -112,8 +113,13 @@ def read_log(session: Session, found: SubmissionAccess, runs: list[Run]) -> LogV
         if waiting
         else say("Nothing was printed."),
         href=f"/submissions/{found.submission.id}/log.txt" if lines else "",
-        whole_href=f"/submissions/{found.submission.id}/log" if total > len(lines) else "",
+        whole_href=all_lines_href(found.submission) if total > len(lines) else "",
     )
+
+
+def all_lines_href(submission: Submission) -> str:
+    """The page on which all lines are read and searched."""
+    return f"/submissions/{submission.id}/log"
 
 
 def missing_words(dropped: int) -> str:
