@@ -69,7 +69,7 @@ fuzz: $(READY)  ## Knock at every operation of the API as every role, on both da
 hostile-site: $(READY)  ## Only its part "the site": attacks on secrets, rights, people, doors; floods and races on loopback
 	@$(ON_ALL_CORES) $(SITE_ATTACKS) $(ARGS)
 
-coverage: $(READY)  ## Lines and branches of scoring, core and the homes of decisions that the quick tests run; fails below 95 %, of branches alone too
+coverage: $(READY)  ## Lines and branches of scoring, core and what decides in the platform that the quick tests run; fails below 95 %, of branches alone too
 	@$(BIN)/python -m tests.coverage_gate $(ARGS)
 
 mutants: $(READY)  ## Apply each small wrong change of tests/mutants, and demand that its tests fail (NAME=area or words)

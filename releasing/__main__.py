@@ -10,6 +10,7 @@ import shutil
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import click
@@ -17,10 +18,15 @@ import click
 from releasing import images, packages, upgrade
 from releasing.changelog import release_notes
 from releasing.commands import Refused, run
-from releasing.tree import Copy, copy_of, refuse_unfit, require_lint
+from releasing.tree import Copy, copy_of, refuse_unfit
 
 ROOT = Path(__file__).parents[1]
-STEPS = ("lint", "inventory", "documentation", "images", "upgrade")
+CHECKS = {
+    "lint": "lint",
+    "tests": "test-all",
+    "coverage": "coverage",
+}  # steps that are targets of the Makefile
+STEPS = (*CHECKS, "inventory", "documentation", "images", "upgrade")
 
 
 @click.command()
@@ -55,8 +61,9 @@ def make(version: str, dry_run: bool, skipped: set[str], upgrade_from: str | Non
     notes = release_notes((checkout / "CHANGELOG.md").read_text())
     if not dry_run and "images" not in skipped:
         images.require_docker()
-    if "lint" not in skipped:
-        _step("lint", lambda: require_lint(checkout))
+    for name, wanted in CHECKS.items():
+        if name not in skipped:
+            _step(name, partial(run, "make", wanted, cwd=checkout))
     target = checkout / "dist" / version
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
@@ -85,7 +92,7 @@ def _parts(
     }
 
 
-def _step(name: str, work: Callable[[], None]) -> None:
+def _step(name: str, work: Callable[[], object]) -> None:
     click.echo(f"== {name}")
     began = time.monotonic()
     work()

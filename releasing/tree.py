@@ -33,11 +33,6 @@ def refuse_unfit(checkout: Path, version: str) -> None:
         raise Refused(f"The checkout has changes that are in no commit; commit or remove them:\n{changed}")
 
 
-def require_lint(checkout: Path) -> None:
-    """Raise `Refused` where `make lint` finds anything."""
-    run("make", "lint", cwd=checkout)
-
-
 NAMES_OUR_IMAGES = ("docker-compose.yml", "docker/kubernetes/anyshot.yaml")
 
 

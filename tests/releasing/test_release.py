@@ -18,7 +18,7 @@ from releasing.changelog import close, release_notes
 from releasing.commands import Refused
 
 ROOT = Path(__file__).parents[2]
-SLOW_PARTS = {"lint", "inventory", "documentation", "images", "upgrade"}
+SLOW_PARTS = {"lint", "tests", "coverage", "inventory", "documentation", "images", "upgrade"}
 CHANGELOG = "# Changelog\n\n## Unreleased\n\n### Added\n\n- A door.\n\n## [0.1.0] - 2026-01-02\n\nFirst.\n"
 
 
@@ -106,11 +106,19 @@ def test_a_changelog_without_an_entry_is_refused(small: Path) -> None:
         make("0.2.0", True, {"lint"}, None, small)
 
 
-def test_what_lint_finds_stops_the_release(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("target", ["lint", "test-all", "coverage"])
+def test_what_a_check_finds_stops_the_release(
+    small: Path, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Style and types, every test, and that scoring, core and the homes of decisions are run by tests."""
     monkeypatch.setattr(images, "_docker_answers", lambda: True)
+    ends = {name: "false" if name == target else "true" for name in ("lint", "test-all", "coverage")}
+    lines = [f"{name}:\n\t@echo '{name} has ended'; {end}\n" for name, end in ends.items()]
+    (small / "Makefile").write_text("".join(lines))
+    commit(small)
     before = git(small, "rev-parse", "HEAD")
     said = CliRunner().invoke(release, ["0.2.0", "--checkout", str(small)])
-    assert said.exit_code == 1 and "E501 line too long" in said.output
+    assert said.exit_code == 1 and f"{target} has ended" in said.output
     assert git(small, "rev-parse", "HEAD") == before and not git(small, "tag")
 
 

@@ -137,7 +137,8 @@ class EachDomain(FurtherEvaluation):
     def _points(self, roles: Roles, domains: Sequence[str]) -> tuple[EvaluationPoint, ...]:
         test = _elsewhere(roles.test) if self.pool else _any_number(roles.test)
         if isinstance(test, HeldOutDomains):
-            domains = [domain for domain in domains if domain in test.domains]
+            held_out = test.part == "meta_test"
+            domains = [domain for domain in domains if (domain in test.domains) == held_out]
         return tuple(
             EvaluationPoint(key, domain or NO_DOMAIN, test, domain=domain)
             for key, domain in zip(_keys(domains), domains, strict=True)

@@ -104,6 +104,42 @@ def test_a_curve_over_shots_has_tasks_with_so_many(packs: tuple[Path, ...]) -> N
     assert found == [{1}, {3}] and [point.at for point in points] == [1.0, 3.0]
 
 
+@pytest.mark.parametrize(("text", "part"), [("novel", "meta_test"), ("validation", "meta_valid")])
+def test_of_a_split_without_held_back_images_its_parts_are_taken(text: str, part: str) -> None:
+    (point,) = read_evaluation(text).points(Roles(read_protocol("within_domain split=70/15/15")), ())
+    assert point.protocol == read_protocol(f"within_domain split=70/15/15 part={part}")
+
+
+@pytest.mark.parametrize(("part", "kept"), [("meta_test", ["Plants"]), ("meta_train", ["Small animals", ""])])
+def test_each_domain_that_is_tested_has_a_point(part: str, kept: list[str]) -> None:
+    roles = Roles(read_protocol(f"held_out_domains domains=Plants part={part}"))
+    points = read_evaluation("domains").points(roles, ("Plants", "Small animals", ""))
+    assert [point.domain for point in points] == kept
+
+
+def test_domains_that_are_written_alike_have_keys_of_their_own() -> None:
+    roles = Roles(read_protocol("any_way_any_shot"))
+    points = read_evaluation("domains").points(roles, ("Small animals", "small-animals", ""))
+    assert [(point.key, point.label) for point in points] == [
+        ("small-animals", "Small animals"),
+        ("small-animals-1", "small-animals"),
+        ("none", "no domain"),
+    ]
+
+
+def test_a_curve_has_not_more_points_than_a_page_can_show() -> None:
+    numbers = ",".join(map(str, range(1, 42)))
+    with pytest.raises(ProtocolError, match="found 41 points; there may be 40"):
+        read_evaluation(f"shots numbers={numbers}").points(Roles(read_protocol("any_way_any_shot")), ())
+
+
+def test_of_another_pool_nothing_is_mixed() -> None:
+    """A mixture of base and novel classes says nothing of data that nobody trained on: all classes there are new."""
+    roles = Roles(read_protocol("base_novel ways=2 shots=1 query=2"))
+    (point,) = read_evaluation("pool pool=elsewhere").points(roles, ())
+    assert point.protocol == read_protocol("any_way_any_shot ways=2 shots=1 query=2")
+
+
 def test_of_another_pool_all_classes_are_tested(packs: tuple[Path, ...]) -> None:  # noqa: F811
     """All of them are new to a learner, whatever the split of the phase's own pool."""
     pool = Pool.open(packs)
