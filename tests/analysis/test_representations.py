@@ -26,7 +26,7 @@ from anyshot_analysis.representations import (
     unbiased_cka,
 )
 from anyshot_analysis.representations.cca import CanonicalCorrelations, Kept, ProjectionWeighted
-from anyshot_analysis.representations.chance import PermutationLevel
+from anyshot_analysis.representations.chance import PermutationLevel, permutation_levels
 from anyshot_analysis.representations.jackknife import jackknife
 from anyshot_analysis.representations.layers import BadMaps
 from anyshot_analysis.representations.rows import BadRepresentation, centred
@@ -181,6 +181,24 @@ def test_independent_data_lie_at_the_chance_level() -> None:
         unbiased.append(require(unbiased_cka(x, y), "CKA"))
     for values, target in ((squared, expected), (biased, 0.0), (unbiased, 0.0)):
         assert np.mean(values) == pytest.approx(target, abs=4 * np.std(values) / np.sqrt(150))
+
+
+def test_where_there_is_no_chance_level_the_reason_is_said() -> None:
+    """One image cannot be paired anew; what never varies has no similarity to compare with."""
+    rows = np.random.default_rng(1).normal(size=(6, 3))
+    flat = np.zeros((6, 3))
+    one = [chance_cka(rows, rows, positions=6), permutation_level(linear_cka, rows, rows, positions=6)]
+    constant = [
+        chance_cka(flat, rows),
+        chance_cca(centred(flat), rows),
+        *permutation_levels(flat, rows).values(),
+    ]
+    undefined = permutation_level(lambda x, y: Undefined("no reason"), rows, rows, permutations=3)
+    for found in [*one, *constant, undefined]:
+        assert isinstance(found, Undefined)
+    assert len({str(found) for found in one}) == len({str(found) for found in constant}) == 1
+    with pytest.raises(BadRepresentation, match="6 and 5 rows are not the same images with 1 positions"):
+        chance_cka(rows, rows[:5])
 
 
 def test_the_closed_chance_level_of_cka_is_the_mean_over_all_pairings() -> None:

@@ -169,7 +169,7 @@ def _read(league: League, said: Mapping[str, str]) -> dict[str, Any]:
     questions = questions_of(league)
     unknown = set(said) - {question.key for question in questions}
     if unknown:
-        known = ", ".join(question.key for question in questions) or "none"
+        known = ", ".join(question.key for question in questions)
         raise Invalid(
             say(
                 "%(name)s does not ask %(unknown)s. Its questions: %(known)s.",

@@ -109,9 +109,30 @@ def test_a_row_that_says_too_little_is_refused() -> None:
         Published("r", "x", "paper", "table 1", "row")
     with pytest.raises(BadPublished, match="margin"):
         Published("r", "x", "paper", "table 1", "row", value=1.0)
+    with pytest.raises(BadPublished, match="says its paper"):
+        Published("r", "x", "paper", "", "row", above=0.0)
     with pytest.raises(BadPublished, match="no estimate 'x'; it has 'y'"):
         row = Published("r", "x", "paper", "table 1", "row", above=0.0)
         verdicts_of("r", {"estimates": [exact("y", 1, "points", "p").to_dict()]}, [row])
+
+
+@pytest.mark.parametrize(
+    ("one", "why"),
+    [
+        (Estimate("x", 1.0, Undefined("one run"), "points", "tasks"), "no interval: one run"),
+        (
+            Estimate("x", Undefined("no task"), Undefined("no task"), "points", "tasks"),
+            "no estimate: no task",
+        ),
+        (Estimate("x", 1.0, (0.4, 1.6), "points", "tasks"), "the interval reaches over the margin"),
+    ],
+)
+def test_what_keeps_an_estimate_from_deciding_is_said(one: Estimate, why: str) -> None:
+    """A control without an interval explains nothing."""
+    row = Published("r", "x", "paper", "table 1", "row", value=1.0, margin=0.5, control="c")
+    control = Estimate("c", 1.0, Undefined("one run"), "points", "tasks")
+    (told,) = verdicts_of("r", {"estimates": [one.to_dict(), control.to_dict()]}, [row])
+    assert (told.verdict, told.why) == (Reproduced.UNDECIDED, why)
 
 
 def test_each_row_stands_beside_the_estimate_that_it_names() -> None:

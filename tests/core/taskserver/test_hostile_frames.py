@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from anyshot_core.taskserver.channel import Death
+from anyshot_core.taskserver.channel import ChannelClosed, Death
 from anyshot_core.taskserver.job import DrawnTask, Hooks, JobOutcome, OutputCaps, TaskServerJob
 from anyshot_core.taskserver.server import serve
 from anyshot_core.taskserver.tasks import query_order
@@ -132,6 +132,102 @@ def test_extra_frame_after_the_last_answer_is_a_protocol_error(stage: Stage) -> 
         puppet.send(FrameType.PREDICTIONS, b"\0" * 56)
 
     assert stage.serve({FrameType.FINISH: again}).verdict is Verdict.PROTOCOL_ERROR
+
+
+FAREWELLS: dict[str, tuple[Act, Verdict]] = {
+    "nothing": (lambda puppet, frame: None, Verdict.OK),
+    "its end": (lambda puppet, frame: puppet.stream.shutdown(2), Verdict.OK),
+    "garbage": (lambda puppet, frame: puppet.stream.sendall(bytes(64)), Verdict.PROTOCOL_ERROR),
+    "an error": (
+        lambda puppet, frame: puppet.send(
+            FrameType.ERROR, ErrorReport(ErrorKind.EXCEPTION, "ValueError", "").to_bytes()
+        ),
+        Verdict.RUNTIME_ERROR,
+    ),
+}
+
+
+@pytest.mark.parametrize(("act", "verdict"), FAREWELLS.values(), ids=FAREWELLS)
+def test_what_comes_after_the_last_task(stage: Stage, act: Act, verdict: Verdict) -> None:
+    """Silence and an end do no harm; what is said must be right."""
+    assert stage.serve({FrameType.FINISH: act}).verdict is verdict
+
+
+class Closing(PuppetChannel):
+    """The runner reads nothing any more once the first query is to be sent."""
+
+    def send(self, data: bytes | memoryview, timeout: float) -> None:
+        if data[0] == FrameType.QUERY:
+            raise ChannelClosed("Broken pipe")
+        super().send(data, timeout)
+
+
+def answer_nobody(puppet: Puppet, frame: Frame) -> None:
+    for _ in range(20):
+        puppet.send(FrameType.FITTED, bytes(8))
+
+
+LAST_WORDS: dict[str, tuple[Act, Verdict]] = {
+    "its error": (
+        lambda puppet, frame: puppet.send(
+            FrameType.ERROR, ErrorReport(ErrorKind.BAD_PREDICTION, "x", "x").to_bytes()
+        ),
+        Verdict.BAD_PREDICTION,
+    ),
+    "nothing": (lambda puppet, frame: puppet.stream.shutdown(2), Verdict.KILLED),
+    "replies to nothing": (answer_nobody, Verdict.KILLED),
+}
+
+
+@pytest.mark.parametrize(("said", "verdict"), LAST_WORDS.values(), ids=LAST_WORDS)
+def test_why_a_runner_reads_no_more_is_what_it_said_last(
+    stage: Stage, job: TaskServerJob, said: Act, verdict: Verdict
+) -> None:
+    """Else it is how its process ended."""
+
+    def answers(puppet: Puppet, frame: Frame) -> None:
+        puppet.honest(frame)
+        said(puppet, frame)
+
+    channel = Closing({FrameType.SUPPORT: answers}, Death(exit_code=137))
+    stage.channels.append(channel)
+    outcome = serve(channel, job, Hooks())
+    assert outcome.verdict is verdict and outcome.results == ()
+
+
+def test_a_task_of_many_megabytes_arrives_whole(stage: Stage, job: TaskServerJob) -> None:
+    class Large(SmallTasks):
+        def draw(self, index: int) -> DrawnTask:
+            pixels = np.full((400, 3, 128, 128), 7, np.uint8)
+            return replace(super().draw(index), support=pixels, support_labels=np.arange(400) % 2)
+
+    seen: list[int] = []
+
+    def look(puppet: Puppet, frame: Frame) -> None:
+        seen.append(len(frame.payload) - frame.payload.count(7))
+        puppet.honest(frame)
+
+    assert stage.serve({FrameType.SUPPORT: look}, job=replace(job, tasks=Large())).verdict is Verdict.OK
+    assert len(seen) == 3 and max(seen) < 4000  # labels and a header beside the pixels
+
+
+@pytest.mark.seconds("waits for a limit of the platform")
+def test_a_sandbox_that_never_answers_is_ours(stage: Stage, job: TaskServerJob) -> None:
+    silent = {FrameType.READY: lambda puppet, frame: None}
+    outcome = stage.serve(silent, job=replace(job, start_seconds=1))
+    assert outcome.verdict is Verdict.SANDBOX_START and outcome.failure is not None
+    assert "did not answer for 1 s" in outcome.failure.message
+
+
+@pytest.mark.seconds("waits for a limit of the platform")
+def test_a_learner_that_nobody_takes_back_in_time_is_a_protocol_error(
+    stage: Stage, job: TaskServerJob, tmp_path: Path
+) -> None:
+    (learner := tmp_path / "learner").write_bytes(b"learner")
+    silent = {FrameType.RESTORE: lambda puppet, frame: None}
+    outcome = stage.serve(silent, job=replace(job, start_seconds=1, learner=learner))
+    assert outcome.verdict is Verdict.PROTOCOL_ERROR and outcome.failure is not None
+    assert "no answer for 1 s" in outcome.failure.message + outcome.failure.detail + outcome.failure.private
 
 
 def test_a_reply_ahead_of_its_command_is_refused(stage: Stage) -> None:

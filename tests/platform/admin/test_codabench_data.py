@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from anyshot_platform.bundles.files import BundleUnreadable
+from anyshot_platform.bundles.foreign_data import take_out
 from anyshot_platform.bundles.reading import read_bundle
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool
@@ -114,6 +116,30 @@ def test_what_is_too_large_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "many was left out: at most 40 datasets of 5 images" in "\n".join(
         map(str, bundle.without_equivalent)
     )
+
+
+def test_data_within_a_zip_are_taken_out_and_what_is_no_zip_is_said(tmp_path: Path) -> None:
+    """Read in the test's own process: a site reads bundles in a confined one."""
+    write_dataset(tmp_path / "shapes", classes=2)
+    inner = zipped(files_of(tmp_path, ""))
+    data = {"data/dev.zip": inner, "data/bad.zip": b"PK no zip", "data/notes.txt": b"x"}
+    bundle = zipped({"competition.yaml": VERSION_15, **FILES_15, **data})
+    found = take_out(bundle, [*data, "data/nowhere"], tmp_path / "out")
+    assert {path: [folder.name for folder in folders] for path, folders in found.folders.items()} == {
+        "data/dev.zip": ["shapes"]
+    }
+    assert [path for path, _ in found.remarks] == ["data/bad.zip"]
+    assert "data/bad.zip cannot be read" in found.remarks[0][1]
+
+
+def test_data_that_unpack_beyond_the_limit_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("anyshot_platform.bundles.foreign_data.MOST_BYTES", 100)
+    write_dataset(tmp_path / "shapes", classes=2)
+    bundle = zipped({"competition.yaml": VERSION_2, **FILES_2, **files_of(tmp_path, "input_data/")})
+    with pytest.raises(BundleUnreadable, match="unpack to over 0 GiB"):
+        take_out(bundle, ["input_data"], tmp_path / "out")
 
 
 def real_data() -> Path | None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import html
+import re
 
 import pytest
+from pydantic import ValidationError
 
 from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
 from anyshot_platform.bundles.sense import judge_phase
 from anyshot_platform.database import now
-from anyshot_platform.phases.description import PhaseSpec
+from anyshot_platform.phases.description import ONE_LEARNER_EACH, PhaseSpec
 from anyshot_platform.phases.models import Phase
 from tests.platform.admin.test_bundle_reading import GOOD
 from tests.platform.admin.test_manage import BASE, flash, page, phase_form, post
@@ -42,6 +44,50 @@ def test_nonsense_is_refused_at_every_save(site: Site, change: dict[str, str], w
     ):
         refused = owner.call(method, MANAGE + path, json=body)
         assert refused.status_code == 422 and words in refused.text
+
+
+@pytest.mark.parametrize(
+    ("settings", "place", "words"),
+    [
+        ({"quota": {"per_day": 0}}, "quota", "With a quota of 0 nobody can submit"),
+        ({"quota": {"per_day": 5, "total": 3}}, "quota.per_day", "5 a day are more than the 3 of the whole"),
+        ({"quota": {"per_day": None, "total": None}}, "quota", "Neither a day nor the phase has a quota."),
+        ({"budget": {"each_dataset": True}}, "budget.each_dataset", "does not train dataset by dataset"),
+        ({"machine": {"gpus": 1, "hardware": "cpu"}}, "machine.gpus", "choose a class that has some"),
+        (
+            {"entries": {"phase": "b", "gates": [{"league": "free", "score": 5}]}},
+            "entries.gates.0.score",
+            "A gate is a score between 0 and 1; found 5",
+        ),
+    ],
+)
+def test_what_is_odd_in_a_phase_is_said_with_its_place(
+    settings: dict[str, object], place: str, words: str
+) -> None:
+    about = {"key": "a", "title": "A", "start": "2026-01-01"}
+    plain = {said.words for said in judge_phase(PhaseSpec.model_validate(about), "UTC")}
+    found = list(judge_phase(PhaseSpec.model_validate(about | settings), "UTC"))
+    more = [(".".join(map(str, one.path)), one.words) for one in found if one.words not in plain]
+    assert [where for where, _ in more] == [place] and words in more[0][1]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "words"),
+    [
+        (
+            {"query_order": "test_seeds"},
+            "there are no test_seeds that the order of the query could follow from",
+        ),
+        (
+            {"each_dataset": True, "evaluations": "shots", "protocol": {"name": "within_domain"}},
+            ONE_LEARNER_EACH,
+        ),
+    ],
+)
+def test_settings_that_exclude_each_other_are_refused(tasks: dict[str, object], words: str) -> None:
+    about = {"key": "a", "title": "A", "start": "2026-01-01", "tasks": tasks}
+    with pytest.raises(ValidationError, match=re.escape(words)):
+        PhaseSpec.model_validate(about)
 
 
 def nested(change: dict[str, str]) -> dict[str, dict[str, str]]:

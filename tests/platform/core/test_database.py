@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import sqlite3
+from datetime import datetime
 
 import psycopg
 import pytest
 from sqlalchemy import column, select, table, update
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, StatementError
 
 from anyshot_platform.database import Database, ReadsOnly
+from anyshot_platform.errors import Invalid
+from anyshot_platform.phases.models import Phase
 from anyshot_platform.services import Services
 from anyshot_platform.users.models import User
 from tests.platform.site import Site
 from tests.services.processes import wait_until
+
+
+def test_what_no_column_can_hold_is_refused_before_the_database_sees_it(site: Site) -> None:
+    """On both kinds: a moment without a time zone, a number beyond a column, half a character."""
+    with site.services.database.reading() as session:
+        phase = session.get_one(Phase, site.phase_id)
+        phase.starts_at = datetime(2026, 1, 1)
+        with pytest.raises(StatementError, match="a moment needs a time zone"):
+            session.flush()
+        session.rollback()
+        session.get_one(Phase, site.phase_id).position = 2**40
+        with pytest.raises(Invalid, match="The number for “position” is too large: at most 2,147,483,647"):
+            session.flush()
 
 
 def test_a_session_for_looking_writes_nothing(site: Site) -> None:

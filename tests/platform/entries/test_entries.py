@@ -177,6 +177,51 @@ def test_every_member_answers_then_the_organizers_decide_on_the_team(site: Site)
     assert names(site, "free") == [("ada", 0.5)]
 
 
+def test_answers_that_a_league_cannot_take_are_told_why(site: Site) -> None:
+    """An unknown question, a missing text, a link that is none; who is no member is told to join."""
+    question = {"key": "why", "label": "Why you", "answer": "text", "required": True, "shown_to": "team"}
+    link = {"key": "cv", "label": "My page", "answer": "link", "required": False, "shown_to": "team"}
+    add_league(site, "students", admission=Admission.DECLARED, questions=[question, link])
+    add_league(site, "plain", admission=Admission.DECLARED)
+    ada, sam = site.member("ada"), site.person("sam")
+
+    def told(person: Person, league: str, **answers: str) -> str:
+        sent = person.call("PUT", f"{LEAGUES}/{league}/answers", json={"answers": answers})
+        return sent.json().get("message", "")
+
+    assert told(ada, "students", why="x", age="9") == "Students does not ask age. Its questions: why, cv."
+    assert told(ada, "plain", age="9") == "Plain asks nothing."
+    assert told(ada, "students", cv="https://example.org") == "Answer: Why you"
+    assert told(ada, "students", why="x", cv="me") == "My page: a link begins with https://, found “me”."
+    assert told(sam, "students", why="x").endswith("Join the competition first.")
+    assert told(ada, "students", why="I study", cv="") == ""
+    mine = next(row for row in ada.call("GET", LEAGUES).json() if row["league"] == "students")
+    assert mine["members"][0]["answers"] == {"why": "I study", "cv": ""}
+
+
+def test_the_same_answers_again_leave_a_decision_as_it_is_and_others_open_it(site: Site) -> None:
+    women(site)
+    worker, ada, owner = site.worker(), site.member("ada"), site.owner()
+    scored(worker, ada, 0.5, leagues=["women"])
+    said = {"answers": {"woman": "yes", "cv": "https://example.org/ada"}}
+    ada.call("PUT", f"{LEAGUES}/women/answers", json=said)
+    (row,) = owner.call("GET", f"{MANAGE}/teams").json()
+    decision = {"league": "women", "teams": [row["team"]], "admit": True}
+    owner.call("POST", f"{MANAGE}/teams/decide", json=decision)
+    ada.call("PUT", f"{LEAGUES}/women/answers", json=said)
+    assert names(site, "women") == [("ada", 0.5)]
+    said["answers"]["cv"] = "https://example.org/another"
+    ada.call("PUT", f"{LEAGUES}/women/answers", json=said)
+    assert names(site, "women") == []
+    owner.call("POST", f"{MANAGE}/teams/decide", json={**decision, "admit": False, "reason": "no"})
+    said["answers"]["cv"] = ""
+    shown = ada.call("PUT", f"{LEAGUES}/women/answers", json=said).json()
+    assert (shown["status"], shown["reason"]) == (
+        "refused",
+        "no",
+    )  # a refusal is not undone by another answer
+
+
 def test_a_new_member_is_asked_and_the_decision_is_open_again(site: Site) -> None:
     women(site)
     worker, ada, owner = site.worker(), site.member("ada"), site.owner()
@@ -230,6 +275,12 @@ def test_a_league_has_its_own_quota_and_doors(site: Site) -> None:
     shut = ada.submit(make_zip(salt="shut"), leagues=["closed-league"])
     assert shut.status_code == 409 and "closed to teams that have no entry" in shut.json()["message"]
     scored(worker, ada, 0.6, leagues=["free"])
+    unknown = ada.submit(make_zip(salt="unknown"), leagues=["nowhere", "free"])
+    assert unknown.status_code == 422
+    assert "no league nowhere. Leagues: free" in unknown.json()["message"]
+    add_league(site, "later", admission=Admission.DECLARED, opens_at=now() + timedelta(days=1))
+    early = ada.submit(make_zip(salt="early"), leagues=["later"])
+    assert early.status_code == 409 and "The league Later opens at " in early.json()["message"]
 
 
 def join_team(site: Site, captain: Person, other: Person) -> None:

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from anyshot_platform.competitions.models import Membership
+from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import BoardShows, PhaseKind
 from anyshot_platform.sweeper import sweep
+from anyshot_platform.teams.models import Team
 from tests.platform.admin.results import finish_with_scores, work_off
 from tests.platform.entries.test_entries import names, scored
 from tests.platform.site import Person, Site, make_zip
@@ -163,6 +166,29 @@ def test_the_gate_and_what_holds_an_entry_back_are_said_in_words(final: Site) ->
     found = preview(owner)
     assert found["low"]["reasons"] == ["Free style: 0.300 does not beat the gate of 0.300"]
     assert (found["low"]["enters"], found["high"]["enters"]) == (False, True)
+
+
+def test_why_a_team_stays_out_of_a_final_is_said(final: Site) -> None:
+    worker, owner = final.worker(), final.owner()
+    people = {name: final.member(name) for name in ("banned", "gone", "outside", "fine")}
+    for name, person in people.items():
+        scored(worker, person, 0.5 + len(name) / 100)
+    end_feedback(final)
+    with final.services.database.writing() as session:
+        mine = {
+            name: session.query(Membership).filter_by(user_id=person.id).one()
+            for name, person in people.items()
+        }
+        mine["banned"].status, mine["gone"].status = MemberStatus.BANNED, MemberStatus.PENDING
+        session.get_one(Team, mine["outside"].team_id).out_of_ranking = True
+    found = preview(owner)
+    assert {name: (row["enters"], row["reasons"]) for name, row in found.items()} == {
+        "banned": (False, ["a member is banned"]),
+        "gone": (False, ["nobody of the team takes part any more"]),
+        "outside": (False, ["out of the ranking"]),
+        "fine": (True, []),
+    }
+    assert len(launch(owner)) == 1
 
 
 def test_the_last_submission_above_the_gate_stands_where_the_phase_counts_so(final: Site) -> None:

@@ -186,6 +186,17 @@ def test_results_are_the_organizers_until_they_are_published(final: Site, played
     assert rows(ada.call("GET", API)) == WON
 
 
+def test_what_has_no_results_says_so(site: Site) -> None:
+    answer = page(site.owner(), RESULTS)
+    assert answer.status_code == 404 and "This competition has no final phase." in answer.text
+
+
+def test_a_league_without_results_says_so(final: Site, played: dict[str, Person]) -> None:  # noqa: F811
+    publish(final)
+    answer = final.owner().call("GET", f"{API}/nowhere/table")
+    assert (answer.status_code, answer.json()["message"]) == (404, "Nobody has a result in such a league.")
+
+
 def test_every_address_of_a_finished_competition_answers(final: Site, played: dict[str, Person]) -> None:  # noqa: F811
     """The pages that a walk through an open competition does not reach: results, tables, certificates, code."""
     publish(final)

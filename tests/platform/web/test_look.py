@@ -85,6 +85,9 @@ def test_a_draft_is_seen_as_it_will_be_and_by_its_organizers_alone(site: Site) -
     forged = Looking(pia.id, pia.username, pia.token, pia.client)
     forged.role = "visitor"
     assert page(forged, HERE).status_code == 404
+    unknown = Looking(owner.id, owner.username, owner.token, owner.client)
+    unknown.role = "king"
+    assert "Nothing is written." not in page(unknown, HERE).text
     rita = browser(site, site.member("rita", Role.REVIEWER))
     assert page(looking(rita, "participant"), HERE).status_code == 200
 
