@@ -21,11 +21,8 @@ from releasing.commands import Refused, run
 from releasing.tree import Copy, copy_of, refuse_unfit
 
 ROOT = Path(__file__).parents[1]
-CHECKS = {
-    "lint": "lint",
-    "tests": "test-all",
-    "coverage": "coverage",
-}  # steps that are targets of the Makefile
+# Steps that are targets of the Makefile.
+CHECKS = {"lint": "lint", "tests": "test-all", "coverage": "coverage"}
 STEPS = (*CHECKS, "inventory", "documentation", "images", "upgrade")
 
 
