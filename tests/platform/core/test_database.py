@@ -20,7 +20,7 @@ from tests.services.processes import wait_until
 
 
 def test_what_no_column_can_hold_is_refused_before_the_database_sees_it(site: Site) -> None:
-    """On both kinds: a moment without a time zone, a number beyond a column, half a character."""
+    """On both kinds: a moment without a time zone, a number beyond a column."""
     with site.services.database.reading() as session:
         phase = session.get_one(Phase, site.phase_id)
         phase.starts_at = datetime(2026, 1, 1)

@@ -216,10 +216,8 @@ def test_the_same_answers_again_leave_a_decision_as_it_is_and_others_open_it(sit
     owner.call("POST", f"{MANAGE}/teams/decide", json={**decision, "admit": False, "reason": "no"})
     said["answers"]["cv"] = ""
     shown = ada.call("PUT", f"{LEAGUES}/women/answers", json=said).json()
-    assert (shown["status"], shown["reason"]) == (
-        "refused",
-        "no",
-    )  # a refusal is not undone by another answer
+    # A refusal is not undone by another answer.
+    assert (shown["status"], shown["reason"]) == ("refused", "no")
 
 
 def test_a_new_member_is_asked_and_the_decision_is_open_again(site: Site) -> None:
