@@ -23,7 +23,7 @@ $(READY): about/version.txt about/metadata.py constraints.txt tests/requirements
 	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 to 3.13 is needed; set PYTHON=..."; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
-		|| { echo "Python 3.11 to 3.13 is needed, found $$($(BIN)/python --version)"; exit 1; }
+		|| { echo "Python 3.11 to 3.13 is needed, found $$($(BIN)/python --version): remove .venv, and set PYTHON=..."; exit 1; }
 	@echo "Setting up .venv (about two minutes the first time, 5.5 GB)"
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt uv
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt \

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from typing import Any, cast
 
 from anyshot_core.wire.messages import LoggerRow
@@ -182,6 +183,34 @@ def test_measures_wait_while_the_platform_is_away_and_the_last_ones_come_before_
         (Series.TRAINING, 1, 1.0),
         (Series.TRAINING, 2, 2.0),
     ]
+
+
+def test_the_last_measures_wait_for_a_beat_that_is_under_way(monkeypatch: Any) -> None:
+    """What that beat fails to send goes with them, in order; it was lost with the attempt's end."""
+    monkeypatch.setattr("anyshot_worker.lease.HEARTBEAT_SECONDS", 0.01)
+    asked, fail = threading.Event(), threading.Event()
+
+    class Stumbling(Platform):
+        def heartbeat(self, *words: Any) -> HeartbeatReply:
+            if self.away and words[-1]:
+                asked.set()
+                assert fail.wait(60)
+            return super().heartbeat(*words)
+
+    platform = Stumbling(away=1)
+    assignment = job("evaluate", run_id="r", epoch=3, lease_seconds=30.0)
+    lease = Lease(cast(WorkerClient, platform), assignment, cast(Any, _Never()))
+    lease.meter.row(row(1, 1.0, 0.5))
+    lease.report(at("meta_training", 0))
+    with lease:
+        assert asked.wait(60)
+        lease.meter.row(row(2, 2.0, 0.5))
+        last = threading.Thread(target=lease.flush)
+        last.start()
+        last.join(0.1)  # time enough for one that does not wait
+        fail.set()
+        last.join()
+    assert [one.step for one in platform.got] == [1, 2]
 
 
 def test_a_site_of_the_first_release_is_sent_no_measures() -> None:

@@ -42,6 +42,7 @@ class Lease:
         self._progress = Progress(stage=Stage.PREPARING)
         self.meter = Meter()
         self._ended = threading.Event()
+        self._sending = threading.Lock()  # until what could not be sent is given back: the next one takes it
         self._stop_reason: StopReason | None = None
         self._expires = time.monotonic() + assignment.lease_seconds
         self._thread = threading.Thread(target=self._beat, name=f"lease-{assignment.run_id}", daemon=True)
@@ -77,21 +78,31 @@ class Lease:
         """Send the last measures, before the attempt is announced as ended; what cannot be sent is lost."""
         if self._stop_reason is StopReason.LOST:
             return
-        while measures := self.meter.take(everything=True):
-            try:
-                self._tell(measures)
-            except StaleEpoch:
-                self._stop_reason = StopReason.LOST
-                return
-            except WorkerApiError as error:
-                log.warning("the last measures of run %s are lost: %s", self._assignment.run_id, error)
-                return
+        with self._sending:
+            while measures := self.meter.take(everything=True):
+                try:
+                    self._tell(measures)
+                except StaleEpoch:
+                    self._stop_reason = StopReason.LOST
+                    return
+                except WorkerApiError as error:
+                    log.warning("the last measures of run %s are lost: %s", self._assignment.run_id, error)
+                    return
 
     def _tell(self, measures: list[Measure]) -> HeartbeatReply:
         known = self._assignment.version > 1  # sites of the first release refuse what they do not know
         return self._client.heartbeat(
             self._assignment.run_id, self._assignment.epoch, self._progress, measures if known else ()
         )
+
+    def _send(self) -> HeartbeatReply:
+        with self._sending:
+            measures = self.meter.take()
+            try:
+                return self._tell(measures)
+            except PlatformUnreachable:
+                self.meter.give_back(measures)
+                raise
 
     def _beat(self) -> None:
         while not self._ended.wait(HEARTBEAT_SECONDS):
@@ -102,15 +113,13 @@ class Lease:
                 self._stop_reason = StopReason.LOST
                 return
             self.meter.sample()
-            measures = self.meter.take()
             try:
-                reply = self._tell(measures)
+                reply = self._send()
             except StaleEpoch:
                 self._stop_reason = StopReason.LOST
                 return
             except PlatformUnreachable as error:
                 log.warning("no heartbeat for run %s: %s", self._assignment.run_id, error)
-                self.meter.give_back(measures)
                 if time.monotonic() > self._expires:
                     self._stop_reason = StopReason.LOST
                     return
