@@ -29,7 +29,7 @@ LANGUAGES = sorted(FOLDER.glob("*.po"))
 _KEPT = re.compile(r"%\(\w+\)s|%%|</?[a-z][^>]*>|`[^`]+`|&\w+;")
 
 
-@pytest.mark.seconds("reads or imports the whole product")
+@pytest.mark.seconds("reads or imports the whole product", each_time=True)
 def test_the_catalogue_is_what_the_sources_say() -> None:
     behind = [path.name for path, text in catalogue.written().items() if path.read_bytes() != text]
     assert behind == [], "run `make catalogue`, and translate what is new"

@@ -49,7 +49,7 @@ def test_no_module_is_a_drawer_for_everything(project: str) -> None:
     assert not [p for p in (ROOT / project).rglob("*.py") if p.stem in drawers]
 
 
-@pytest.mark.seconds("reads or imports the whole product")
+@pytest.mark.seconds("reads or imports the whole product", each_time=True)
 @pytest.mark.parametrize(
     "package", ["anyshot_starting_kit.cli", "anyshot_platform.app", "anyshot_platform.bundles.page_values"]
 )

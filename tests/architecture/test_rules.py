@@ -42,7 +42,7 @@ def _asked(module: ast.Module) -> Iterator[tuple[int, str]]:
                 yield part.lineno, str(part.value)
 
 
-@pytest.mark.seconds("reads or imports the whole product")
+@pytest.mark.seconds("reads or imports the whole product", each_time=True)
 def test_nobody_asks_for_a_rule_by_its_name() -> None:
     found = [f"{name}:{line}: {rule}" for name, module in _modules() for line, rule in _asked(module)]
     assert not found, "ask the rule (anyshot_scoring.rules):\n" + "\n".join(found)

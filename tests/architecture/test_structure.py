@@ -7,7 +7,7 @@ import pytest
 from tests.architecture.structure import HELD, Figure, cycles, mutual, unexplained
 
 
-@pytest.mark.seconds("reads or imports the whole product")
+@pytest.mark.seconds("reads or imports the whole product", each_time=True)
 @pytest.mark.parametrize("figure", [one for one in HELD if one.held is not None], ids=lambda one: one.words)
 def test_a_figure_does_not_rise(figure: Figure) -> None:
     assert figure.measure() <= (figure.held or 0), f"{figure.words}: `make structure` shows all figures"

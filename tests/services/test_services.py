@@ -74,6 +74,21 @@ def test_eight_landings_run_every_long_test_once_and_none_runs_them_all() -> Non
     assert set().union(*landings) == run("all") == {*marks, "test_short"}
 
 
+def test_each_of_four_landings_runs_a_quarter_of_what_takes_seconds() -> None:
+    marks = [pytest.mark.seconds("draws", each_time=number == 0).mark for number in range(9)]
+    items = [
+        SimpleNamespace(
+            nodeid=f"test_x.py::test_{number}",
+            get_closest_marker={"seconds": mark}.get,
+            iter_markers=lambda name: [],
+        )
+        for number, mark in enumerate(marks)
+    ]
+    landings = [{item.nodeid for item in kept_of(items, f"{number}/20")} for number in range(20)]
+    assert all(len(landing) == 3 for landing in landings)  # two of eight, and what runs each time
+    assert landings[0] == landings[4] and len(set().union(*landings[:4])) == len(kept_of(items, "all")) == 9
+
+
 def test_long_tests_that_follow_each_other_lie_in_different_landings() -> None:
     """Of whichever files they are: two competitions that are played whole cost as much as all else of a landing."""
     mark = pytest.mark.slow("whole").mark

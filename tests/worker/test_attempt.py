@@ -183,13 +183,13 @@ def test_an_exception_in_the_submission_is_the_participants(stage: Stage) -> Non
     assert not stage.platform.completed
 
 
-@pytest.mark.seconds("waits for attempts, leases and daemons")
+@pytest.mark.seconds("waits for attempts, leases and daemons", each_time=True)
 def test_the_budget_is_enforced_from_outside(stage: Stage) -> None:
     carry_out(stage.assignment(stage.code(SLOW), budget=Budget(run_seconds=3)), stage.site)
     assert stage.platform.failed[0].verdict is Verdict.TIME_LIMIT
 
 
-@pytest.mark.seconds("waits for attempts, leases and daemons")
+@pytest.mark.seconds("waits for attempts, leases and daemons", each_time=True)
 def test_a_cancel_ends_the_attempt(stage: Stage) -> None:
     thread = in_background(lambda: carry_out(stage.assignment(stage.code(SLOW)), stage.site))
     while not any("learning" in event.text for event in stage.platform.events):
@@ -199,7 +199,7 @@ def test_a_cancel_ends_the_attempt(stage: Stage) -> None:
     assert stage.platform.failed[0].verdict is Verdict.CANCELLED
 
 
-@pytest.mark.seconds("waits for attempts, leases and daemons")
+@pytest.mark.seconds("waits for attempts, leases and daemons", each_time=True)
 def test_a_cancel_while_it_is_scored_leaves_no_score(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     def score(attempt: AttemptContext[Any], *arguments: Any) -> RunSummary:
         stage.platform.cancel = True
@@ -222,7 +222,7 @@ def test_a_draining_worker_gives_its_lease_back(stage: Stage) -> None:
     assert stage.platform.released == ["run"] and not stage.platform.failed
 
 
-@pytest.mark.seconds("waits for attempts, leases and daemons")
+@pytest.mark.seconds("waits for attempts, leases and daemons", each_time=True)
 def test_an_attempt_that_lost_its_lease_says_nothing(stage: Stage) -> None:
     thread = in_background(lambda: carry_out(stage.assignment(stage.code(SLOW)), stage.site))
     while not any("learning" in event.text for event in stage.platform.events):

@@ -211,7 +211,7 @@ def test_a_task_of_many_megabytes_arrives_whole(stage: Stage, job: TaskServerJob
     assert len(seen) == 3 and max(seen) < 4000  # labels and a header beside the pixels
 
 
-@pytest.mark.seconds("waits for a limit of the platform")
+@pytest.mark.seconds("waits for a limit of the platform", each_time=True)
 def test_a_sandbox_that_never_answers_is_ours(stage: Stage, job: TaskServerJob) -> None:
     silent = {FrameType.READY: lambda puppet, frame: None}
     outcome = stage.serve(silent, job=replace(job, start_seconds=1))
@@ -219,7 +219,7 @@ def test_a_sandbox_that_never_answers_is_ours(stage: Stage, job: TaskServerJob) 
     assert "did not answer for 1 s" in outcome.failure.message
 
 
-@pytest.mark.seconds("waits for a limit of the platform")
+@pytest.mark.seconds("waits for a limit of the platform", each_time=True)
 def test_a_learner_that_nobody_takes_back_in_time_is_a_protocol_error(
     stage: Stage, job: TaskServerJob, tmp_path: Path
 ) -> None:
@@ -360,7 +360,7 @@ def test_announced_gigabytes_cost_no_memory(stage: Stage) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 << 10  # KiB
 
 
-@pytest.mark.seconds("waits for time limits of the runner")
+@pytest.mark.seconds("waits for time limits of the runner", each_time=True)
 def test_half_a_frame_then_silence_is_a_time_limit(stage: Stage, job: TaskServerJob) -> None:
     def half(puppet: Puppet, frame: Frame) -> None:
         puppet.stream.sendall(HEADER.pack(FrameType.FITTED, 8) + b"abc")
@@ -369,7 +369,7 @@ def test_half_a_frame_then_silence_is_a_time_limit(stage: Stage, job: TaskServer
     assert stage.serve({FrameType.SUPPORT: half}, job=short).verdict is Verdict.TIME_LIMIT
 
 
-@pytest.mark.seconds("waits for time limits of the runner")
+@pytest.mark.seconds("waits for time limits of the runner", each_time=True)
 def test_silence_is_a_time_limit(stage: Stage, job: TaskServerJob) -> None:
     short = replace(job, budget=Budget(run_seconds=60, meta_train_seconds=3))
     outcome = stage.serve({FrameType.TRAIN: lambda puppet, frame: None}, job=short)
@@ -377,7 +377,7 @@ def test_silence_is_a_time_limit(stage: Stage, job: TaskServerJob) -> None:
     assert outcome.time.participant["meta_fit"] >= 3
 
 
-@pytest.mark.seconds("waits for time limits of the runner")
+@pytest.mark.seconds("waits for time limits of the runner", each_time=True)
 def test_a_runner_that_stops_reading_pays_for_it(stage: Stage, job: TaskServerJob) -> None:
     class Large(SmallTasks):
         def draw(self, index: int) -> DrawnTask:
@@ -492,7 +492,7 @@ def test_what_a_forged_report_says_of_a_hidden_task_is_not_shown(stage: Stage) -
     assert failure.detail == "model.py, line 3"
 
 
-@pytest.mark.seconds("waits for time limits of the runner")
+@pytest.mark.seconds("waits for time limits of the runner", each_time=True)
 def test_a_slow_task_source_freezes_the_runner(stage: Stage, job: TaskServerJob) -> None:
     outcome = stage.serve({}, job=replace(job, tasks=SmallTasks(seconds=3)))
     assert outcome.failure is None

@@ -96,7 +96,7 @@ def test_a_part_that_fails_fails_alone(runs: Runs, parts: list[PoolTasks], tmp_p
         assert found.failure is None and all(map(same, found.results, alone.results))
 
 
-@pytest.mark.seconds("waits for time limits of the runner")
+@pytest.mark.seconds("waits for time limits of the runner", each_time=True)
 def test_what_is_no_fault_of_the_code_ends_all_that_are_left(runs: Runs, parts: list[PoolTasks]) -> None:
     """Without a runner, no part can be tested: it is tried once, not once a part."""
     tried = list[TaskServerJob]()

@@ -20,7 +20,7 @@ DOWNLOADS = {
 }
 
 
-@pytest.mark.seconds("waits for time limits of the runner")
+@pytest.mark.seconds("waits for time limits of the runner", each_time=True)
 @pytest.mark.parametrize("library", DOWNLOADS)
 def test_what_tries_to_download_is_told_what_to_do(library: str, runs: Runs) -> None:
     pytest.importorskip(library)

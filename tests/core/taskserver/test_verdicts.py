@@ -136,7 +136,7 @@ def test_out_of_memory_as_python_sees_it(runs: Runs) -> None:
     assert failure is not None and failure.verdict is Verdict.MEMORY_LIMIT
 
 
-@pytest.mark.seconds("waits for time limits of the runner")
+@pytest.mark.seconds("waits for time limits of the runner", each_time=True)
 @pytest.mark.parametrize(
     ("model", "budget", "told"),
     [
