@@ -191,11 +191,13 @@ def test_the_last_measures_wait_for_a_beat_that_is_under_way(monkeypatch: Any) -
     asked, fail = threading.Event(), threading.Event()
 
     class Stumbling(Platform):
-        def heartbeat(self, *words: Any) -> HeartbeatReply:
-            if self.away and words[-1]:
+        def heartbeat(
+            self, run_id: str, epoch: int, progress: Progress, measures: list[Measure]
+        ) -> HeartbeatReply:
+            if self.away and measures:
                 asked.set()
                 assert fail.wait(60)
-            return super().heartbeat(*words)
+            return super().heartbeat(run_id, epoch, progress, measures)
 
     platform = Stumbling(away=1)
     assignment = job("evaluate", run_id="r", epoch=3, lease_seconds=30.0)
