@@ -34,7 +34,8 @@ demo: $(READY)  ## Run the main job end to end and print the leaderboard (ARGS=-
 	@$(BIN)/anyshot admin demo $(ARGS)
 
 # Long tests and long lists rotate: the slice is the number of commits, modulo 20. A landing of several commits skips the
-# slices between; lists marked rotating(2) have 40 slices and the mutants 200. Only `make test-all` is sure to run all.
+# slices between; what is marked `seconds` has 4 slices, lists marked rotating(2) have 40, the mutants 200.
+# Only `make test-all` is sure to run all.
 SLICE := $(or $(ANYSHOT_ROTATE),$(shell git rev-list --count HEAD 2>/dev/null || echo 0)/20)
 
 test: $(READY)  ## Run the test suite on all cores, of its long lists the slice of this commit (ARGS= is passed to pytest)

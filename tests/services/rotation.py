@@ -1,4 +1,4 @@
-"""Long tests and long lists of which a run takes a slice: what is marked `rotating`, and what is marked `slow`.
+"""Long tests and long lists of which a run takes a slice: what is marked `rotating`, `slow` or `seconds`.
 
 `ANYSHOT_ROTATE=all` runs all; `ANYSHOT_ROTATE=k/n` runs the k-th of n slices (k counts on, modulo n); without it,
 everything runs but tests marked `full`. `make test` takes the slice of the number of commits, modulo 20, so that a
