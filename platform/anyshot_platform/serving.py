@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import logging
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -230,7 +229,7 @@ class EmbeddedWorker:
         while not self._stopping.is_set():
             started = time.monotonic()
             # The worker's files are read by other users: those of its sandboxes.
-            command = [anyshot_command(), "worker", "run"]
+            command = [sys.executable, "-m", "anyshot_core.command", "worker", "run"]
             self._process = subprocess.Popen(command, env=self._environment(port), umask=0o022)
             self._process.wait()
             if self._stopping.is_set():
@@ -253,12 +252,3 @@ class EmbeddedWorker:
             "ANYSHOT_BROKER_FOLDER": str(home / "broker"),
             "ANYSHOT_WORKSPACE": str(home / "worker" / "workspace"),
         }
-
-
-def anyshot_command() -> str:
-    """The command `anyshot` of this installation."""
-    beside = Path(sys.executable).parent / "anyshot"
-    found = str(beside) if beside.exists() else shutil.which("anyshot")
-    if found is None:
-        raise RuntimeError("The command `anyshot` is not installed beside this Python.")
-    return found

@@ -64,6 +64,8 @@ def _told(message: str, detail: str, told: bool) -> Fault:
 
 
 def progress_of(run: Run, *, details: bool) -> str:
-    """What a run that has not ended says; why it is tried again is for organizers only."""
+    """What a run says until it ends; why it is tried again is for organizers only."""
+    if run.state in ENDED:
+        return ""
     retried = run.state in (RunState.QUEUED, RunState.WAITING) and bool(run.progress_message)
     return TRIED_AGAIN if retried and not details else run.progress_message

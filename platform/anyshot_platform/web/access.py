@@ -122,10 +122,9 @@ def site_admin(request: Request, viewer: ViewerDep) -> Viewer:
     """Policy: site administrators."""
     if not viewer.is_signed_in:
         raise NotSignedIn(say("Please log in."))
-    if not viewer.is_site_admin:
-        require_second_factor(viewer)
-        raise Forbidden(say("Only site administrators may do this."))
     require_scope(request, viewer, Scope.ORGANIZE)
+    if not viewer.is_site_admin:
+        raise Forbidden(say("Only site administrators may do this."))
     return viewer
 
 

@@ -207,6 +207,8 @@ def test_a_read_token_opens_nothing_that_organizers_alone_see(site: Site) -> Non
     reader = narrowed(site, admin.id, Scope.READ)
     assert admin.call("GET", "/admin/users").status_code == 200
     assert reader.call("GET", "/admin/users").status_code == 403
+    told = reader.call("GET", "/api/v1/admin/workers").json()["message"]
+    assert told == "This API token lacks the scope “organize”."  # not that she is no administrator
     for person, seen in ((admin, True), (reader, False)):  # the draft of somebody else
         listed = person.call("GET", "/api/v1/competitions").json()
         assert (SLUG in [one["slug"] for one in listed]) == seen

@@ -24,13 +24,15 @@ def test_an_upload_becomes_a_row_on_the_board(site: Site) -> None:
     zipped = site.client.get(job["submission"]["url"])
     assert zipped.content == make_zip(salt="alice")
     assert worker.beat(job, "meta_training", tasks_done=0, tasks_total=10).json()["cancel"] is False
-    assert worker.beat(job, "meta_testing", tasks_done=4, tasks_total=10, seconds_used=2.5).status_code == 200
+    told = {"tasks_done": 4, "tasks_total": 10, "seconds_used": 2.5, "message": "Testing"}
+    assert worker.beat(job, "meta_testing", **told).status_code == 200
     running = alice.call("GET", f"/api/v1/submissions/{shown['id']}").json()
     assert (running["status"], running["runs"][0]["state"], running["runs"][0]["tasks_done"]) == (
         "running",
         "meta_testing",
         4,
     )
+    assert running["runs"][0]["message"] == "Testing"
     results = worker.put(job, "results.parquet", b"rows")
     assert results.status_code == 204, results.text
     log = worker.put(job, "log.txt", b"hello")
@@ -47,6 +49,7 @@ def test_an_upload_becomes_a_row_on_the_board(site: Site) -> None:
     finished = alice.call("GET", f"/api/v1/submissions/{shown['id']}").json()
     assert (finished["status"], finished["verdict"], finished["score"]) == ("finished", "OK", 0.75)
     assert finished["runs"][0]["artifacts"] == ["log.txt"]
+    assert finished["runs"][0]["message"] == ""  # nothing is being done any more
     file = alice.call("GET", f"/api/v1/submissions/{shown['id']}/runs/{job['run_id']}/artifacts/log.txt")
     assert file.content == b"hello"
     board = site.board()
