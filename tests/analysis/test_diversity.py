@@ -44,6 +44,7 @@ def test_hellinger_of_two_normals_equals_the_integral(m1: float, s1: float, m2: 
     assert squared_hellinger(m1, s1, m2, s2) == pytest.approx(area, abs=1e-9)
 
 
+@pytest.mark.seconds("many draws")
 def test_the_published_hellinger_column() -> None:
     for benchmark, published in zip(published_benchmarks(), PUBLISHED_HELLINGER, strict=True):
         assert hellinger_diversity(benchmark) == pytest.approx(published, rel=0.005)

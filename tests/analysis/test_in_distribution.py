@@ -77,6 +77,7 @@ def test_pairs_of_one_group_are_no_tasks_and_few_training_tasks_leave_pairs_unse
     assert few[0] <= 50 < many[0] and few[1] > many[1]
 
 
+@pytest.mark.seconds("reads a dataset")
 def test_real_files_are_taken_where_they_are_as_read_dataset_writes_them(
     drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

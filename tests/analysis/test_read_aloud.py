@@ -379,6 +379,7 @@ def test_datasets_without_enough_novel_classes_are_named() -> None:
     assert say_left_out(page, 2, base) is page
 
 
+@pytest.mark.seconds("a whole report")
 @pytest.mark.parametrize("name", ["task-trust", "baseline-cv"])
 def test_datasets_with_too_few_classes_are_named(name: str, tmp_path: Path) -> None:
     """With 3 ways, a dataset of two classes had no task, and "these datasets" did not say so."""

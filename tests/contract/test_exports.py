@@ -110,6 +110,7 @@ def test_a_small_test_seed_is_not_found_by_trying_it_on_exported_files(stage: St
     assert draw_mark(SEED) in tried and not marks & tried
 
 
+@pytest.mark.seconds("a site and a worker")
 def test_an_export_that_fails_changes_no_score(stage: Stage) -> None:
     export_from(stage, features=True)
     broken = TRAINED.replace("MATRIX", "TURN").replace("def features(self, images):", "def features(self):")

@@ -222,6 +222,7 @@ NO_BOX = (
 )
 
 
+@pytest.mark.seconds("a site and a worker for each verdict")
 @pytest.mark.parametrize("verdict", NO_BOX)
 def test_a_machine_without_a_box_costs_nobody_a_submission(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verdict: Verdict

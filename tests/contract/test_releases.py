@@ -136,6 +136,7 @@ SECRET = {
 }
 
 
+@pytest.mark.seconds("an older worker for each key")
 @pytest.mark.parametrize("what", SECRET)
 def test_a_worker_of_the_last_release_is_not_given_keys_that_it_does_not_know(
     stage: Stage, what: str

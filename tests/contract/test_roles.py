@@ -212,6 +212,7 @@ def by_form(stage: Stage, owner: Person) -> str:
     return SLUG
 
 
+@pytest.mark.seconds("a site and a worker for each way")
 @pytest.mark.parametrize("way", [by_file, by_api, by_form])
 def test_three_protocols_reach_the_code_whichever_way_they_are_set(
     stage: Stage, way: Callable[[Stage, Person], str]

@@ -136,6 +136,7 @@ def test_what_the_documentation_says_of_pairs_is_what_was_measured(calibration: 
         assert all(row["model"]["flat"] for row in calibration[key])
 
 
+@pytest.mark.seconds("draws each page")
 @pytest.mark.parametrize("name", STORED)
 def test_each_page_says_found_beside_published_with_a_verdict(name: str) -> None:
     body = " ".join(draw_page(DOCS, name).body.split())

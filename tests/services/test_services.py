@@ -89,6 +89,28 @@ def test_each_of_four_landings_runs_a_quarter_of_what_takes_seconds() -> None:
     assert landings[0] == landings[4] and len(set().union(*landings[:4])) == len(kept_of(items, "all")) == 9
 
 
+GUARDS = (
+    "architecture",
+    "hostile",
+    "contract/test_leagues.py",
+    "core/taskserver/test_hostile_frames.py",
+    "platform/core/test_access.py",
+    "platform/core/test_boundary.py",
+    "platform/core/test_secrets.py",
+    "platform/web/test_sight.py",
+    "worker/sandbox",
+)
+
+
+@pytest.mark.parametrize("where", GUARDS)
+def test_what_guards_is_left_to_no_other_landing(where: str) -> None:
+    """However many seconds it takes."""
+    place = Path(__file__).parents[1] / where
+    files = [place] if place.is_file() else sorted(place.rglob("test_*.py"))
+    marks = [line for file in files for line in file.read_text().splitlines() if "mark.seconds(" in line]
+    assert files and all("each_time=True" in line for line in marks)
+
+
 def test_long_tests_that_follow_each_other_lie_in_different_landings() -> None:
     """Of whichever files they are: two competitions that are played whole cost as much as all else of a landing."""
     mark = pytest.mark.slow("whole").mark

@@ -90,6 +90,7 @@ def test_what_is_written_is_what_packing_the_source_would_give(tmp_path: Path) -
         assert image.size == (128, 128)
 
 
+@pytest.mark.seconds("imports a dataset")
 def test_neither_names_nor_order_tell_the_class(digits: Path, tmp_path: Path) -> None:
     run("folder", digits, "--name", "D", "--out", tmp_path, "--most-images", "30")
     rows = labels_of(tmp_path / "D")
@@ -225,6 +226,7 @@ def same_images(made: Dataset, real: Dataset, called: Mapping[str, str] | None =
         assert (called or {}).get(was, was) == made.classes[label]
 
 
+@pytest.mark.seconds("imports a dataset")
 def test_leaves_of_plant_village_come_as_folders(tmp_path: Path) -> None:
     """`DIS_PVL`, in folders of its classes."""
     real = given("DIS_PVL")
@@ -235,6 +237,7 @@ def test_leaves_of_plant_village_come_as_folders(tmp_path: Path) -> None:
     same_images(made, real)
 
 
+@pytest.mark.seconds("imports a dataset")
 @pytest.mark.parametrize("name", ["MIC_PBC", "OCR_OMN"])
 def test_blood_cells_and_omniglot_come_by_their_lists(tmp_path: Path, name: str) -> None:
     """The list of a dataset in Meta-Album's format is a CSV with paths."""
@@ -248,6 +251,7 @@ def test_blood_cells_and_omniglot_come_by_their_lists(tmp_path: Path, name: str)
     same_images(made, real)
 
 
+@pytest.mark.seconds("imports a dataset")
 def test_blood_cells_come_in_the_file_of_medmnist(tmp_path: Path) -> None:
     """`MIC_PBC` is what BloodMNIST was made of: its images in such a file, under the numbers of BloodMNIST."""
     real, kinds = given("MIC_PBC"), list(KINDS["bloodmnist"].classes)
@@ -265,6 +269,7 @@ def test_blood_cells_come_in_the_file_of_medmnist(tmp_path: Path) -> None:
     same_images(made, real, called)
 
 
+@pytest.mark.seconds("imports a dataset")
 def test_trash_comes_in_parquet(tmp_path: Path) -> None:
     """`MNF_TRS` in one file, as the Hub serves datasets: the images' own bytes, the classes' names in the schema."""
     real = given("MNF_TRS")

@@ -115,6 +115,7 @@ def test_one_submission_is_scored_again_under_the_same_version(site: Site) -> No
     assert acts(site)[-1] == "submission.rescore"
 
 
+@pytest.mark.seconds("runs an archive's script")
 def test_the_archive_makes_the_tables_and_figures_again(site: Site, tmp_path: Path) -> None:
     owner, worker = site.owner(), site.worker()
     site.set_version(tasks=30, train_seeds=[1, 2, 3], test_seeds=[1, 2, 3])

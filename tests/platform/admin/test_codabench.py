@@ -409,6 +409,7 @@ def seen(site: Site, phase: str, part: re.Pattern[str] = re.compile(r"(.*)", re.
 SECOND = "leaderboards:\n- {index: 1, title: Other, key: other, submission_rule: Force_Best, columns: []%s}\n"
 
 
+@pytest.mark.seconds("a competition for each rule")
 @pytest.mark.parametrize(
     ("rule", "shown"),
     [

@@ -14,6 +14,7 @@ from tests.platform.admin.results import finish_with_results
 from tests.platform.site import SLUG, Site
 
 
+@pytest.mark.seconds("analyses each file")
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_what_the_site_gives_out(command: tuple[str, ...], site: Site, tmp_path: Path) -> None:
     files = downloads(site, tmp_path)

@@ -163,6 +163,7 @@ def migrated(tmp_path: Path, empty_database: str) -> Any:
     services.database.dispose()
 
 
+@pytest.mark.seconds("upgrades a database")
 def test_old_phases_keep_the_order_of_their_boards_and_contradictions_are_told(migrated: Site) -> None:
     organizer = migrated.person("orla")
     with migrated.services.database.writing() as session:

@@ -90,6 +90,7 @@ def test_a_board_is_judged_from_the_results_of_its_tasks(board: Site, tmp_path: 
     assert "reports" in [act.partition(".")[0] + "s" for act in acts(board)]
 
 
+@pytest.mark.seconds("a whole report")
 @pytest.mark.parametrize("told", [True, False])
 def test_a_task_that_all_runs_have_counts_once(told: bool, site: Site, tmp_path: Path) -> None:
     """Where the phase tests all runs on the tasks of the first, reports do not take runs for more tasks.
@@ -117,6 +118,7 @@ def test_a_task_that_all_runs_have_counts_once(told: bool, site: Site, tmp_path:
         assert SAME_TASKS in page(owner, f"{BASE}/reports/{made[name]}").text
 
 
+@pytest.mark.seconds("a whole report")
 def test_kept_predictions_let_it_speak_of_other_classes(site: Site, tmp_path: Path) -> None:
     worker = site.worker()
     site.set_version(tasks=30, train_seeds=[1, 2], test_seeds=[1, 2])
@@ -134,6 +136,7 @@ def test_kept_predictions_let_it_speak_of_other_classes(site: Site, tmp_path: Pa
     assert "Over other classes of these datasets" in page_shown
 
 
+@pytest.mark.seconds("a whole report")
 def test_the_same_inputs_are_computed_once_and_new_results_again(board: Site, tmp_path: Path) -> None:
     owner = board.owner()
     wish = {"analysis": "flips", "phase": "feedback", "settings": {"replicates": 1000}}
@@ -154,6 +157,7 @@ def test_the_same_inputs_are_computed_once_and_new_results_again(board: Site, tm
     assert owner.call("POST", API, json=wish).json()["id"] != first.json()["id"]
 
 
+@pytest.mark.seconds("a whole report")
 def test_a_submission_that_was_scored_again_is_judged_by_its_new_results(board: Site, tmp_path: Path) -> None:
     """pia led; scored again with the skill of the last, it is last."""
     owner, worker = board.owner(), board.worker()
@@ -188,6 +192,7 @@ def test_a_plan_and_a_ranking_are_of_entries_and_no_baseline(site: Site) -> None
     assert asked == {"difficulty": 202, "plan": 409, "flips": 409}
 
 
+@pytest.mark.seconds("a whole report")
 def test_what_an_older_analysis_computed_is_computed_anew(
     board: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,6 +204,7 @@ def test_what_an_older_analysis_computed_is_computed_anew(
     assert owner.call("POST", API, json=wish).json()["id"] != first
 
 
+@pytest.mark.seconds("a whole report")
 def test_difficulty_and_planning_come_from_the_board_too(board: Site, tmp_path: Path) -> None:
     owner = board.owner()
     made = {

@@ -154,6 +154,7 @@ def test_every_table_travels_or_says_why_not() -> None:
     assert not travelling & STAYING.keys()
 
 
+@pytest.mark.seconds("two sites")
 def test_the_board_after_the_journey_is_the_board_before_to_the_last_digit(
     played: Site, other: Elsewhere
 ) -> None:

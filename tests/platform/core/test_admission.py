@@ -63,6 +63,7 @@ async def crowd(address: str, paths: list[str], token: str) -> Counter[int]:
     return Counter(answer.status_code for answer in answers)
 
 
+@pytest.mark.seconds("a crowd")
 def test_150_page_loads_at_once_are_answered_and_the_site_goes_on(site: Site) -> None:
     alice = site.member("alice")
     page = f"/submissions/{alice.submit().json()['id']}"

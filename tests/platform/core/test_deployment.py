@@ -115,6 +115,7 @@ def hashed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.seconds("asks for the hash of each package")
 @pytest.mark.parametrize("file", hashes.IMAGES)
 def test_images_install_packages_of_others_by_their_hashes(hashed: Path, file: str) -> None:
     listed = (hashed / file).read_text()

@@ -74,6 +74,7 @@ def missing(person: Person, submission: str) -> int:
     return person.call("GET", f"/api/v1/submissions/{submission}").json()["runs"][0]["log_lines_missing"]
 
 
+@pytest.mark.seconds("floods of lines")
 def test_beginning_and_end_are_kept_and_the_line_between_them_counts(site: Site) -> None:
     capped(site, events_max_lines=100)
     alice, worker, job, submission = claimed(site)

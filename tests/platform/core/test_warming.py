@@ -22,6 +22,7 @@ from tests.platform.site import SLUG, Site
 ARRIVAL = ("/", "/competitions", f"/competitions/{SLUG}", f"/competitions/{SLUG}/leaderboard")
 
 
+@pytest.mark.seconds("compiles all templates")
 def test_a_process_that_begins_to_serve_compiles_no_template_for_its_visitors(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,6 +57,7 @@ def test_what_is_scored_after_freezing_waits_until_the_board_catches_up(
     assert names(site, "free") == [("ada", 0.9), ("bob", 0.7)]
 
 
+@pytest.mark.seconds("a whole phase for each way")
 @pytest.mark.parametrize(("act_name", "undo"), [("disqualify", "qualify"), ("delete", "restore")])
 def test_what_is_disqualified_or_deleted_after_freezing_leaves_and_returns_when_that_is_undone(
     site: Site, worker: PaperWorker, act_name: str, undo: str
@@ -199,6 +200,7 @@ def make_live(site: Site, worker: PaperWorker, scores: dict[str, float], *, numb
     return asked.json()["preview"]["does"]
 
 
+@pytest.mark.seconds("scores a board twice")
 def test_a_version_that_becomes_live_shows_what_stood_on_the_frozen_board(
     site: Site, worker: PaperWorker
 ) -> None:

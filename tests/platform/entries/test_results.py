@@ -197,6 +197,7 @@ def test_a_league_without_results_says_so(final: Site, played: dict[str, Person]
     assert (answer.status_code, answer.json()["message"]) == (404, "Nobody has a result in such a league.")
 
 
+@pytest.mark.seconds("a whole competition")
 def test_every_address_of_a_finished_competition_answers(final: Site, played: dict[str, Person]) -> None:  # noqa: F811
     """The pages that a walk through an open competition does not reach: results, tables, certificates, code."""
     publish(final)
@@ -277,6 +278,7 @@ def test_the_page_has_podium_prizes_and_method_cards(final: Site, played: dict[s
     assert shown.count("Code<span") == 2  # of all who are first
 
 
+@pytest.mark.seconds("a whole competition")
 def test_tables_and_certificates_by_page_and_command(
     final: Site,  # noqa: F811
     played: dict[str, Person],
@@ -309,6 +311,7 @@ def test_tables_and_certificates_by_page_and_command(
     assert (tmp_path / "c.pdf").read_bytes() == mine.content
 
 
+@pytest.mark.seconds("a whole competition")
 def test_who_is_disqualified_afterwards_leaves_podium_prizes_certificates_and_code(
     final: Site,  # noqa: F811
     played: dict[str, Person],
@@ -329,6 +332,7 @@ def test_who_is_disqualified_afterwards_leaves_podium_prizes_certificates_and_co
     assert page(ben, f"/competitions/small/code/{winner}.zip").status_code == 404
 
 
+@pytest.mark.seconds("a whole competition")
 def test_who_is_out_of_the_ranking_takes_no_place_and_no_prize(
     final: Site,  # noqa: F811
     played: dict[str, Person],

@@ -112,6 +112,7 @@ def legend_of(browser: webdriver.Chrome) -> str:
     return " ".join(browser.find_element(By.CSS_SELECTOR, ".u-legend").text.split())
 
 
+@pytest.mark.seconds("a scored submission in a browser")
 def test_the_pointer_reads_a_cell_of_the_confusion(live: LiveSite, browser: webdriver.Chrome) -> None:
     with live.services.database.writing() as session:
         session.get_one(Phase, live.scene.phase.id).show_confusion = True

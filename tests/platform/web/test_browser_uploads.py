@@ -6,6 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
+import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from sqlalchemy import select
@@ -46,6 +47,7 @@ def can_send(browser: webdriver.Chrome) -> bool:
     return browser.find_element(By.CSS_SELECTOR, "button[value=smoke]").is_enabled()
 
 
+@pytest.mark.seconds("uploads in a browser")
 def test_an_upload_goes_on_after_a_broken_connection(
     live: LiveSite, browser: webdriver.Chrome, tmp_path: Path
 ) -> None:
@@ -122,6 +124,7 @@ def test_a_file_can_be_dropped(live: LiveSite, browser: webdriver.Chrome, tmp_pa
     assert "dropped.zip" in text_of(browser)
 
 
+@pytest.mark.seconds("uploads in a browser")
 def test_a_bad_pack_among_others_is_named_and_the_others_become_a_version(
     live: LiveSite, browser: webdriver.Chrome, tmp_path: Path
 ) -> None:
@@ -144,6 +147,7 @@ def test_a_bad_pack_among_others_is_named_and_the_others_become_a_version(
         assert [entry.pack.name for entry in list_versions(session, pool)[0].entries] == ["A", "B"]
 
 
+@pytest.mark.seconds("uploads in a browser")
 def test_packs_are_sent_in_parts_and_go_on_after_a_broken_connection(
     live: LiveSite, browser: webdriver.Chrome, tmp_path: Path
 ) -> None:

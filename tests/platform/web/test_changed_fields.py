@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
@@ -43,6 +44,7 @@ def last_change(live: LiveSite, action: str) -> dict[str, object]:
         return dict(session.scalars(query.limit(1)).one().after)
 
 
+@pytest.mark.seconds("every form in a browser")
 def test_a_form_that_is_opened_and_left_alone_sends_no_field(
     live: LiveSite, browser: webdriver.Chrome
 ) -> None:
@@ -69,6 +71,7 @@ def test_a_form_that_is_opened_and_left_alone_sends_no_field(
         assert browser.execute_script(SENT, action) == [], place
 
 
+@pytest.mark.seconds("every form in a browser")
 def test_a_participants_form_that_is_left_alone_sends_no_field(
     live: LiveSite, browser: webdriver.Chrome
 ) -> None:
@@ -113,6 +116,7 @@ def test_a_participants_form_that_is_left_alone_sends_no_field(
         assert browser.execute_script(SENT, action) == [list(pair) for pair in typed.items()], place
 
 
+@pytest.mark.seconds("every form in a browser")
 def test_what_a_participant_left_alone_stays(live: LiveSite, browser: webdriver.Chrome) -> None:
     """Seen at the end: the other tab's country is there though this one showed none, and the fact sheet's tick too."""
     with live.services.database.writing() as session:

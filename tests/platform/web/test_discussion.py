@@ -221,6 +221,7 @@ UNITS = ("%(", "- ", '  File "a", line 1\n    ^', "$((", '"""', "1_", "&", "! ")
 
 # The time limit of the test is the guard: a lexer whose work grows with the square of the text, as that of YAML, needs
 # two minutes for five times the longest one; those of our languages need a second or two.
+@pytest.mark.seconds("long texts in every language of code")
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("language", sorted(set(_LEXERS.values())))
 @pytest.mark.parametrize("unit", UNITS)

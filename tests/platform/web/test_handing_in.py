@@ -62,6 +62,7 @@ REFUSALS: dict[str, tuple[Callable[[Site, Person], None], int, str]] = {
 }
 
 
+@pytest.mark.seconds("a site for each refusal")
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("why", REFUSALS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from sqlalchemy import func, select
@@ -53,6 +54,7 @@ def _in_sight(browser: webdriver.Chrome, words: str) -> bool:
     return place is not None and -0.05 < place < 1
 
 
+@pytest.mark.seconds("a run in a browser")
 def test_a_long_log_is_searched_leads_to_its_error_and_is_followed_while_it_runs(
     live: LiveSite, browser: webdriver.Chrome
 ) -> None:
@@ -92,6 +94,7 @@ def test_a_long_log_is_searched_leads_to_its_error_and_is_followed_while_it_runs
     until(browser, lambda b: _in_sight(b, "newer 49"))
 
 
+@pytest.mark.seconds("a run in a browser")
 def test_what_has_ended_is_not_followed_and_its_charts_zoom(
     live: LiveSite, browser: webdriver.Chrome
 ) -> None:

@@ -33,6 +33,7 @@ def _spread_tasks(mean: float) -> TaskTable:
     return draw_table(mean, 6, 0)
 
 
+@pytest.mark.seconds("every exit of a site for each kind of run")
 @pytest.mark.parametrize(
     ("draw", "known"), [(_one_task, False), (_equal_tasks, False), (_spread_tasks, True)]
 )

@@ -505,6 +505,7 @@ def test_teams_share_one_quota_so_those_who_submitted_cannot_move(visitor: Visit
         assert session.scalars(select(Team).where(Team.name == "Vera alone")).one().deleted_at is not None
 
 
+@pytest.mark.seconds("ten thousand rows")
 def test_a_board_of_ten_thousand_rows(visitor: Visitor, scene: Scene) -> None:
     """Every order, search and page of it works; `python -m benchmarks.pages` measures how quickly."""
     with visitor.services.database.writing() as session:

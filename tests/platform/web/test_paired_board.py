@@ -72,6 +72,7 @@ def case(request: pytest.FixtureRequest, site: Site) -> tuple[Site, Case, list[P
     return site, made, people, ids
 
 
+@pytest.mark.seconds("a board's model for each of seven pairs")
 def test_every_exit_says_the_same_of_a_pair(case: tuple[Site, Case, list[Person], list[str]]) -> None:
     site, made, (ada, bob), ids = case
     first, second = site.client.get(BOARD).json()["rows"]
@@ -114,6 +115,7 @@ def test_every_exit_says_the_same_of_a_pair(case: tuple[Site, Case, list[Person]
     assert not any(text.split("{size}")[-1].strip(",") in compared for text in others)
 
 
+@pytest.mark.seconds("a board's model")
 def test_where_the_worst_run_counts_the_statement_is_about_the_worst_of_other_tasks_too(site: Site) -> None:
     """Ada's runs are 0.5 and 0.51, Bob's 0.7 and 0.49: Ada leads by the worst run, and on average Bob is far better.
 
@@ -140,6 +142,7 @@ def test_where_the_worst_run_counts_the_statement_is_about_the_worst_of_other_ta
     assert "Tasks and datasets are shown by all runs here" in compared
 
 
+@pytest.mark.seconds("a board's model")
 @pytest.mark.parametrize("shared", [False, True])
 def test_the_statement_is_by_the_runs_that_the_ranking_goes_by(site: Site, shared: bool) -> None:
     """Bob's second run is far better than both of Ada's, and does not count: Ada is ahead by the first ones."""
@@ -208,6 +211,7 @@ def test_all_pairs_are_judged_as_each_is_on_its_own(site: Site) -> None:
     assert f"−0.030 (95 %: −{high} to −{low})" in text_of(together), "and the other way round"
 
 
+@pytest.mark.seconds("several models")
 def test_a_long_board_has_several_models_and_no_row_without_a_statement(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

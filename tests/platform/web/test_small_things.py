@@ -85,6 +85,7 @@ def pages_of(scene: Scene) -> list[str]:
     ]
 
 
+@pytest.mark.seconds("walks through every page")
 def test_one_of_a_thing_is_not_called_several_and_no_level_of_headings_is_left_out(
     visitor: Visitor, scene: Scene
 ) -> None:

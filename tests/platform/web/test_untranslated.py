@@ -200,6 +200,7 @@ def test_each_sentence_of_a_page_is_in_the_catalogue(dressed: Visitor, scene: Sc
     assert bare == {}
 
 
+@pytest.mark.seconds("a site for each form")
 @pytest.mark.parametrize(
     "change",
     [

@@ -67,6 +67,7 @@ def refused(owner: Person, content: bytes) -> list[str]:
     return found
 
 
+@pytest.mark.seconds("a site for each mistake")
 def test_each_mistake_in_a_bundle(site: Site, owner: Person) -> None:
     allow(site, imports=len(MISTAKES))
     left: dict[str, list[str]] = {}
@@ -88,6 +89,7 @@ def test_each_mistake_in_a_bundle(site: Site, owner: Person) -> None:
     assert left == {}
 
 
+@pytest.mark.seconds("a site for each mistake")
 @pytest.mark.parametrize("kind", ["no zip", "nothing in it", "climbs", "too many", "too large", "empty"])
 def test_each_zip_that_is_no_bundle(owner: Person, kind: str) -> None:
     content = {

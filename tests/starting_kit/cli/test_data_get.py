@@ -53,6 +53,7 @@ def packs(site: Site, tmp_path: Path) -> dict[str, Path]:
     return made
 
 
+@pytest.mark.seconds("dry runs as commands")
 def test_the_public_data_come_with_split_and_checksums_and_a_dry_run_takes_them(
     site: Site,
     address: str,  # noqa: F811

@@ -46,6 +46,7 @@ def anyshot(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=200)
 
 
+@pytest.mark.seconds("dry runs as commands")
 def test_the_template_runs_and_scores_above_chance(tmp_path: Path, data: Path) -> None:
     assert CliRunner().invoke(main, ["init", str(tmp_path / "mine")]).exit_code == 0
     config = json.loads((tmp_path / "mine" / "config.json").read_text())
@@ -74,6 +75,7 @@ def test_the_template_runs_and_scores_above_chance(tmp_path: Path, data: Path) -
         assert f": {row}, " in looked_at
 
 
+@pytest.mark.seconds("dry runs as commands")
 def test_a_failure_shows_everything_and_exits_with_1(tmp_path: Path, data: Path) -> None:
     (tmp_path / "mine").mkdir()
     model = HONEST.replace(
@@ -210,6 +212,7 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.seconds("dry runs as commands")
 def test_within_one_dataset_there_is_training_validation_and_test(tmp_path: Path, wide: Path) -> None:
     """The paper's 100 validation tasks come of classes that are neither trained on nor tested; a wish for held-out
     datasets takes nothing away, a wish for ways counts within what the phase offers."""
@@ -225,6 +228,7 @@ def test_within_one_dataset_there_is_training_validation_and_test(tmp_path: Path
     assert not set(seen["train"]["pictures"]) & set(seen["valid"]["pictures"])
 
 
+@pytest.mark.seconds("dry runs as commands")
 def test_without_protocols_a_dry_run_shows_what_it_showed(tmp_path: Path, wide: Path) -> None:
     """Tasks of the 2022 kit, draw for draw, from the datasets to train on, without validation."""
     config = {"train_config": {"N": 3, "k": 2, "query_images_per_class": 3}}
