@@ -118,7 +118,8 @@ class Lease:
             except StaleEpoch:
                 self._stop_reason = StopReason.LOST
                 return
-            except PlatformUnreachable as error:
+            except WorkerApiError as error:
+                # The platform is away, or refuses what this beat told; the next may do.
                 log.warning("no heartbeat for run %s: %s", self._assignment.run_id, error)
                 if time.monotonic() > self._expires:
                     self._stop_reason = StopReason.LOST
