@@ -22,7 +22,9 @@ from anyshot_platform.pools.models import Pool
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.sight.faults import EvaluationFault
 from anyshot_platform.site.shell.page_header import competition_status, read_cards
+from anyshot_platform.site.submissions.failures import show_failed_evaluation
 from anyshot_platform.site.submissions.provenance import repeat_command
 from anyshot_platform.teams.models import TeamInvitation
 from anyshot_platform.users.models import User
@@ -292,6 +294,29 @@ def test_a_run_without_memory_is_repeated_with_its_limit(visitor: Visitor, scene
         run.verdict, run.cause = Verdict.MEMORY_LIMIT, Cause.PARTICIPANT
         run.phase_version.memory_bytes = int(3.7 * 2**30)
         assert (repeat_command(run) or "").endswith("--docker --memory 3.7")
+
+
+def test_a_gpu_without_memory_is_told_from_a_box_without(visitor: Visitor, scene: Scene) -> None:
+    """A page that said *more memory than the phase allows* showed a peak far below what the phase allows."""
+    failed = scene.submissions["failed"].id
+    visitor.sign_in(scene.ada)
+    for gpus, error, sentence in (
+        (1, "OutOfMemoryError", "Your code used more memory than its GPU has."),
+        (1, "MemoryError", "Your code used more memory than the phase allows."),
+        (0, "OutOfMemoryError", "Your code used more memory than the phase allows."),
+    ):
+        with visitor.services.database.writing() as session:
+            run = session.scalars(select(Run).where(Run.submission_id == failed)).one()
+            run.verdict, run.cause, run.gpus = Verdict.MEMORY_LIMIT, Cause.PARTICIPANT, gpus
+            run.message = f"{error} in fit (model.py, line 19)."
+            run.usage = run.used.model_copy(update={"memory_peak_bytes": 440 << 20})
+            run.phase_version.memory_bytes = 24 << 30
+            limited = "--memory" in (repeat_command(run) or "")
+        page = Read(visitor.see(f"/submissions/{failed}")).text
+        assert sentence in page and "Peak memory | 440 MiB of 24.0 GiB" in page
+        assert limited == ("the phase allows" in sentence)
+        fault = EvaluationFault(run.message, "", Verdict.MEMORY_LIMIT, 3, 5, 1)
+        assert show_failed_evaluation(scene.submissions["failed"], fault, gpus).sentence == sentence
 
 
 def test_status_is_a_page_for_people(visitor: Visitor, scene: Scene) -> None:

@@ -17,7 +17,12 @@ from anyshot_platform.sight.faults import EvaluationFault
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.submissions.progress import last_stage
 from anyshot_platform.site.submissions.provenance import repeat_command, words_on_repeat
-from anyshot_platform.site.submissions.words import STAGE_WORDS, blame, blame_of_evaluation
+from anyshot_platform.site.submissions.words import (
+    STAGE_WORDS,
+    blame,
+    blame_of_evaluation,
+    ran_out_of_gpu_memory,
+)
 from anyshot_platform.submissions.models import Submission
 
 _FRAME = re.compile(r'^\s*(?:File "(?P<path>[^"]+)"|(?P<bare>[\w./-]+\.py)), line (?P<line>\d{1,7})')
@@ -57,7 +62,8 @@ def find_failed(runs: list[Run]) -> Run | None:
 def show_failure(sight: Sight, run: Run, *, budget: float) -> FailureView:
     """The failure of a run of the submission, as the viewer is told of it."""
     fault = sight.fault(run)
-    words = blame(run.verdict, run.cause)
+    of_gpu = ran_out_of_gpu_memory(run.verdict, run.gpus, run.message)
+    words = blame(run.verdict, run.cause, of_gpu=of_gpu)
     return FailureView(
         cause=(run.cause or Cause.UNCLEAR).value,
         icon=words.icon,
@@ -71,9 +77,10 @@ def show_failure(sight: Sight, run: Run, *, budget: float) -> FailureView:
     )
 
 
-def show_failed_evaluation(submission: Submission, fault: EvaluationFault) -> FailureView:
-    """The failure of a further evaluation of the submission, as the viewer was told of it."""
-    words = blame_of_evaluation(fault.verdict)
+def show_failed_evaluation(submission: Submission, fault: EvaluationFault, gpus: int) -> FailureView:
+    """The failure of a further evaluation of the submission, which had so many GPUs, as the viewer was told of it."""
+    of_gpu = ran_out_of_gpu_memory(fault.verdict, gpus, fault.message)
+    words = blame_of_evaluation(fault.verdict, of_gpu=of_gpu)
     task = [] if fault.task_index is None else [_task(fault.task_index, fault.ways, fault.shots)]
     return FailureView(
         cause=(fault.verdict.cause or Cause.UNCLEAR).value,
@@ -142,7 +149,10 @@ def _facts(submission: Submission, run: Run, budget: float) -> list[tuple[str, A
         )
     )
     if memory := run.used.memory_peak_bytes:
-        facts.append((say("Peak memory"), size(memory)))
+        granted = size(run.phase_version.memory_bytes)
+        facts.append(
+            (say("Peak memory"), say("%(memory)s of %(granted)s", memory=size(memory), granted=granted))
+        )
     if run.attempt > 1:
         facts.append((say("Attempts"), run.attempt))
     facts.append((say("Quota"), quota_words(submission)))

@@ -155,7 +155,10 @@ def _failed_evaluations(
         words = said_words(score)
         points.setdefault(fault, {})[words] = words
     return [
-        (together(words.values(), ", "), show_failed_evaluation(found.submission, fault))
+        (
+            together(words.values(), ", "),
+            show_failed_evaluation(found.submission, fault, version.gpus if version else 0),
+        )
         for fault, words in points.items()
     ]
 

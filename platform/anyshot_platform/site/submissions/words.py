@@ -71,6 +71,11 @@ _PARTICIPANT = {
         say("The zip cannot be used."), say("The list of checks says what is wrong with it."), "file-archive"
     ),
 }
+_GPU_MEMORY = Blame(
+    say("Your code used more memory than its GPU has."),
+    _PARTICIPANT[Verdict.MEMORY_LIMIT].next_step,
+    "memory-stick",
+)
 _BY_CAUSE = {
     Cause.PARTICIPANT: Blame(
         say("Your submission failed."), say("The message below says why."), "circle-alert"
@@ -113,14 +118,26 @@ _OF_AN_EVALUATION = {
 }
 
 
-def blame(verdict: Verdict | None, cause: Cause | None) -> Blame:
-    """Whose doing it was. The verdict decides, the cause where the verdict has no words of its own."""
+def blame(verdict: Verdict | None, cause: Cause | None, *, of_gpu: bool = False) -> Blame:
+    """Whose doing it was. The verdict decides, the cause where the verdict has no words of its own.
+
+    `of_gpu`: the memory that was used up is a GPU's, whose size no phase sets.
+    """
+    if verdict == Verdict.MEMORY_LIMIT and of_gpu:
+        return _GPU_MEMORY
     if verdict is not None and verdict in _PARTICIPANT and cause in (None, Cause.PARTICIPANT):
         return _PARTICIPANT[verdict]
     known = cause or (verdict.cause if verdict else None)
     return _BY_CAUSE[known or Cause.UNCLEAR]
 
 
-def blame_of_evaluation(verdict: Verdict) -> Blame:
+def blame_of_evaluation(verdict: Verdict, *, of_gpu: bool = False) -> Blame:
     """The same for a further evaluation, which nobody can submit again."""
-    return _OF_AN_EVALUATION.get(verdict.cause or Cause.UNCLEAR) or blame(verdict, verdict.cause)
+    return _OF_AN_EVALUATION.get(verdict.cause or Cause.UNCLEAR) or blame(
+        verdict, verdict.cause, of_gpu=of_gpu
+    )
+
+
+def ran_out_of_gpu_memory(verdict: Verdict | None, gpus: int, message: str) -> bool:
+    """Whether it was a GPU's memory: torch says so, while a box without memory raises a MemoryError or is ended."""
+    return verdict == Verdict.MEMORY_LIMIT and gpus > 0 and "OutOfMemoryError" in message
