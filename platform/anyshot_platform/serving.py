@@ -228,7 +228,7 @@ class EmbeddedWorker:
         while not self._stopping.is_set():
             started = time.monotonic()
             # The worker's files are read by other users: those of its sandboxes.
-            command = [sys.executable, "-m", "anyshot_core.command", "worker", "run"]
+            command = [sys.executable, "-P", "-m", "anyshot_core.command", "worker", "run"]
             self._process = subprocess.Popen(command, env=self._environment(port), umask=0o022)
             self._process.wait()
             if self._stopping.is_set():

@@ -76,7 +76,7 @@ def prepare_sandbox(sandbox: Sandbox) -> None:
     """
     if sandbox.name == "trusted":
         return
-    worker = [sys.executable, "-m", "anyshot_core.command", "worker"]
+    worker = [sys.executable, "-P", "-m", "anyshot_core.command", "worker"]
     as_folder = ["--as-folder"] if sandbox.name == "bubblewrap" else []
     if subprocess.run([*worker, "image", "build", *as_folder]).returncode != 0:
         raise ServerDown("the sandbox image could not be built; the lines above say why")
@@ -140,7 +140,7 @@ class Server:
 def serving(settings: PlatformSettings, sandbox: Sandbox) -> Iterator[Server]:
     """Run `anyshot admin serve --embedded` until the block is left."""
     log = settings.home / "server.log"
-    command = [sys.executable, "-m", "anyshot_core.command", "admin", "serve", "--embedded"]
+    command = [sys.executable, "-P", "-m", "anyshot_core.command", "admin", "serve", "--embedded"]
     command += ["--home", str(settings.home)]
     with log.open("wb") as out:
         process = subprocess.Popen(
