@@ -211,6 +211,7 @@ NOT_LINKED = {
     "/kit/simple/{project}/": "asked for by pip: core/test_kit.py",
     "/kit/files/{digest}/{filename}": "asked for by pip: core/test_kit.py",
     "/kit/tutorial.ipynb": "in the first steps of a newcomer: web/test_first_steps.py",
+    "/submissions/{submission_id}/log": "of more lines than are here, or by a form: web/test_log.py",
     "/submissions/{submission_id}/stream": "asked for by a script: web/test_running.py",
     "/competitions/{slug}/code": "once winners' code is public, walked in: entries/test_results.py",
     "/competitions/{slug}/code/{submission_id}.zip": "once it is public, walked in: entries/test_results.py",
