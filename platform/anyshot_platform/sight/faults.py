@@ -59,6 +59,16 @@ def fault_of_test(run: Run, alone: PartFailure | None, *, details: bool) -> Eval
     )
 
 
+def ran_out_of_gpu_memory(run: Run) -> bool:
+    """Whether a run failed for want of a GPU's memory, not of its box's."""
+    return is_of_gpu_memory(run.verdict, run.gpus, run.message)
+
+
+def is_of_gpu_memory(verdict: Verdict | None, gpus: int, message: str) -> bool:
+    """Torch says which it was: a box without memory raises a MemoryError, or is ended."""
+    return verdict == Verdict.MEMORY_LIMIT and gpus > 0 and "OutOfMemoryError" in message
+
+
 def _told(message: str, detail: str, told: bool) -> Fault:
     return Fault(message, detail) if told else Fault(NOT_YOURS, "")
 

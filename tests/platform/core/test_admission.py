@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
-from sqlalchemy import event, insert, inspect, update
+from sqlalchemy import insert, inspect, update
 from sqlalchemy.orm import Session
 from starlette.types import Message, Scope
 
@@ -30,6 +30,7 @@ from anyshot_platform.web.admission import RequestAdmission, Slots
 from anyshot_platform.web.bodies import ANYBODY, FORM, HELD_AT_ONCE, BodyLimits
 from tests.platform.conftest import make_settings
 from tests.platform.site import SLUG, Site
+from tests.platform.statements import statements
 
 
 @contextmanager
@@ -326,20 +327,11 @@ def test_500_idle_streams_are_read_in_as_many_statements_as_one(site: Site) -> N
     first = alice.submit().json()["id"]
     ids = [first, *(f"{number:032x}" for number in range(499))]
     copy(site, first, ids[1:])
-    statements: list[str] = []
-    database = site.services.database
-    here = threading.get_ident()  # what the site's own threads ask meanwhile is not counted
-
-    def note(*said: Any) -> None:
-        if threading.get_ident() == here:
-            statements.append(said[2])
-
-    event.listen(database.engine, "before_cursor_execute", note)
 
     def count(watched: list[str]) -> int:
-        statements.clear()
-        assert len(Watching(site.services)._read(watched)) == len(watched)
-        return len(statements)
+        with statements(site.services.database) as asked:
+            assert len(Watching(site.services)._read(watched)) == len(watched)
+        return len(asked)
 
     assert count(ids) == count([first])
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import event, select
+from sqlalchemy import select
 
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import Role
@@ -19,6 +17,7 @@ from anyshot_platform.leaderboards.service import note_team
 from anyshot_platform.organizers.competitions.people import set_role
 from anyshot_platform.teams.models import Team
 from tests.platform.site import SLUG, Person, Site, make_zip
+from tests.platform.statements import statements
 
 HISTORY = f"/api/v1/competitions/{SLUG}/phases/feedback/leaderboard/history"
 
@@ -41,26 +40,12 @@ def let_time_pass(site: Site) -> None:
             change.at -= timedelta(hours=1)
 
 
-@contextmanager
-def statements(site: Site) -> Iterator[list[str]]:
-    seen: list[str] = []
-
-    def note(connection: object, cursor: object, statement: str, *rest: object) -> None:
-        seen.append(statement)
-
-    event.listen(site.services.database.engine, "before_cursor_execute", note)
-    try:
-        yield seen
-    finally:
-        event.remove(site.services.database.engine, "before_cursor_execute", note)
-
-
 def test_a_board_is_read_once_and_anew_when_a_score_arrives(site: Site) -> None:
     alice, bob = site.member("alice"), site.member("bob")
     score(site, alice, 0.3)
     let_time_pass(site)
     assert teams(site) == [(1, "alice")]
-    with statements(site) as seen:
+    with statements(site.services.database) as seen:
         assert teams(site) == [(1, "alice")]
     assert not any("FROM board_rows" in statement for statement in seen)
     score(site, bob, 0.5)

@@ -11,13 +11,13 @@ import pytest
 from fastapi import FastAPI
 from fastapi.responses import Response
 from fastapi.testclient import TestClient
-from sqlalchemy import event
 
 from anyshot_platform.serving import make_app
 from anyshot_platform.warming import warm_up
 from anyshot_platform.web.rendering import environment
 from tests.platform.conftest import SECRET
 from tests.platform.site import SLUG, Site
+from tests.platform.statements import statements
 
 ARRIVAL = ("/", "/competitions", f"/competitions/{SLUG}", f"/competitions/{SLUG}/leaderboard")
 
@@ -48,14 +48,13 @@ async def _inside_a_loop() -> FastAPI:
 
 
 def test_its_database_has_seen_the_pages_at_which_visitors_arrive(site: Site) -> None:
-    asked: list[str] = []
-    event.listen(site.services.database.engine, "before_cursor_execute", lambda *said: asked.append(said[2]))
-    warm_up(site.app)
-    new = asked.copy()
-    asked.clear()
-    for path in ARRIVAL:
-        site.client.get(path, headers={"accept": "text/html"})
-    pages = {statement for statement in asked if "outbox_rings" not in statement}  # what the doorbell asks
+    with statements(site.services.database) as asked:
+        warm_up(site.app)
+        new = asked.copy()
+        asked.clear()
+        for path in ARRIVAL:
+            site.client.get(path, headers={"accept": "text/html"})
+    pages = set(asked)
     assert pages
     assert pages <= set(new)
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from sqlalchemy import event
 
 from anyshot_core.command import main
 from anyshot_platform.database import now
@@ -20,6 +19,7 @@ from anyshot_platform.submissions.models import Submission
 from tests.platform.admin.test_manage import flash, page, post
 from tests.platform.entries.test_entries import add_league, names, scored
 from tests.platform.site import Person, Site, make_zip
+from tests.platform.statements import statements
 from tests.services.processes import free_port
 from tests.services.sites import served
 
@@ -164,17 +164,11 @@ def test_a_score_costs_as_many_queries_with_many_leagues_as_with_one(site: Site)
 
 def count_reads(site: Site, person: Person) -> int:
     """How many rows are asked for when nothing has changed."""
-    seen: list[str] = []
-
-    def note(*args: object) -> None:
-        seen.append(str(args[2]))
-
     with site.services.database.writing() as session:
         submission = session.query(Submission).filter_by(user_id=person.id).first()
         assert submission is not None
         version, team_id = live_version(session, session.get_one(Phase, site.phase_id)), submission.team_id
         refresh_team(session, version, team_id)
-        event.listen(site.services.database.engine, "before_cursor_execute", note)
-        refresh_team(session, version, team_id)
-        event.remove(site.services.database.engine, "before_cursor_execute", note)
-    return sum(statement.startswith("SELECT") for statement in seen)
+        with statements(site.services.database) as asked:
+            refresh_team(session, version, team_id)
+    return sum(statement.startswith("SELECT") for statement in asked)

@@ -13,16 +13,11 @@ from anyshot_platform.kernel.language import Said, say
 from anyshot_platform.kernel.retold import retold
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
-from anyshot_platform.sight.faults import EvaluationFault
+from anyshot_platform.sight.faults import EvaluationFault, is_of_gpu_memory, ran_out_of_gpu_memory
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.submissions.progress import last_stage
 from anyshot_platform.site.submissions.provenance import repeat_command, words_on_repeat
-from anyshot_platform.site.submissions.words import (
-    STAGE_WORDS,
-    blame,
-    blame_of_evaluation,
-    ran_out_of_gpu_memory,
-)
+from anyshot_platform.site.submissions.words import STAGE_WORDS, blame, blame_of_evaluation
 from anyshot_platform.submissions.models import Submission
 
 _FRAME = re.compile(r'^\s*(?:File "(?P<path>[^"]+)"|(?P<bare>[\w./-]+\.py)), line (?P<line>\d{1,7})')
@@ -62,8 +57,7 @@ def find_failed(runs: list[Run]) -> Run | None:
 def show_failure(sight: Sight, run: Run, *, budget: float) -> FailureView:
     """The failure of a run of the submission, as the viewer is told of it."""
     fault = sight.fault(run)
-    of_gpu = ran_out_of_gpu_memory(run.verdict, run.gpus, run.message)
-    words = blame(run.verdict, run.cause, of_gpu=of_gpu)
+    words = blame(run.verdict, run.cause, of_gpu=ran_out_of_gpu_memory(run))
     return FailureView(
         cause=(run.cause or Cause.UNCLEAR).value,
         icon=words.icon,
@@ -79,7 +73,7 @@ def show_failure(sight: Sight, run: Run, *, budget: float) -> FailureView:
 
 def show_failed_evaluation(submission: Submission, fault: EvaluationFault, gpus: int) -> FailureView:
     """The failure of a further evaluation of the submission, which had so many GPUs, as the viewer was told of it."""
-    of_gpu = ran_out_of_gpu_memory(fault.verdict, gpus, fault.message)
+    of_gpu = is_of_gpu_memory(fault.verdict, gpus, fault.message)
     words = blame_of_evaluation(fault.verdict, of_gpu=of_gpu)
     task = [] if fault.task_index is None else [_task(fault.task_index, fault.ways, fault.shots)]
     return FailureView(

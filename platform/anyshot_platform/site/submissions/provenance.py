@@ -17,7 +17,7 @@ from anyshot_platform.pools.rights import is_public
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.secrets import data_fingerprint, task_fingerprint
 from anyshot_platform.runs.states import ENDED
-from anyshot_platform.site.submissions.words import ran_out_of_gpu_memory
+from anyshot_platform.sight.faults import ran_out_of_gpu_memory
 
 
 def train_seed_of(run: Run) -> int | None:
@@ -40,7 +40,7 @@ def repeat_command(run: Run) -> str | None:
     if submission is None or run.state not in ENDED:
         return None
     public = is_public(version.meta_train)
-    in_the_box = not ran_out_of_gpu_memory(run.verdict, run.gpus, run.message)
+    of_box = run.verdict == Verdict.MEMORY_LIMIT and not ran_out_of_gpu_memory(run)
     command = reproduce_command(
         submission.filename,
         data=f"data/{submission.competition.slug}" if public else None,
@@ -52,7 +52,7 @@ def repeat_command(run: Run) -> str | None:
         isolated_tasks=version.isolated_tasks,
         within_domain=version.protocol.get("name") == WithinDomain.name,
         each_dataset=kind_of(run).by_dataset(run),
-        memory_bytes=version.memory_bytes if run.verdict == Verdict.MEMORY_LIMIT and in_the_box else None,
+        memory_bytes=version.memory_bytes if of_box else None,
     )
     return f"anyshot data get {submission.competition.slug} && {command}" if public else command
 

@@ -136,8 +136,3 @@ def blame_of_evaluation(verdict: Verdict, *, of_gpu: bool = False) -> Blame:
     return _OF_AN_EVALUATION.get(verdict.cause or Cause.UNCLEAR) or blame(
         verdict, verdict.cause, of_gpu=of_gpu
     )
-
-
-def ran_out_of_gpu_memory(verdict: Verdict | None, gpus: int, message: str) -> bool:
-    """Whether it was a GPU's memory: torch says so, while a box without memory raises a MemoryError or is ended."""
-    return verdict == Verdict.MEMORY_LIMIT and gpus > 0 and "OutOfMemoryError" in message
