@@ -33,8 +33,13 @@ def try_out(copy: Copy, before: str | None, target: Path) -> None:
         old = _site(wheels, older.folder / "constraints.txt", place / "venv-old")
         run(str(old), "admin", "demo", "--exit", "--home", str(place / "home"), cwd=place)
     new = _site(target, copy.folder / "constraints.txt", place / "venv-new")
-    compare(old, new, place / "home")
+    compare(old, new, demo_site(place / "home"))
     click.echo(f"A full site of {before} was brought to this release; its boards are the same.")
+
+
+def demo_site(home: Path) -> Path:
+    """The folder of the site that `anyshot admin demo` made last below its home."""
+    return max((home / "sites").iterdir())
 
 
 def compare(old: Path, new: Path, home: Path) -> None:

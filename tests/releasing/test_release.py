@@ -204,3 +204,10 @@ def test_a_site_without_rows_proves_nothing(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(upgrade, "read_boards", lambda *_: {"small/feedback": []})
     with pytest.raises(Refused, match="no row on any board"):
         upgrade.compare(Path("old"), Path("new"), tmp_path)
+
+
+def test_the_site_of_the_demo_is_found_below_its_home(tmp_path: Path) -> None:
+    """Each demo makes a site of its own: read where the home itself is, every upgrade was refused as one of no rows."""
+    for name in ("20261124-235959", "20261125-000001"):
+        (tmp_path / "sites" / name).mkdir(parents=True)
+    assert upgrade.demo_site(tmp_path).name == "20261125-000001"
