@@ -16,6 +16,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
 
+from anyshot_core.command import AS_PROCESS
 from anyshot_platform.services import Services
 from benchmarks.chaos import machines
 from benchmarks.chaos.bundles import VARIANTS, make_bundle
@@ -95,7 +96,7 @@ def run(plan: Plan) -> Outcome:
 def _run(plan: Plan, home: Path, database: Postgres) -> Outcome:
     daemon, docker_host = machines.dockerd(home) if plan.docker else (None, None)
     if plan.sandbox == "docker":
-        subprocess.run([*machines.ANYSHOT, "worker", "image", "build"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([*AS_PROCESS, "worker", "image", "build"], check=True, stdout=subprocess.DEVNULL)
     try:
         if daemon is not None and docker_host is not None:
             daemon.start()

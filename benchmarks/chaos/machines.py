@@ -6,16 +6,14 @@ import os
 import secrets
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import httpx
 
+from anyshot_core.command import AS_PROCESS
 from benchmarks.servers import Postgres, free_port
-
-ANYSHOT = [sys.executable, "-m", "anyshot_core.command"]
 
 
 class Process:
@@ -98,7 +96,7 @@ def platform_settings(home: Path, database: Postgres, broker: str, **more: str) 
 
 def web(home: Path, settings: Mapping[str, str]) -> Process:
     """The web service with its sweeper."""
-    return Process("web", [*ANYSHOT, "admin", "serve"], {**clean_environment(), **settings}, home)
+    return Process("web", [*AS_PROCESS, "admin", "serve"], {**clean_environment(), **settings}, home)
 
 
 def state_folder(home: Path) -> Path:
@@ -163,7 +161,7 @@ def worker(
         "OMP_NUM_THREADS": "1",
         **({"ANYSHOT_DOCKER_HOST": docker_host} if docker_host else {}),
     }
-    return Process(name, [*ANYSHOT, "worker", "run"], clean_environment() | own, home)
+    return Process(name, [*AS_PROCESS, "worker", "run"], clean_environment() | own, home)
 
 
 def wait_for_web(address: str, process: Process, seconds: float = 120.0) -> None:

@@ -13,6 +13,7 @@ import time
 from datetime import datetime
 from pathlib import Path
 
+from anyshot_core.command import AS_PROCESS
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.workers.models import Worker
 from benchmarks.chaos import machines
@@ -57,7 +58,7 @@ def run(home: Path, options: argparse.Namespace) -> list[Figure]:
     with postgres() as database:
         if database is None:
             raise SystemExit("This benchmark needs PostgreSQL.")
-        subprocess.run([*machines.ANYSHOT, "worker", "image", "build"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([*AS_PROCESS, "worker", "image", "build"], check=True, stdout=subprocess.DEVNULL)
         with distributed_site(home, database, workers=2) as site:
             for process in (site.broker, site.web, site.workers[0]):
                 process.start()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import os
+import sys
 from collections.abc import Mapping
 from functools import cache
 
@@ -18,6 +19,8 @@ from anyshot_core.taskserver.tuning import TUNING
 
 ENTRY_POINTS = "anyshot.commands"
 Commands = Mapping[str, tuple[str, str]]
+# This command as another process, of this very Python; -P: what lies in the folder it starts in shadows no module.
+AS_PROCESS = (sys.executable, "-P", "-m", "anyshot_core.command")
 
 # Before anything brings torch and OpenMP, which read it once; what the caller set stays.
 for _name, _value in TUNING.items():
@@ -76,5 +79,5 @@ def main() -> None:
     """Few-shot and meta-learning competitions: write a method, try it here, submit it."""
 
 
-if __name__ == "__main__":  # `python -m anyshot_core.command`: the command `anyshot` of this very Python
-    main()
+if __name__ == "__main__":  # `AS_PROCESS`
+    main(prog_name="anyshot")

@@ -18,6 +18,7 @@ import uvicorn
 from fastapi import FastAPI
 from sqlalchemy import select
 
+from anyshot_core.command import AS_PROCESS
 from anyshot_platform.alerts.delivery import tell_operators
 from anyshot_platform.announcements.results import say_change
 from anyshot_platform.app import create_app, make_services
@@ -228,7 +229,7 @@ class EmbeddedWorker:
         while not self._stopping.is_set():
             started = time.monotonic()
             # The worker's files are read by other users: those of its sandboxes.
-            command = [sys.executable, "-P", "-m", "anyshot_core.command", "worker", "run"]
+            command = [*AS_PROCESS, "worker", "run"]
             self._process = subprocess.Popen(command, env=self._environment(port), umask=0o022)
             self._process.wait()
             if self._stopping.is_set():

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from anyshot_analysis.cli import analyse
+from anyshot_core.command import AS_PROCESS
 from anyshot_core.results import BadResultsFile, Identity, find_runs, write_results
 from tests.core.conftest import HONEST
 from tests.core.tinydata import write_dataset
@@ -64,7 +64,7 @@ def dry_run(folder: Path, name: str, seed: int) -> None:
     words = ["--data", "data", "--tasks", "6", "--ways", "2", "--shots", "1", "--query", "4"]
     words += ["--seed", str(seed), "-o", f"out/{name}-{seed}", "--json"]
     environment = {"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(folder / "cache"), "LANG": "C.UTF-8"}
-    command = [sys.executable, "-m", "anyshot_core.command", "dry-run", name, *words]
+    command = [*AS_PROCESS, "dry-run", name, *words]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from anyshot_core.command import AS_PROCESS
 from anyshot_platform.app import make_services
 from anyshot_platform.demo.data import DemoData
 from anyshot_platform.demo.organizer import DemoCompetition, set_the_stage
@@ -29,8 +29,6 @@ from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.workers.tokens import create_worker_token
 from tests.services.material import TEST, TRAIN
 from tests.services.processes import running
-
-ANYSHOT = [sys.executable, "-m", "anyshot_core.command"]
 
 
 def small_data(packs: dict[str, Path]) -> DemoData:
@@ -62,7 +60,7 @@ class Site:
         """A worker process of that name."""
         variables = self.worker_environment | {"ANYSHOT_WORKER_NAME": name}
         with running(
-            [*ANYSHOT, "worker", "run"], self.settings.home / f"{name}.log", env=variables
+            [*AS_PROCESS, "worker", "run"], self.settings.home / f"{name}.log", env=variables
         ) as process:
             yield process
 
@@ -92,7 +90,7 @@ def distributed(
         "ANYSHOT_OWNER": f"test-{home.name}",
     }
     with running(
-        [*ANYSHOT, "admin", "serve", "--home", str(home)], home / "server.log", env=variables
+        [*AS_PROCESS, "admin", "serve", "--home", str(home)], home / "server.log", env=variables
     ) as process:
         server = Server(settings.base_url, home / "server.log", process)
         wait_until_healthy(server)

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from anyshot_core.client import Client
+from anyshot_core.command import AS_PROCESS
 from anyshot_platform.demo.organizer import DemoCompetition
 from anyshot_platform.demo.participants import ENDED, Entrant, Participant, entering
 from releasing import hashes
@@ -85,7 +86,7 @@ def compose(docker_daemon: None, tmp_path_factory: pytest.TempPathFactory) -> It
     hashes.write(folder, folder / "docker")
     collect_wheels(folder, folder / "wheels")
     subprocess.run([ROOT / "docker/debian/make-bases.sh"], check=True)
-    image = [sys.executable, "-m", "anyshot_core.command", "worker", "image", "build"]
+    image = [*AS_PROCESS, "worker", "image", "build"]
     subprocess.run(image, check=True, capture_output=True)
     port = free_port()
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("ANYSHOT_")}

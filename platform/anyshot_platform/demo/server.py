@@ -8,7 +8,6 @@ import secrets
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import httpx
 
+from anyshot_core.command import AS_PROCESS
 from anyshot_platform.serving import WORKER_ENDED
 from anyshot_platform.settings import PlatformSettings
 
@@ -76,7 +76,7 @@ def prepare_sandbox(sandbox: Sandbox) -> None:
     """
     if sandbox.name == "trusted":
         return
-    worker = [sys.executable, "-P", "-m", "anyshot_core.command", "worker"]
+    worker = [*AS_PROCESS, "worker"]
     as_folder = ["--as-folder"] if sandbox.name == "bubblewrap" else []
     if subprocess.run([*worker, "image", "build", *as_folder]).returncode != 0:
         raise ServerDown("the sandbox image could not be built; the lines above say why")
@@ -140,8 +140,7 @@ class Server:
 def serving(settings: PlatformSettings, sandbox: Sandbox) -> Iterator[Server]:
     """Run `anyshot admin serve --embedded` until the block is left."""
     log = settings.home / "server.log"
-    command = [sys.executable, "-P", "-m", "anyshot_core.command", "admin", "serve", "--embedded"]
-    command += ["--home", str(settings.home)]
+    command = [*AS_PROCESS, "admin", "serve", "--embedded", "--home", str(settings.home)]
     with log.open("wb") as out:
         process = subprocess.Popen(
             command, env=environment(settings, sandbox), stdout=out, stderr=subprocess.STDOUT

@@ -11,7 +11,7 @@ import click
 from click.testing import CliRunner
 
 from anyshot_core.bundle import check_bundle
-from anyshot_core.command import main
+from anyshot_core.command import AS_PROCESS, main
 from anyshot_core.dry_run_words import reproduce_command
 from anyshot_starting_kit.cli import COMMANDS
 from tests.core.bundle.archives import MODEL
@@ -27,6 +27,13 @@ def test_help_lists_commands_without_importing_torch() -> None:
     assert done.returncode == 0, done.stderr
     for name in ("init", "check", "pack", "dry-run", "submit", "status", "log", "results", "cancel", "login"):
         assert f"  {name} " in done.stdout
+
+
+def test_a_process_of_the_command_takes_no_module_from_the_folder_it_starts_in(tmp_path: Path) -> None:
+    for name in ("json", "torch", "anyshot_core"):
+        (tmp_path / f"{name}.py").write_text(f"raise SystemExit('{name}.py of the folder')\n")
+    done = subprocess.run([*AS_PROCESS, "check", "--help"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and "Usage: anyshot check" in done.stdout, done.stdout + done.stderr
 
 
 def test_packing_stands_with_the_other_acts_on_data_and_its_old_name_works_unseen(tmp_path: Path) -> None:

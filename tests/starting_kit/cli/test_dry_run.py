@@ -8,7 +8,6 @@ import itertools
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from anyshot_core.command import main
+from anyshot_core.command import AS_PROCESS, main
 from anyshot_core.data.pack import pack_dataset
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import training_stream
@@ -42,7 +41,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def anyshot(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(tmp_path / "cache"), "LANG": "C.UTF-8"}
-    command = [sys.executable, "-c", "from anyshot_core.command import main; main()", *words]
+    command = [*AS_PROCESS, *words]
     return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=200)
 
 
