@@ -1,4 +1,4 @@
-"""Images of site and worker, the sandbox's image for CPUs, and the definitions of both sandbox images."""
+"""Images of site and worker, both sandbox images, and the definitions of these."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from releasing.commands import Refused, run
 from releasing.packages import install
 
 SITE = "next(iter(Path('/opt/anyshot/lib').glob('python3.*/site-packages'))).relative_to('/')"
+# The flavours of the sandbox image, as a release names them.
+SANDBOXES = {"cpu": "cpu", "gpu": "cuda"}
 LEFT_OUT = (
     "No Docker daemon answers here. Left out: the images anyshot/platform, anyshot/worker and anyshot/sandbox, and the"
     " bill of materials of each. The definitions of the sandbox's images are there. No release goes on like this."
@@ -46,15 +48,16 @@ def build(tree: Path, target: Path, version: str, *, without_docker: bool) -> No
     with tempfile.TemporaryDirectory() as name:
         python = install(target, tree / "constraints.txt", Path(name, "venv"), "anyshot-worker")
         worker = (str(python.with_name("anyshot")), "worker", "image")
-        for flavour in ("cpu", "gpu"):
-            _define(worker, target, flavour, version)
+        for flavour, kind in SANDBOXES.items():
+            _define(worker, flavour, target / f"image-sandbox-{kind}-{version}")
         if without_docker and not _docker_answers():
             click.echo(LEFT_OUT)
             return
         require_docker()
-        run(*worker, "build", "--name", version, cwd=target)
-        listed = run(*worker, "sbom", f"anyshot/sandbox:{version}", cwd=target)
-    (target / f"image-sandbox-cpu-{version}.cdx.json").write_text(listed)
+        for flavour, kind in SANDBOXES.items():
+            run(*worker, "build", "--flavour", flavour, "--name", f"{version}-{kind}", cwd=target)
+            listed = run(*worker, "sbom", f"anyshot/sandbox:{version}-{kind}", cwd=target)
+            (target / f"image-sandbox-{kind}-{version}.cdx.json").write_text(listed)
     hashes.write(tree, tree / "docker")
     if wheels := os.environ.get("ANYSHOT_WHEELS"):
         shutil.copytree(wheels, tree / "wheels")
@@ -62,12 +65,11 @@ def build(tree: Path, target: Path, version: str, *, without_docker: bool) -> No
         _build(tree, target, kind, version)
 
 
-def _define(worker: tuple[str, ...], target: Path, flavour: str, version: str) -> None:
+def _define(worker: tuple[str, ...], flavour: str, archive: Path) -> None:
     """What `docker build` needs to make a sandbox's base with a registry, as an archive."""
     with tempfile.TemporaryDirectory() as name:
-        run(*worker, "context", "--flavour", flavour, str(Path(name, "context")), cwd=target)
-        what = "cuda" if flavour == "gpu" else flavour
-        shutil.make_archive(str(target / f"image-sandbox-{what}-{version}"), "gztar", name, "context")
+        run(*worker, "context", "--flavour", flavour, str(Path(name, "context")), cwd=archive.parent)
+        shutil.make_archive(str(archive), "gztar", name, "context")
 
 
 def _build(tree: Path, target: Path, kind: str, version: str) -> None:

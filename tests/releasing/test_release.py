@@ -200,6 +200,33 @@ def test_without_docker_the_definitions_of_the_sandboxes_are_made(
             assert {"context/Dockerfile", "context/requirements.txt"} <= set(archive.getnames())
 
 
+def test_a_release_lists_what_is_in_each_of_its_images(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The CUDA image too: it was left to be built where it is used, and nothing said what would be in it."""
+    ran: list[str] = []
+
+    def run(*words: str, cwd: Path, stdin: str | None = None) -> str:
+        ran.append(" ".join(words))
+        return json.dumps({"metadata": {"component": {}}, "of": words[-1] if stdin is None else words[-2]})
+
+    monkeypatch.setattr(images, "run", run)
+    monkeypatch.setattr(images, "install", lambda *_: tmp_path / "python3")
+    monkeypatch.setattr(images, "_define", lambda *_: None)
+    monkeypatch.setattr(images, "_docker_answers", lambda: True)
+    monkeypatch.setattr(images.hashes, "write", lambda *_: None)
+    monkeypatch.delenv("ANYSHOT_WHEELS", raising=False)
+    images.build(ROOT, tmp_path, "8.1.0", without_docker=False)
+    listed = {path.name: json.loads(path.read_text())["of"] for path in tmp_path.glob("*.cdx.json")}
+    assert listed == {
+        "image-sandbox-cpu-8.1.0.cdx.json": "anyshot/sandbox:8.1.0-cpu",
+        "image-sandbox-cuda-8.1.0.cdx.json": "anyshot/sandbox:8.1.0-cuda",
+        "image-platform-8.1.0.cdx.json": "anyshot/platform:8.1.0",
+        "image-worker-8.1.0.cdx.json": "anyshot/worker:8.1.0",
+    }
+    assert any(words.endswith("build --flavour gpu --name 8.1.0-cuda") for words in ran)
+
+
 def test_a_site_without_rows_proves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upgrade, "read_boards", lambda *_: {"small/feedback": []})
     with pytest.raises(Refused, match="no row on any board"):

@@ -59,7 +59,7 @@ def list_images() -> None:
     settings = SandboxSettings()
     with plain_errors():
         backend = choose_backend(settings)
-        for name in settings.sandbox_images:
+        for name in settings.offered_images:
             click.echo(describe_image(backend, name))
 
 

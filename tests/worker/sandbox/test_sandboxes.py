@@ -8,6 +8,7 @@ import pytest
 
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import Limits
+from anyshot_worker.announcement import announce
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
 from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.interface import SandboxError
@@ -33,6 +34,17 @@ def test_only_offered_images_are_started(sandboxes: Sandboxes) -> None:
     assert caught.value.verdict is Verdict.BAD_IMAGE
     assert caught.value.verdict.cause is Cause.ORGANIZER
     assert sandboxes.open(None, Limits(), "r", 1).image.name == "cpu"
+
+
+def test_the_usual_image_is_offered_whether_or_not_it_stands_among_those_that_phases_name(
+    tmp_path: Path,
+) -> None:
+    """`ANYSHOT_SANDBOX_IMAGE=gpu` alone is enough."""
+    settings = sandbox_settings(tmp_path).model_copy(update={"sandbox_image": "gpu"})
+    sandboxes = Sandboxes(FakeBackend(), settings)
+    assert announce("one", "cpu", sandboxes).images == ["gpu", "cpu"]
+    for named in (None, "gpu"):
+        assert sandboxes.open(named, Limits(), "run", 1).image.name == "gpu"
 
 
 def test_what_is_recorded_of_an_image_is_what_the_box_was_made_of(

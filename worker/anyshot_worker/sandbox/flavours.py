@@ -35,7 +35,7 @@ def require_some_for_gpus(images: Iterable[ImageInfo]) -> None:
         names = ", ".join(sorted({image.name for image in known}))
         raise SandboxError(
             f"ANYSHOT_DOCKER_RUNTIME is nvidia, and every image of this worker is built for CPUs ({names}): build one"
-            " with anyshot worker image build --flavour gpu, and name it in ANYSHOT_SANDBOX_IMAGE and"
+            " with anyshot worker image build --flavour gpu, and name it in ANYSHOT_SANDBOX_IMAGE or"
             " ANYSHOT_SANDBOX_IMAGES",
             Verdict.SANDBOX_START,
         )

@@ -115,7 +115,7 @@ class Sandboxes:
 
     def image_names(self) -> list[str]:
         """The images that the operator offers and that are on this machine."""
-        return [name for name in self.settings.sandbox_images if self._has(name)]
+        return [name for name in self.settings.offered_images if self._has(name)]
 
     def image_digests(self) -> dict[str, str]:
         """The digests of these images by name; under the empty name, that of the usual one. None without a sandbox."""
@@ -212,29 +212,28 @@ class Sandboxes:
                 self.sweep()
 
     def _named(self, name: str) -> ImageInfo:
-        if name not in self.settings.sandbox_images:
+        if name not in self.settings.offered_images:
             raise SandboxError(f"the image {name!r} is not one that this worker offers", Verdict.BAD_IMAGE)
         return self.backend.prepare(name)
 
     def _pinned(self, digest: str) -> ImageInfo:
         """Of the images that are offered, the one with this digest."""
-        names = (self.settings.sandbox_image, *self.settings.sandbox_images)
+        names = self.settings.offered_images
         for name in names:
             if (info := self._info(name)) and info.digest == digest:
                 return info
         raise SandboxError(
-            f"none of the images {', '.join(sorted(set(names)))} is {digest} here any more",
+            f"none of the images {', '.join(sorted(names))} is {digest} here any more",
             Verdict.IMAGE_MISSING,
         )
 
     def _images(self) -> list[ImageInfo]:
         """All images of this worker that are on this machine."""
-        names = dict.fromkeys((self.settings.sandbox_image, *self.settings.sandbox_images))
-        return [info for name in names if (info := self._info(name)) is not None]
+        return [info for name in self.settings.offered_images if (info := self._info(name)) is not None]
 
     def _offered(self) -> dict[str, ImageInfo]:
         """These images by the name that a phase has for them; under the empty name the usual one."""
-        names = {"": self.settings.sandbox_image} | {name: name for name in self.settings.sandbox_images}
+        names = {"": self.settings.sandbox_image} | {name: name for name in self.settings.offered_images}
         known = {key: self._info(name) for key, name in names.items()}
         return {key: info for key, info in known.items() if info is not None}
 

@@ -37,7 +37,7 @@ class SandboxSettings(BaseSettings):
     )
     sandbox_image: str = Field(default="cpu", description="name of the image for phases that name none")
     sandbox_images: tuple[str, ...] = Field(
-        default=("cpu",), description="names of the images that phases may name"
+        default=("cpu",), description="names of further images that phases may name"
     )
     state_folder: Path = Field(
         default_factory=default_state_folder,
@@ -62,3 +62,8 @@ class SandboxSettings(BaseSettings):
         description="folder with pretrained weights that boxes may read as /weights; none: no such folder",
     )
     owner: str = Field(default="anyshot", description="label by which a janitor knows its own containers")
+
+    @property
+    def offered_images(self) -> tuple[str, ...]:
+        """The names of all images that a run may get: the usual one, and those that phases may name."""
+        return tuple(dict.fromkeys((self.sandbox_image, *self.sandbox_images)))
