@@ -131,8 +131,8 @@ migration: $(READY)  ## Write a database revision from the models: NAME="Add wha
 	@test -n "$(NAME)" || { echo 'Say what it does: make migration NAME="Add ..."'; exit 2; }
 	@$(BIN)/anyshot admin make-migration "$(NAME)"
 
-image: $(READY)  ## Build the sandbox image unless it is there
-	@$(BIN)/anyshot worker image build
+image: $(READY)  ## Build the sandbox image unless it is there (ARGS="--flavour gpu" for GPUs)
+	@$(BIN)/anyshot worker image build $(ARGS)
 
 reproduce: $(READY)  ## List the papers' tables and figures: done, stands in, not possible here; NAME=... runs a study anew (docs/reproductions/index.md)
 	@if [ -n "$(NAME)" ]; then $(BIN)/python -m anyshot_analysis.studies.reproduce $(NAME) --out docs/reproductions $(ARGS); else $(BIN)/anyshot reproduce $(ARGS); fi

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from anyshot_worker.sandbox.gpu import Gpus, GpuUse
-from anyshot_worker.sandbox.interface import SandboxError
+from anyshot_worker.sandbox.interface import AttemptKey, SandboxError
 from benchmarks.figures import Figure, figure
 
 if TYPE_CHECKING:
@@ -36,13 +36,13 @@ def measure(place: Place) -> list[Figure]:
     gpus = Gpus(place.folder / "leases")
     count = len(gpus.names())
     with _busy():
-        refused = not _lent(gpus, count, "refused")
-    lent = _lent(gpus, count, "run")
+        refused = not _lent(gpus, count, AttemptKey("refused", 1))
+    lent = _lent(gpus, count, AttemptKey("run", 1))
     with _busy():
-        use = _at_work(gpus, "run")
-    gpus.give_back("run")
-    again = _lent(gpus, count, "next")
-    gpus.give_back("next")
+        use = _at_work(gpus, AttemptKey("run", 1))
+    gpus.give_back(AttemptKey("run", 1))
+    again = _lent(gpus, count, AttemptKey("run", 2))
+    gpus.give_back(AttemptKey("run", 2))
     gibibytes = (use.memory_bytes or 0) / (1 << 30)
     return [
         figure("healthy devices", count, "", ">= 1", count >= 1),
@@ -67,17 +67,17 @@ def _busy() -> Iterator[None]:
             process.stdin.close()
 
 
-def _lent(gpus: Gpus, count: int, run_id: str) -> bool:
+def _lent(gpus: Gpus, count: int, attempt: AttemptKey) -> bool:
     try:
-        return len(gpus.take(count, run_id)) == count
+        return len(gpus.take(count, attempt)) == count
     except SandboxError as error:
         print(error)
         return False
 
 
-def _at_work(gpus: Gpus, run_id: str) -> GpuUse:
+def _at_work(gpus: Gpus, attempt: AttemptKey) -> GpuUse:
     """What a run's devices do, as soon as it is seen: nvidia-smi tells of the last moments."""
     end = time.monotonic() + PATIENCE
-    while not (use := gpus.use(run_id)).share and time.monotonic() < end:
+    while not (use := gpus.use(attempt)).share and time.monotonic() < end:
         time.sleep(0.2)
     return use

@@ -23,6 +23,8 @@ from anyshot_core.data.layout import SUFFIX
 
 ENDED = ("finished", "failed", "cancelled")
 _RETRIES = 3
+_TRIES_OF_A_PART = 6  # without a byte more: with the pauses between, half a minute
+_LONG = httpx.Timeout(30.0, read=1800.0)  # for answers that come when a file has been checked and stored
 
 
 class ClientError(RuntimeError):
@@ -248,12 +250,12 @@ class Client:
         }
         path = f"/competitions/{competition}/phases/{phase}/submissions"
         try:
-            return self._ask("POST", path, json={"digest": digest_file(archive), **body})
+            return self._ask("POST", path, json={"digest": digest_file(archive), **body}, timeout=_LONG)
         except Refused as refusal:
             if refusal.code not in ("unknown_zip", "invalid"):  # older platforms do not know the word
                 raise
         upload = self.upload(archive, on_sent)
-        return self._ask("POST", path, json={"upload_id": upload["id"], **body})
+        return self._ask("POST", path, json={"upload_id": upload["id"], **body}, timeout=_LONG)
 
     def submit_again(
         self,
@@ -267,7 +269,8 @@ class Client:
     ) -> dict[str, Any]:
         """Submit a zip that the team has submitted before, by its sha-256."""
         body = {"digest": digest, "comment": comment, "leagues": list(leagues), "smoke": smoke}
-        return self._ask("POST", f"/competitions/{competition}/phases/{phase}/submissions", json=body)
+        path = f"/competitions/{competition}/phases/{phase}/submissions"
+        return self._ask("POST", path, json=body, timeout=_LONG)
 
     def compare(self, submission_id: str, other_id: str) -> dict[str, Any]:
         """What the board's model says of two submissions to one phase: the first minus the second."""
@@ -298,19 +301,17 @@ class Client:
     ) -> dict[str, Any]:
         """Send a pack for a pool; one that was broken off before is gone on with. The site checks and keeps it."""
         upload = self.upload(pack, on_sent, f"/pools/{pool}/uploads")
-        return self._ask("POST", f"/pools/{pool}/uploads/{upload['id']}/pack")
+        return self._ask("POST", f"/pools/{pool}/uploads/{upload['id']}/pack", timeout=_LONG)
 
     def send_archive(self, file: Path, slug: str = "") -> dict[str, Any]:
         """Send the archive of a competition of another site; its short name here, and notices."""
         with file.open("rb") as content:
-            return self._ask(
-                "PUT", "/transfers", content=content, params={"slug": slug}, timeout=httpx.Timeout(600.0)
-            )
+            return self._ask("PUT", "/transfers", content=content, params={"slug": slug}, timeout=_LONG)
 
     def send_bundle(self, content: bytes, slug: str = "", start: str | None = None) -> dict[str, Any]:
         """Send the zip of a competition's bundle; the short name of the draft that it became."""
         wanted = {"slug": slug} | ({"start": start} if start else {})
-        return self._ask("PUT", "/bundles", content=content, params=wanted, timeout=httpx.Timeout(600.0))
+        return self._ask("PUT", "/bundles", content=content, params=wanted, timeout=_LONG)
 
     def own_submissions(self, **wanted: Any) -> dict[str, Any]:
         """A page of one's own submissions in all competitions; `wanted` as the API takes it."""
@@ -330,28 +331,33 @@ class Client:
         on_sent: Callable[[int, int], object] = lambda sent, total: None,
         begin: str = "/uploads",
     ) -> dict[str, Any]:
-        """Send a file in parts."""
+        """Send a file in parts; raises `Unreachable` where the platform takes none of a part several times."""
         size = archive.stat().st_size
         body = {"filename": archive.name, "size": size, "digest": digest_file(archive)}
         upload = self._ask("POST", begin, json=body)
         on_sent(upload["received"], size)
+        in_vain = 0
         with archive.open("rb") as file:
-            while upload["received"] < size:
-                upload = self._send_part(file, upload)
+            while (before := upload["received"]) < size:
+                upload = self._send_part(file, upload, in_vain)
+                in_vain = 0 if upload["received"] > before else in_vain + 1
                 on_sent(upload["received"], size)
         return upload
 
-    def _send_part(self, file: BinaryIO, upload: dict[str, Any]) -> dict[str, Any]:
+    def _send_part(self, file: BinaryIO, upload: dict[str, Any], in_vain: int) -> dict[str, Any]:
+        """Send what comes next, after so many tries in vain; how the upload stands then."""
         file.seek(upload["received"])
         part = file.read(upload["part_bytes"])
         path = f"/uploads/{upload['id']}"
         try:
             return self._ask("PUT", path, params={"offset": upload["received"]}, content=part, tries=1)
-        except Unreachable:
-            time.sleep(self._wait)
+        except Unreachable as failure:
+            if in_vain + 1 == _TRIES_OF_A_PART:
+                raise Unreachable(f"The upload does not go on. {failure}") from failure
+            self._pause(in_vain)
             return self._ask("GET", path)  # the platform kept what it got
         except Refused as refusal:
-            if refusal.code != "wrong_offset":
+            if refusal.code != "wrong_offset" or in_vain + 1 == _TRIES_OF_A_PART:
                 raise
             return {**upload, "received": refusal.details["received"]}
 
@@ -463,8 +469,11 @@ class Client:
                     return self._ask(method, path, tries=tries, **options)
             if not isinstance(failure, Unreachable) or attempt + 1 == again:
                 raise failure
-            time.sleep(min(self._wait * 2**attempt, 15.0))
+            self._pause(attempt)
         raise AssertionError("unreachable")
+
+    def _pause(self, attempt: int) -> None:
+        time.sleep(min(self._wait * 2**attempt, 15.0))
 
 
 def _as_error(answer: httpx.Response) -> ClientError:

@@ -21,6 +21,7 @@ from anyshot_platform.migration import migrate as migrate_database
 from anyshot_platform.migration import write_revision
 from anyshot_platform.operations import backup as backups
 from anyshot_platform.operations import set_aside as given_up
+from anyshot_platform.operations.retention import collect_orphans
 from anyshot_platform.operations.set_aside_acts import RETRY, RETRY_ALL
 from anyshot_platform.serving import run_background
 from anyshot_platform.serving import serve as serve_site
@@ -129,6 +130,7 @@ def sweep(home: Path) -> None:
     services = services_of(home)
     done = sweeping.sweep(services)
     sweeping.keep_house(services)
+    collect_orphans(services)
     click.echo(", ".join(f"{name}: {count}" for name, count in done.items()))
 
 
@@ -165,8 +167,10 @@ def retry(home: Path, kind: str | None, identity: str | None, everything: bool) 
 @click.argument("target", type=click.Path(path_type=Path, dir_okay=False))
 def backup(home: Path, target: Path) -> None:
     """Write database and files into one tar file, while the site runs; a file that is there is left alone."""
-    count = backups.back_up(services_of(home), target)
-    click.echo(f"Wrote {target} with the database and {count} files.")
+    made = backups.back_up(services_of(home), target)
+    click.echo(f"Wrote {target} with the database and {made.files} files.")
+    for digest in made.missing:
+        click.echo(f"Missing in the storage, and so in the backup: {digest}", err=True)
 
 
 @admin.command()

@@ -6,12 +6,13 @@ import gc
 import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import uvicorn
@@ -68,7 +69,7 @@ def serve(settings: PlatformSettings, *, embedded_worker: bool = False, sweeper:
     services = make_services(settings)
     prepare(services)
     if settings.web_processes > 1:
-        _serve_many(settings, services, sweeper=sweeper)
+        _serve_many(settings, services, embedded_worker=embedded_worker, sweeper=sweeper)
         return
     app = create_app(settings, services)
     config = uvicorn.Config(
@@ -79,14 +80,27 @@ def serve(settings: PlatformSettings, *, embedded_worker: bool = False, sweeper:
     )
     server = uvicorn.Server(config)
     _settle_in(app)
+    with _beside(settings, services, lambda: _port_of(server), embedded_worker, sweeper):
+        server.run()
+
+
+@contextmanager
+def _beside(
+    settings: PlatformSettings,
+    services: Services,
+    port: Callable[[], int | None],
+    embedded_worker: bool,
+    sweeper: bool,
+) -> Iterator[None]:
+    """What this process does beside the web service: sweeper and senders, and a worker as a child."""
     with ExitStack() as stack:
         if sweeper:
             stack.enter_context(Background(services))
         if embedded_worker:
-            worker = EmbeddedWorker(settings, make_embedded_token(services), lambda: _port_of(server))
+            worker = EmbeddedWorker(settings, make_embedded_token(services), port)
             stack.callback(worker.stop)
             worker.start()
-        server.run()
+        yield
 
 
 def connection_rules(settings: PlatformSettings) -> dict[str, Any]:
@@ -160,21 +174,30 @@ def _senders(services: Services) -> dict[str, Callable[[], object]]:
     }
 
 
-def _serve_many(settings: PlatformSettings, services: Services, *, sweeper: bool) -> None:
+def _serve_many(
+    settings: PlatformSettings, services: Services, *, embedded_worker: bool, sweeper: bool
+) -> None:
+    port = settings.port or _free_port(settings.host)
     # The processes read their settings from the environment; what options and the key file said has to be in it.
     os.environ["ANYSHOT_SECRET_KEY"] = settings.secret_key.get_secret_value()
     os.environ["ANYSHOT_HOME"] = str(settings.home)
-    with ExitStack() as stack:
-        if sweeper:
-            stack.enter_context(Background(services))
+    os.environ["ANYSHOT_PORT"] = str(port)
+    with _beside(settings, services, lambda: port, embedded_worker, sweeper):
         uvicorn.run(
             "anyshot_platform.serving:make_app",
             factory=True,
             host=settings.host,
-            port=settings.port,
+            port=port,
             workers=settings.web_processes,
             **connection_rules(settings),
         )
+
+
+def _free_port(host: str) -> int:
+    """A port that nobody listens on now."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, 0), family=family) as taken:
+        return taken.getsockname()[1]
 
 
 def _port_of(server: uvicorn.Server) -> int | None:

@@ -39,13 +39,36 @@ _RINGS_A_WORKER = 2
 FORGIVEN_SECONDS = 10.0  # a few heartbeats
 
 
+def read_clocks() -> tuple[float, float]:
+    """The monotonic clock, and the wall clock that leases run by: a suspended host or a set clock moves it alone."""
+    return time.monotonic(), time.time()
+
+
+class LeaseWatch:
+    """Looks at leases, and knows for how long nobody has."""
+
+    def __init__(self, clocks: Callable[[], tuple[float, float]] = read_clocks) -> None:
+        self._clocks = clocks
+        self._looked_at = (float("-inf"), float("-inf"))  # by both clocks, with success
+
+    def look(self, services: Services) -> None:
+        """Leases that ran out while nobody looked ran out because of us: their workers get time to tell they live."""
+        moment = self._clocks()
+        unwatched = max(new - old for new, old in zip(moment, self._looked_at, strict=True))
+        if unwatched > services.settings.lease_seconds / 2:
+            forgive_lost(services)
+        else:
+            take_back_lost(services)
+        self._looked_at = moment
+
+
 class Sweeper:
     """Sweeps every `sweep_seconds` in a thread, and takes lost leases back more often than that."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._holder = f"{this_process()}:{id(self):x}"[-64:]
-        self._looked_at = float("-inf")  # monotonic: when leases were last looked at with success
+        self._watch = LeaseWatch()
         often = min(services.settings.sweep_seconds, _LEASES_EVERY)
         self._loop = Loop(services.database, "sweeper", self._round, every=often)
 
@@ -59,18 +82,9 @@ class Sweeper:
 
     def _round(self) -> None:
         seconds = self._services.settings.sweep_seconds
-        self._do("leases", min(seconds, _LEASES_EVERY), self._look_at_leases)
-        self._do("sweep", seconds, sweep)
+        self._do("leases", min(seconds, _LEASES_EVERY), self._watch.look)
+        self._do("sweep", seconds, lambda services: _do_all(services, SWEEPS))
         self._do("housekeeping", _HOUSEKEEPING_EVERY, keep_house)
-
-    def _look_at_leases(self, services: Services) -> None:
-        """Leases that ran out while nobody looked ran out because of us: their workers get time to tell they live."""
-        unwatched = time.monotonic() - self._looked_at
-        self._looked_at = time.monotonic()
-        if unwatched > services.settings.lease_seconds / 2:
-            forgive_lost(services)
-        else:
-            take_back_lost(services)
 
     def _do(self, duty: str, every: float, work: Callable[[Services], object]) -> None:
         if take_duty(self._services, duty, self._holder, every):
@@ -101,8 +115,8 @@ def take_duty(services: Services, duty: str, holder: str, every: float) -> bool:
 
 
 def sweep(services: Services) -> dict[str, int]:
-    """Everything that a sweep does, once, now; returns how much of each was done."""
-    return _do_all(services, SWEEPS)
+    """Everything that a sweep does, once, now, lost leases first; returns how much of each was done."""
+    return _do_all(services, {"lost": take_back_lost, **SWEEPS})
 
 
 def keep_house(services: Services) -> None:
@@ -266,9 +280,8 @@ def ring_again(services: Services) -> int:
     return rung
 
 
-# Duties by name; none is left out because another fails.
+# Duties by name; none is left out because another fails. Leases have a duty of their own: `LeaseWatch` looks at them.
 SWEEPS: dict[str, Callable[[Services], int]] = {
-    "lost": take_back_lost,
     "rung": ring_again,
     "alerts": _watch,
     "published": _publish,

@@ -44,6 +44,7 @@ HOMES = {
             "logs",
             "pools",
             "people",
+            "data",
         )
     },
     "Entry": {

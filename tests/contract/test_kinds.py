@@ -25,6 +25,7 @@ from anyshot_platform.submissions.states import SubmissionKind
 from tests.contract.stage import TASKS, Stage
 from tests.contract.test_jobs import quota, submit, text_of
 from tests.platform.admin.test_submission_reports import evaluate, make_pair, split_classes
+from tests.platform.entries.test_finals import add_final
 from tests.platform.site import Person, make_zip
 from tests.services.material import TEST, TRAIN
 from tests.services.processes import free_port
@@ -224,7 +225,10 @@ def test_a_baseline_stands_marked_on_the_board_and_its_seeds_propose_a_gate(
     assert stage.site.board("free")["rows"] == [], "a measurement is no entry"
     queued = ask(stage, "POST", f"/baselines/{key}/run", {"phase": "feedback"}, 202)
     submit(stage, "alice")
-    ask(stage, "PUT", "/gates/feedback/free", {"score": 0.9, "note": "measured"})
+    refused = ask(stage, "PUT", "/gates/feedback/free", {"score": 0.9}, 422)
+    assert "takes its entries from no other phase" in refused["message"]
+    add_final(stage.site)
+    ask(stage, "PUT", "/gates/final/free", {"score": 0.9, "note": "measured"})
     worker.work()
     rows = {row["rank"]: row["score"] for row in stage.site.board("free")["rows"]}
     assert set(rows) == {None, 1} and rows[None] == pytest.approx(0.0)

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from anyshot_core.client import Client, NotAllowed, Refused, Unreachable
+from anyshot_core.client import Client, ClientError, NotAllowed, Refused, Unreachable
 
 Answers = Callable[[httpx.Request], httpx.Response]
 
@@ -67,6 +67,57 @@ def test_an_upload_that_is_refused_says_so(tmp_path: Path) -> None:
     (file := tmp_path / "zip").write_bytes(b"0123456789")
     with pytest.raises(Refused, match="quota_used_up"):
         client(Uploads(lambda _: no("quota_used_up", 409))).upload(file)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (httpx.Response(507), "The upload does not go on. The platform answered 507."),
+        (no("wrong_offset", 409, received=0), "No: wrong_offset."),
+    ],
+)
+def test_an_upload_of_which_nothing_more_is_taken_ends(
+    answer: httpx.Response, told: str, tmp_path: Path
+) -> None:
+    """The disk of the platform is full, say: it takes no part, and everything else of it answers."""
+    (file := tmp_path / "zip").write_bytes(b"0123456789")
+    tried: list[bytes] = []
+
+    def full(request: httpx.Request) -> httpx.Response:
+        if request.method == "PUT":
+            tried.append(request.content)
+            assert len(tried) < 20, "it goes on for ever"
+            return answer
+        return httpx.Response(200, json={"id": "u", "received": 0, "part_bytes": 4})
+
+    with pytest.raises(ClientError) as problem:
+        client(full).upload(file)
+    assert str(problem.value) == told and len(tried) == 6
+
+
+def test_the_answer_to_what_is_checked_and_stored_is_waited_for(tmp_path: Path) -> None:
+    """A client that gives up earlier leaves a submission that is queued, and its user submits once more."""
+    (file := tmp_path / "zip").write_bytes(b"0123456789")
+    waits: dict[str, float] = {}
+
+    def slow(request: httpx.Request) -> httpx.Response:
+        patience = request.extensions["timeout"]
+        path = request.url.path.removeprefix("/api/v1")
+        waits[path] = min(patience["read"], waits.get(path, patience["read"]))
+        if (
+            b'"digest"' in request.content
+            and path.endswith("/submissions")
+            and b"again" not in request.content
+        ):
+            return no("unknown_zip", 404)
+        return httpx.Response(200, json={"id": "u", "received": 10, "part_bytes": 4})
+
+    one = client(slow)
+    one.submit(file, "small", "feedback")
+    one.submit_again("0" * 64, "small", "feedback", comment="again", leagues=(), smoke=False)
+    one.upload_pack("train", file)
+    minutes = {path for path, seconds in waits.items() if seconds >= 600}
+    assert minutes == {"/competitions/small/phases/feedback/submissions", "/pools/train/uploads/u/pack"}
 
 
 def test_a_download_that_breaks_off_or_is_not_allowed_says_so(tmp_path: Path) -> None:

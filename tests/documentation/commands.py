@@ -23,6 +23,7 @@ ELSEWHERE = {
     "anyshot admin serve": "tests/end_to_end/site.py",  # serves until it is ended
     "cp .env.example": _COMPOSE,
     "make hashes": _COMPOSE,
+    "make image": _COMPOSE,
     "docker-compose": _COMPOSE,
     "docker cp": _COMPOSE,
     "docker/pin-images.sh": _IMAGES,

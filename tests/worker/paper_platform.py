@@ -39,6 +39,7 @@ class PaperPlatform:
 
     blobs: dict[str, Path] = field(default_factory=dict)
     queue: list[Job] = field(default_factory=list)
+    claims: list[WorkerInfo] = field(default_factory=list)
     cancel: bool = False
     stale: bool = False
     progress: list[Progress] = field(default_factory=list)
@@ -73,7 +74,7 @@ class PaperPlatform:
         return read_assignment(json.dumps(play(f"job-{kind}", **plain)).encode())
 
     def claim(self, worker: WorkerInfo) -> Job | None:
-        del worker
+        self.claims.append(worker)
         return self.queue.pop(0) if self.queue else None
 
     def fetch(self, blob: BlobRef, target: Path) -> None:

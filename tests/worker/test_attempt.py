@@ -6,15 +6,17 @@ import io
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from anyshot_core.data.digests import digest_file
 from anyshot_core.results import read_predictions, read_results
 from anyshot_core.wire import jobs
 from anyshot_core.wire.jobs import Budget, Evaluate, PackRef, Rescore
-from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import LogPolicy, Series
 from anyshot_core.wire.worker_api import Stage as Phase
 from anyshot_scoring.summary import RunSummary
@@ -23,7 +25,8 @@ from anyshot_worker.announcement import announce
 from anyshot_worker.attempt import AttemptContext, Site
 from anyshot_worker.carry_out import carry_out
 from anyshot_worker.claiming import RunClaimer
-from anyshot_worker.client import WorkerClient
+from anyshot_worker.client import PlatformUnreachable, RequestRefused, WorkerApiError, WorkerClient
+from anyshot_worker.materials import PACK_SUFFIX
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
 from anyshot_worker.scoring import score_and_keep
 from anyshot_worker.workspace import Workspace
@@ -213,6 +216,20 @@ def test_a_cancel_while_it_is_scored_leaves_no_score(stage: Stage, monkeypatch: 
     assert not stage.platform.completed and "results.parquet" not in stage.platform.artifacts
 
 
+def test_a_box_that_the_janitor_ends_is_not_the_participants_failure(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Past the outer limit: what the participant may take of it has ended long before."""
+    monkeypatch.setattr(evaluate, "outer_seconds", lambda assignment: -100.0)
+    thread = in_background(lambda: carry_out(stage.assignment(stage.code(SLOW)), stage.site))
+    while not any("learning" in event.text for event in stage.platform.events):
+        time.sleep(0.05)
+    stage.site.sandboxes.sweep()
+    thread.join(300)
+    (failure,) = stage.platform.failed
+    assert failure.verdict.cause is Cause.INFRASTRUCTURE
+
+
 def test_a_draining_worker_gives_its_lease_back(stage: Stage) -> None:
     thread = in_background(lambda: carry_out(stage.assignment(stage.code(SLOW)), stage.site))
     while not any("learning" in event.text for event in stage.platform.events):
@@ -230,6 +247,57 @@ def test_an_attempt_that_lost_its_lease_says_nothing(stage: Stage) -> None:
     stage.platform.stale = True
     thread.join(300)
     assert not (stage.platform.failed or stage.platform.completed or stage.platform.released)
+
+
+@pytest.mark.parametrize("error", [PlatformUnreachable, RequestRefused])
+@pytest.mark.parametrize("call", ["upload", "complete"])
+def test_a_result_that_does_not_get_through_is_tried_again_and_nobody_is_called_lost(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, call: str, error: type[WorkerApiError]
+) -> None:
+    """The platform is there, as heartbeats tell: told, the run is put off; untold, a worker would count as lost."""
+    real = getattr(stage.platform, call)
+
+    def broken(*arguments: Any) -> Any:
+        if "log.txt" in arguments:
+            return real(*arguments)
+        raise error("the connection was reset")
+
+    monkeypatch.setattr(stage.platform, call, broken)
+    carry_out(stage.assignment(stage.baseline("random")), stage.site)
+    (failure,) = stage.platform.failed
+    assert failure.verdict.cause is Cause.INFRASTRUCTURE and not stage.platform.completed
+    assert "the connection was reset" in failure.private
+
+
+def test_a_download_that_does_not_get_through_is_tried_again(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: Any) -> None:
+        raise PlatformUnreachable("the connection was reset")
+
+    monkeypatch.setattr(stage.platform, "fetch", broken)
+    carry_out(stage.assignment(stage.baseline("random")), stage.site)
+    assert [one.verdict.cause for one in stage.platform.failed] == [Cause.INFRASTRUCTURE]
+
+
+def test_a_pool_larger_than_the_cache_is_tested_on(stage: Stage) -> None:
+    workspace = Workspace(stage.folder / "small", 1, cast(WorkerClient, stage.platform))
+    carry_out(stage.assignment(stage.baseline("random")), replace(stage.site, workspace=workspace))
+    assert not stage.platform.failed and len(stage.platform.completed) == 1
+
+
+def test_a_damaged_file_of_the_cache_is_ours_and_the_next_attempt_has_it_whole(stage: Stage) -> None:
+    """The disk lost something: no organizer can mend that."""
+    carry_out(stage.assignment(stage.baseline("random")), stage.site)
+    pack = stage.site.workspace.path(digest_file(stage.packs[TEST[0]]), PACK_SUFFIX)
+    content = bytearray(pack.read_bytes())
+    content[:64] = bytes(64)
+    pack.unlink()
+    pack.write_bytes(content)
+    carry_out(stage.assignment(stage.baseline("random")), stage.site)
+    assert [one.verdict.cause for one in stage.platform.failed] == [Cause.INFRASTRUCTURE]
+    carry_out(stage.assignment(stage.baseline("random")), stage.site)
+    assert len(stage.platform.failed) == 1 and len(stage.platform.completed) == 2
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
-from anyshot_core.wire.worker_api import BlobRef, Progress, Release
+from anyshot_core.wire.worker_api import BlobRef, Complete, Fail, Progress, Release
+from anyshot_worker import client as client_module
 from anyshot_worker.client import PlatformUnreachable, RequestRefused, StaleEpoch, WorkerClient
 from tests.contract.recording import recorded, worker_info
 
@@ -22,7 +25,9 @@ def client_for() -> Iterator[Callable[[Handler], WorkerClient]]:
 
     def make(handler: Handler) -> WorkerClient:
         made.append(
-            WorkerClient("http://platform", "secret", patience=2.0, transport=httpx.MockTransport(handler))
+            WorkerClient(
+                "http://platform", "secret", patience=2.0, outage=2.0, transport=httpx.MockTransport(handler)
+            )
         )
         return made[-1]
 
@@ -68,6 +73,91 @@ def test_patience_ends(client_for: Callable[[Handler], WorkerClient]) -> None:
     with pytest.raises(PlatformUnreachable, match="502"):
         client_for(answer).fetch(BlobRef(digest="0" * 64, size=1, url="/blob"), Path("/dev/null"))
     assert len(calls) > 1
+
+
+def breaking(times: int, seconds: float, error: Exception | httpx.Response) -> tuple[Handler, list[float]]:
+    """Takes `seconds` for each request, and the first `times` end with the error; with when each one began."""
+    began: list[float] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        request.read()
+        began.append(time.monotonic())
+        if len(began) > times:
+            return httpx.Response(200, content=b"x")
+        time.sleep(seconds)
+        if isinstance(error, Exception):
+            raise error
+        return error
+
+    return answer, began
+
+
+@pytest.mark.parametrize("error", [httpx.ReadError("reset"), httpx.ReadTimeout("slow"), httpx.Response(504)])
+def test_a_transfer_that_breaks_after_a_long_time_is_begun_again(
+    client_for: Callable[[Handler], WorkerClient], tmp_path: Path, error: Exception | httpx.Response
+) -> None:
+    """Whatever it took: the time for trying again is not the time that a transfer may take."""
+    (tmp_path / "learner.bin").write_bytes(b"x")
+    handler, began = breaking(1, 2.5, error)
+    client_for(handler).upload("r", 1, "learner.bin", tmp_path / "learner.bin")
+    assert len(began) == 2
+
+
+def test_a_download_that_breaks_after_a_long_time_is_begun_again(
+    client_for: Callable[[Handler], WorkerClient], tmp_path: Path
+) -> None:
+    handler, began = breaking(1, 2.5, httpx.ReadError("reset"))
+    blob = BlobRef(digest=hashlib.sha256(b"x").hexdigest(), size=1, url="/b")
+    client_for(handler).fetch(blob, tmp_path / "x")
+    assert len(began) == 2
+
+
+def test_a_transfer_that_breaks_each_time_ends(
+    client_for: Callable[[Handler], WorkerClient], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_module, "BREAKS", 1)
+    (tmp_path / "learner.bin").write_bytes(b"x")
+    handler, began = breaking(100, 2.5, httpx.ReadError("reset"))
+    with pytest.raises(PlatformUnreachable, match="reset"):
+        client_for(handler).upload("r", 1, "learner.bin", tmp_path / "learner.bin")
+    assert len(began) == 2
+
+
+def test_an_upload_waits_for_the_storage_and_a_heartbeat_for_nothing(
+    client_for: Callable[[Handler], WorkerClient], tmp_path: Path
+) -> None:
+    """The answer to an upload comes when the file is stored elsewhere; a beat is followed by another."""
+    waits: list[float] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        request.read()
+        waits.append(request.extensions["timeout"]["read"])
+        return httpx.Response(200, json=recorded("reply"))
+
+    (tmp_path / "learner.bin").write_bytes(b"x")
+    client = client_for(answer)
+    client.upload("r", 1, "learner.bin", tmp_path / "learner.bin")
+    client.heartbeat("r", 1, Progress.model_validate(recorded("heartbeat")["progress"]))
+    assert waits == [600.0, 5.0]
+
+
+@pytest.mark.parametrize("word", ["complete", "fail"])
+def test_a_final_word_is_as_patient_as_an_attempt(word: str) -> None:
+    """The platform is away for longer than other calls are tried again."""
+    answers = iter([httpx.ConnectError("down")] * 3)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        del request
+        if (error := next(answers, None)) is not None:
+            raise error
+        return httpx.Response(204)
+
+    client = WorkerClient("http://platform", "t", patience=0.1, transport=httpx.MockTransport(answer))
+    with contextlib.closing(client):
+        if word == "complete":
+            client.complete("r", Complete.model_validate(recorded("complete-evaluate")))
+        else:
+            client.fail("r", Fail.model_validate(recorded("fail-RUNTIME_ERROR")))
 
 
 def test_a_heartbeat_is_tried_once(client_for: Callable[[Handler], WorkerClient]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from anyshot_core.wire.worker_api import HeartbeatReply, Progress
 from anyshot_worker import lease as lease_module
 from anyshot_worker.client import (
+    OUTAGE_SECONDS,
     PlatformUnreachable,
     RequestRefused,
     StaleEpoch,
@@ -19,6 +21,8 @@ from anyshot_worker.client import (
 )
 from anyshot_worker.lease import Lease, StopReason
 from tests.contract.recording import job, play, recorded
+
+ROOT = Path(__file__).parents[2]
 
 
 class Platform:
@@ -93,9 +97,33 @@ def test_a_platform_that_takes_no_beat_for_a_moment_loses_nothing(error: WorkerA
         assert wait_for_stop(lease) is StopReason.CANCELLED  # it went on beating
 
 
-def test_a_lease_that_nobody_extended_in_time_is_lost() -> None:
-    with lease_on(Platform(PlatformUnreachable("away")), lease_seconds=0.05) as lease:
+def test_an_outage_longer_than_a_lease_loses_nothing() -> None:
+    """The platform gives leases that ran out meanwhile a moment more, so the next beat finds the run still there."""
+    platform = Platform(PlatformUnreachable("away"))
+    with lease_on(platform, lease_seconds=1.0) as lease:
+        time.sleep(1.5)
+        assert lease.stop_reason is None
+        platform.answers[:] = [FINE, CANCEL]
+        assert wait_for_stop(lease) is StopReason.CANCELLED
+
+
+def test_a_run_that_went_elsewhere_during_an_outage_is_lost() -> None:
+    platform = Platform(PlatformUnreachable("away"))
+    with lease_on(platform, lease_seconds=1.0) as lease:
+        time.sleep(1.5)
+        platform.answers[:] = [StaleEpoch("stale")]
         assert wait_for_stop(lease) is StopReason.LOST
+
+
+def test_an_outage_without_end_ends_the_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease_module, "OUTAGE_SECONDS", 0.1)
+    with lease_on(Platform(PlatformUnreachable("away")), lease_seconds=0.1) as lease:
+        assert wait_for_stop(lease) is StopReason.LOST
+
+
+def test_the_outage_that_the_operators_are_promised_is_the_one_that_attempts_bear() -> None:
+    page = ROOT / "docs" / "operators" / "deployment.md"
+    assert f"runs whose workers live go on, for {OUTAGE_SECONDS / 60:.0f} minutes" in page.read_text()
 
 
 def test_draining_stops_every_attempt() -> None:

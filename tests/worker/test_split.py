@@ -19,7 +19,7 @@ from anyshot_worker.client import WorkerClient
 from anyshot_worker.materials import BadAssignment, gather_materials
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
 from anyshot_worker.scoring import expected_tasks
-from anyshot_worker.workspace import Workspace
+from anyshot_worker.workspace import HeldFiles, Workspace
 from tests.services.material import TEST, TRAIN, zip_folder
 from tests.worker.paper_platform import PaperPlatform
 
@@ -74,7 +74,7 @@ def test_training_packs_hold_none_of_the_tested_classes(demo_packs: dict[str, Pa
     platform = PaperPlatform()
     workspace = Workspace(tmp_path / "workspace", 1 << 30, platform)
     bundle = bundle_of(tmp_path, LOOKS)
-    materials = gather_materials(assignment(platform, demo_packs, bundle), workspace)
+    materials = gather_materials(assignment(platform, demo_packs, bundle), HeldFiles(workspace))
     tested = {
         (spec.dataset, int(c))
         for spec in materials.protocol.tasks(materials.test_pool, 3, 40)
@@ -87,10 +87,10 @@ def test_training_packs_hold_none_of_the_tested_classes(demo_packs: dict[str, Pa
         own = {whole.classes[c] for dataset, c in tested if dataset == place}
         assert own
         assert not own & set(part.classes)
-    again = gather_materials(assignment(platform, demo_packs, bundle), workspace)
+    again = gather_materials(assignment(platform, demo_packs, bundle), HeldFiles(workspace))
     assert again.train_packs == materials.train_packs  # made once
     other = gather_materials(
-        assignment(platform, demo_packs, bundle, protocol={**WITHIN, "split_seed": 8}), workspace
+        assignment(platform, demo_packs, bundle, protocol={**WITHIN, "split_seed": 8}), HeldFiles(workspace)
     )
     assert other.train_packs != materials.train_packs
 
@@ -100,7 +100,7 @@ def test_a_dataset_that_is_not_tested_is_given_whole(demo_packs: dict[str, Path]
     workspace = Workspace(tmp_path / "workspace", 1 << 30, platform)
     refs = [PackRef(name=name, domain="", blob=platform.keep(demo_packs[name])) for name in TRAIN]
     job = assignment(platform, demo_packs, bundle_of(tmp_path, LOOKS), meta_train=refs)
-    materials = gather_materials(job, workspace)
+    materials = gather_materials(job, HeldFiles(workspace))
     for name, path in zip(TRAIN, materials.train_packs, strict=True):
         np.testing.assert_array_equal(Pack.open(path).labels, Pack.open(demo_packs[name]).labels)
 
@@ -112,7 +112,7 @@ def test_a_split_that_leaves_too_little_is_the_organizers_to_mend(
     workspace = Workspace(tmp_path / "workspace", 1 << 30, platform)
     job = assignment(platform, demo_packs, bundle_of(tmp_path, LOOKS), protocol={**WITHIN, "ways": 5})
     with pytest.raises(BadAssignment, match="found 4 classes in meta_test"):
-        gather_materials(job, workspace)
+        gather_materials(job, HeldFiles(workspace))
 
 
 def test_a_submission_meets_half_of_the_classes_in_training_and_is_scored_on_the_others(
@@ -175,7 +175,7 @@ def test_a_dataset_that_leaves_nothing_to_train_on_is_the_organizers_to_mend(
     workspace = Workspace(tmp_path / "workspace", 1 << 30, platform)
     job = assignment(platform, demo_packs, bundle_of(tmp_path, LOOKS), dataset=0, **changes)
     with pytest.raises(BadAssignment, match=message):
-        gather_materials(job, workspace)
+        gather_materials(job, HeldFiles(workspace))
 
 
 def test_a_shard_that_does_not_start_at_the_first_task_is_scored(

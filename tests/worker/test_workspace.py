@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -26,6 +28,10 @@ class Shelf:
 
     def refs(self) -> list[BlobRef]:
         return [BlobRef(digest=d, size=len(c), url=f"/{d}") for d, c in self.contents.items()]
+
+
+def write_d(target: Path) -> None:
+    target.write_bytes(b"d" * 100)
 
 
 def test_a_blob_is_fetched_once(tmp_path: Path) -> None:
@@ -71,6 +77,91 @@ def test_what_was_asked_for_stays_even_over_the_limit(tmp_path: Path) -> None:
     shelf = Shelf(b"a" * 100)
     workspace = Workspace(tmp_path, 10, shelf)
     assert workspace.get(shelf.refs()[0]).exists()
+
+
+def test_all_that_an_attempt_asked_for_stays_until_it_ends(tmp_path: Path) -> None:
+    """A pool may be larger than the cache, and another attempt may fill it."""
+    shelf = Shelf(b"a" * 100, b"b" * 100, b"c" * 100)
+    workspace = Workspace(tmp_path, 50, shelf)
+    with workspace.hold() as files:
+        paths = [files.get(blob) for blob in shelf.refs()[:2]]
+        paths.append(files.derive("0" * 64, ".part", write_d))
+        with workspace.hold() as others:
+            paths.append(others.get(shelf.refs()[2]))
+            assert all(path.exists() for path in paths)
+        workspace.get(shelf.refs()[0])
+        assert [path.exists() for path in paths] == [True, True, True, False]
+    workspace.get(shelf.refs()[0])
+    assert workspace.digests() == [shelf.refs()[0].digest]
+
+
+def test_a_file_that_two_attempts_use_stays_until_both_have_ended(tmp_path: Path) -> None:
+    shelf = Shelf(b"a" * 100, b"b" * 100)
+    workspace = Workspace(tmp_path, 50, shelf)
+    first, second = shelf.refs()
+    with workspace.hold() as files:
+        path = files.get(first)
+        with workspace.hold() as others:
+            others.get(first)
+        workspace.get(second)
+        assert path.exists()
+
+
+@pytest.mark.parametrize("harm", [b"x" * 100, None])
+def test_a_file_that_is_not_what_was_fetched_is_fetched_anew(tmp_path: Path, harm: bytes | None) -> None:
+    """What was made from it goes too."""
+    shelf = Shelf(b"a" * 100, b"b" * 100)
+    workspace = Workspace(tmp_path, 1 << 20, shelf)
+    first, second = shelf.refs()
+    with workspace.hold() as files:
+        path, derived, whole = files.get(first), files.derive("0" * 64, "", lambda _: None), files.get(second)
+        assert not files.drop_damaged() and path.exists() and derived.exists()
+        path.unlink()
+        if harm is not None:
+            path.write_bytes(harm)
+        assert files.drop_damaged()
+        assert not path.exists() and not derived.exists() and whole.exists()
+        assert files.get(first).read_bytes() == b"a" * 100
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a machine that loses its power keeps a file of the right size without its content."""
+    shelf = Shelf(b"a" * 100)
+    workspace = Workspace(tmp_path, 1 << 20, shelf)
+    synced: list[tuple[int, bool]] = []
+    target = workspace.path(shelf.refs()[0].digest, "")
+    monkeypatch.setattr(os, "fsync", lambda file: synced.append((os.fstat(file).st_size, target.exists())))
+    workspace.get(shelf.refs()[0])
+    assert synced == [(100, False)]
+
+
+HOLDS = """
+import sys, time
+from pathlib import Path
+from anyshot_worker.workspace import Workspace
+made = Workspace(Path(sys.argv[1]), 1, None)
+(made.scratch / "attempt-1").mkdir()
+(made.scratch / "tmp-half").touch()
+print(made.scratch, flush=True)
+time.sleep(3600)
+"""
+
+
+def test_what_a_dead_worker_was_at_goes_and_what_a_living_one_is_at_stays(tmp_path: Path) -> None:
+    """Workers may share the folder; one that was killed cleans nothing."""
+    (tmp_path / "scratch" / "attempt-of-an-older-release").mkdir(parents=True)
+    command = [sys.executable, "-c", HOLDS, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        theirs = Path(other.stdout.readline().strip())
+        own = Workspace(tmp_path, 1, Shelf()).scratch
+        there, whole = set(own.parent.iterdir()), (theirs / "attempt-1").is_dir()
+        other.kill()
+    assert whole and there == {theirs, own}
+    again = Workspace(tmp_path, 1, Shelf()).scratch
+    assert set(own.parent.iterdir()) == {own, again}
 
 
 def test_nothing_half_fetched_is_left(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def analyse(attempt: AttemptContext[Analyse]) -> Complete:
 
 def _gather(attempt: AttemptContext[Analyse]) -> dict[str, list[Path]]:
     """The files of the report by role."""
-    assignment, workspace = attempt.assignment, attempt.site.workspace
+    assignment, files = attempt.assignment, attempt.files
     folder = attempt.folder / "results"
     folder.mkdir()
     predictions = [ref.predictions for ref in assignment.results if ref.predictions is not None]
@@ -74,11 +74,11 @@ def _gather(attempt: AttemptContext[Analyse]) -> dict[str, list[Path]]:
         assignment.results
     )  # of some runs alone they would say nothing of the others
     return {
-        "predictions": [workspace.get(blob, ".parquet") for blob in predictions] if complete else [],
-        "meta_train": [workspace.get(pack.blob, PACK_SUFFIX) for pack in assignment.meta_train],
-        "meta_test": [workspace.get(pack.blob, PACK_SUFFIX) for pack in assignment.meta_test],
+        "predictions": [files.get(blob, ".parquet") for blob in predictions] if complete else [],
+        "meta_train": [files.get(pack.blob, PACK_SUFFIX) for pack in assignment.meta_train],
+        "meta_test": [files.get(pack.blob, PACK_SUFFIX) for pack in assignment.meta_test],
         "results": [
-            _named(workspace.get(ref.blob, ".parquet"), ref, folder / f"{place}.parquet", assignment)
+            _named(files.get(ref.blob, ".parquet"), ref, folder / f"{place}.parquet", assignment)
             for place, ref in enumerate(assignment.results)
         ],
         **_exported(attempt),
@@ -90,7 +90,7 @@ def _exported(attempt: AttemptContext[Analyse]) -> dict[str, list[Path]]:
     """What runs exported, by what the files hold, under names that say whose they are."""
     folder, found = attempt.folder / "exports", dict[str, list[Path]]()
     for place, ref in enumerate(attempt.assignment.exports):
-        source = attempt.site.workspace.get(ref.blob, ".npz")
+        source = attempt.files.get(ref.blob, ".npz")
         target = folder / str(place) / f"{_file_name(ref)}.npz"
         target.parent.mkdir(parents=True)
         shutil.copyfile(source, target)

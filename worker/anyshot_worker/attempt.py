@@ -16,8 +16,8 @@ from anyshot_core.wire.worker_api import ArtifactRef, Progress, Provenance, Stag
 from anyshot_worker.client import WorkerClient
 from anyshot_worker.events import LogShipper
 from anyshot_worker.lease import Lease
-from anyshot_worker.sandbox import Sandboxes
-from anyshot_worker.workspace import Workspace
+from anyshot_worker.sandbox import AttemptKey, Sandboxes
+from anyshot_worker.workspace import HeldFiles, Workspace
 
 J = TypeVar("J", bound=Job)
 
@@ -54,10 +54,16 @@ class AttemptContext(Generic[J]):
     folder: Path
     lease: Lease
     log: LogShipper
+    files: HeldFiles
     platform_seconds: dict[str, float] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     provenance: Provenance = field(default_factory=Provenance)
     artifacts: list[ArtifactRef] = field(default_factory=list)
+
+    @property
+    def key(self) -> AttemptKey:
+        """Which attempt of which run it is."""
+        return AttemptKey(self.assignment.run_id, self.assignment.epoch)
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:

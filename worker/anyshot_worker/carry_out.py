@@ -10,13 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from anyshot_core.data.problems import DataError
 from anyshot_core.taskserver.job import Failure
 from anyshot_core.wire.jobs import Analyse, Evaluate, Job, MetaTest, Rescore, Smoke
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Complete, Fail, Progress
 from anyshot_worker.analyse import analyse
 from anyshot_worker.attempt import AttemptContext, Failed, Site, Stopped
-from anyshot_worker.client import RequestRefused, StaleEpoch, WorkerApiError
+from anyshot_worker.client import PlatformUnreachable, RequestRefused, StaleEpoch, WorkerApiError
 from anyshot_worker.evaluate import evaluate
 from anyshot_worker.events import LogShipper
 from anyshot_worker.lease import Lease, StopReason
@@ -40,8 +41,8 @@ def carry_out(assignment: Job, site: Site) -> None:
     folder = Path(tempfile.mkdtemp(prefix="attempt-", dir=site.workspace.scratch))
     shipper = LogShipper(site.client, assignment, folder / "log.txt")
     try:
-        with Lease(site.client, assignment, site.draining) as lease:
-            attempt = AttemptContext(site, assignment, folder, lease, shipper)
+        with Lease(site.client, assignment, site.draining) as lease, site.workspace.hold() as files:
+            attempt = AttemptContext(site, assignment, folder, lease, shipper, files)
             outcome = _outcome(attempt)
             lease.flush()
             _announce(attempt, outcome)
@@ -63,30 +64,44 @@ def _outcome(attempt: AttemptContext[Any]) -> Complete | Failure | None:
     except Failed as error:
         return error.failure
     except BadAssignment as error:
+        if isinstance(error.__cause__, DataError) and attempt.files.drop_damaged():
+            return _our_error()
         return Failure(error.verdict, str(error))
     except SandboxError as error:
         return Failure(
             error.verdict, "The sandbox could not be used; this is not your fault.", private=str(error)
         )
     except RequestRefused as error:
-        return Failure(
-            Verdict.TASK_SERVER_BUG, "The platform refused what this worker sent.", private=str(error)
-        )
-    except (StaleEpoch, WorkerApiError):
+        return _refused(error)
+    except PlatformUnreachable as error:
+        return _cut_off(error)
+    except WorkerApiError:
         raise
     except Exception:  # noqa: BLE001 - a bug of ours must end the run as ours, never leave it without an end
-        return Failure(
-            Verdict.TASK_SERVER_BUG,
-            "The platform made an error; this is not your fault.",
-            private=traceback.format_exc(),
-        )
+        attempt.files.drop_damaged()
+        return _our_error()
+
+
+def _our_error() -> Failure:
+    """For the exception that is being handled."""
+    return Failure(
+        Verdict.TASK_SERVER_BUG,
+        "The platform made an error; this is not your fault.",
+        private=traceback.format_exc(),
+    )
 
 
 def _announce(attempt: AttemptContext[Any], outcome: Complete | Failure | None) -> None:
     run, epoch, client = attempt.assignment.run_id, attempt.assignment.epoch, attempt.site.client
     if isinstance(outcome, Complete):
-        client.complete(run, outcome)
-    elif attempt.lease.stop_reason is StopReason.LOST:
+        try:
+            client.complete(run, outcome)
+            return
+        except PlatformUnreachable as error:
+            outcome = _cut_off(error)
+        except RequestRefused as error:
+            outcome = _refused(error)
+    if attempt.lease.stop_reason is StopReason.LOST:
         log.warning("run %s: the lease is lost, its attempt ends without a word", run)
     elif attempt.lease.stop_reason is StopReason.DRAINING:
         client.release(run, epoch)
@@ -94,6 +109,19 @@ def _announce(attempt: AttemptContext[Any], outcome: Complete | Failure | None) 
         client.fail(run, _failure(attempt, Failure(Verdict.CANCELLED, "The run was cancelled.")))
     else:
         client.fail(run, _failure(attempt, outcome))
+
+
+def _refused(error: RequestRefused) -> Failure:
+    return Failure(Verdict.TASK_SERVER_BUG, "The platform refused what this worker sent.", private=str(error))
+
+
+def _cut_off(error: PlatformUnreachable) -> Failure:
+    """A file or a result did not get through while the lease lives: told, so that the run is tried again later."""
+    return Failure(
+        Verdict.TASK_SERVER_BUG,
+        "The worker lost its connection to the platform; this is not your fault.",
+        private=str(error),
+    )
 
 
 def _failure(attempt: AttemptContext[Any], failure: Failure) -> Fail:

@@ -9,7 +9,14 @@ from anyshot_core.wire.jobs import Job
 from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_worker.attempt import Site
 from anyshot_worker.carry_out import carry_out
-from anyshot_worker.client import RequestRefused, TooOld, Unreadable, WorkerApiError
+from anyshot_worker.client import (
+    PlatformUnreachable,
+    RequestRefused,
+    TooOld,
+    Unreadable,
+    WorkerApiError,
+)
+from anyshot_worker.sandbox import AttemptKey
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +31,7 @@ class RunClaimer:
         self._site, self._describe = site, describe
         self._slots = threading.BoundedSemaphore(slots)
         self._poll_seconds = poll_seconds
-        self._live: set[str] = set()
+        self._live: set[AttemptKey] = set()
         self._guard = threading.Lock()
         self._poller = threading.Thread(target=self._poll, name="poller", daemon=True)
 
@@ -38,6 +45,19 @@ class RunClaimer:
         with self._guard:
             return not self._live
 
+    def release_live(self) -> None:
+        """Give the leases of the attempts that have not ended back, whatever they are at."""
+        with self._guard:
+            live = set(self._live)
+        for attempt in live:
+            try:
+                self._site.client.release(attempt.run_id, attempt.epoch)
+            except PlatformUnreachable as error:  # it would take the others no better
+                log.error("leases are not given back: %s", error)
+                return
+            except WorkerApiError as error:
+                log.warning("the lease of run %s is not given back: %s", attempt.run_id, error)
+
     def work(self) -> None:
         """Claim and carry out runs until none is left for this worker; waits for a free slot first."""
         if self._site.draining.is_set():
@@ -47,16 +67,9 @@ class RunClaimer:
                 self._carry_out(assignment)
 
     def _claim(self) -> Job | None:
-        if not self._site.sandboxes.usable():
-            # What is claimed now would fail at once, and use up the few attempts that a run has.
-            log.warning("no claim: the sandbox cannot be used at present")
+        worker = self._able()
+        if worker is None:
             return None
-        found = {
-            "packs": self._site.workspace.digests(),
-            "image_digests": self._site.sandboxes.image_digests(),  # a name may mean another image by now
-            "cpu_images": self._site.sandboxes.cpu_images(),
-        }
-        worker = self._describe.model_copy(update=found)
         try:
             return self._site.client.claim(worker)
         except Unreadable as error:
@@ -69,6 +82,28 @@ class RunClaimer:
             log.warning("no claim: %s", error)
             return None
 
+    def _able(self) -> WorkerInfo | None:
+        """What this worker can do now; None for nothing: a claim would fail at once, and a run has few attempts."""
+        if not self._site.sandboxes.usable():
+            log.warning("no claim: the sandbox cannot be used at present")
+            return None
+        gpus = self._free_gpus()
+        if self._describe.gpus and not gpus:
+            log.log(logging.WARNING if self.idle else logging.INFO, "no claim: all GPUs are in use or sick")
+            return None
+        found = {
+            "gpus": gpus,
+            "packs": self._site.workspace.digests(),
+            "image_digests": self._site.sandboxes.image_digests(),  # a name may mean another image by now
+            "cpu_images": self._site.sandboxes.cpu_images(),
+        }
+        return self._describe.model_copy(update=found)
+
+    def _free_gpus(self) -> list[str]:
+        """What a run could have now of the devices found at the start; where none was found, none is asked."""
+        free = set(self._site.sandboxes.free_gpu_names()) if self._describe.gpus else set[str]()
+        return [name for name in self._describe.gpus if name in free]
+
     def _give_back(self, error: Unreadable) -> None:
         """A job of a later release is for another worker; an older platform takes it back without the reason."""
         log.error("%s; it goes back into the queue: upgrade this worker", error)
@@ -79,15 +114,16 @@ class RunClaimer:
             self._site.client.release(run_id, epoch)
 
     def _carry_out(self, assignment: Job) -> None:
+        attempt = AttemptKey(assignment.run_id, assignment.epoch)
         with self._guard:
-            self._live.add(assignment.run_id)
+            self._live.add(attempt)
             self._site.sandboxes.retain_only(set(self._live))
         log.info("run %s, attempt %d: claimed", assignment.run_id, assignment.attempt)
         try:
             carry_out(assignment, self._site)
         finally:
             with self._guard:
-                self._live.discard(assignment.run_id)
+                self._live.discard(attempt)
                 self._site.sandboxes.retain_only(set(self._live))
         log.info("run %s, attempt %d: ended", assignment.run_id, assignment.attempt)
 

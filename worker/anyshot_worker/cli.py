@@ -35,9 +35,7 @@ def run(log_level: str) -> None:
     try:
         process.run(settings)
     except SandboxError as error:
-        raise click.ClickException(
-            f"{error}\nRun `anyshot worker doctor` to see which guarantee fails and why."
-        ) from error
+        raise click.ClickException(str(error)) from error
 
 
 for command in COMMANDS:

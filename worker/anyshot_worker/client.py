@@ -31,6 +31,11 @@ from anyshot_core.wire.worker_api import (
 
 PREFIX = "/api/worker/v1"
 CHUNK = 1 << 20
+CALL_SECONDS = 30.0  # that the platform may take to answer
+BEAT_SECONDS = 5.0  # the same for a heartbeat: after an outage leases get ten seconds, in which one must come
+STORE_SECONDS = 600.0  # the same for an upload: the answer comes once the file is in the platform's storage
+OUTAGE_SECONDS = 600.0  # for which an attempt goes on without the platform: an upgrade or a reboot is done
+BREAKS = 5  # of a transfer that was under way, after each of which it has all its time again
 Answer = TypeVar("Answer")
 
 
@@ -66,18 +71,26 @@ class WorkerClient:
     """Calls the worker API of one platform with one worker's token. Safe to use from several threads."""
 
     def __init__(
-        self, url: str, token: str, *, patience: float = 60.0, transport: httpx.BaseTransport | None = None
+        self,
+        url: str,
+        token: str,
+        *,
+        patience: float = 60.0,
+        outage: float = OUTAGE_SECONDS,
+        transport: httpx.BaseTransport | None = None,
     ) -> None:
-        """`patience`: seconds for which a call is tried again while the platform is away."""
-        self._patience = patience
+        """`patience`: seconds for which a call is tried again while the platform is away; `outage`: the same for files
+        and final words, which an attempt cannot do without.
+        """
+        self._patience, self._outage = patience, outage
         self._http = httpx.Client(
             base_url=url.rstrip("/"),
             headers={"Authorization": f"Bearer {token}"},
-            timeout=30.0,
+            timeout=CALL_SECONDS,
             transport=transport,
         )
         # Storage elsewhere is reached by addresses that are signed already; the token is not for its eyes.
-        self._elsewhere = httpx.Client(timeout=30.0, transport=transport)
+        self._elsewhere = httpx.Client(timeout=CALL_SECONDS, transport=transport)
 
     def close(self) -> None:
         """Drop the connections."""
@@ -111,7 +124,7 @@ class WorkerClient:
         """Extend the lease and learn whether to cancel; tried once only, as the next beat follows soon."""
         told = {"measures": list(measures)} if measures else {}
         beat = Heartbeat(epoch=epoch, progress=progress, **told)
-        answer = self._post(f"/runs/{run_id}/heartbeat", beat, patience=0.0)
+        answer = self._post(f"/runs/{run_id}/heartbeat", beat, patience=0.0, timeout=BEAT_SECONDS)
         return HeartbeatReply.model_validate_json(answer.content)
 
     def send_events(self, run_id: str, epoch: int, events: list[Event]) -> None:
@@ -127,16 +140,19 @@ class WorkerClient:
             params={"epoch": epoch},
             headers={"X-Digest": digest, "Content-Length": str(size)},
             body=lambda: _read_chunks(path),
+            patience=self._outage,
+            timeout=httpx.Timeout(CALL_SECONDS, read=STORE_SECONDS),
+            breaks=BREAKS,
         )
         return ArtifactRef(name=name, digest=digest, size=size)
 
     def complete(self, run_id: str, result: Complete) -> None:
         """Announce a finished attempt; its artifacts must be stored already."""
-        self._post(f"/runs/{run_id}/complete", result)
+        self._post(f"/runs/{run_id}/complete", result, patience=self._outage)
 
     def fail(self, run_id: str, failure: Fail) -> None:
         """Announce a failed attempt."""
-        self._post(f"/runs/{run_id}/fail", failure)
+        self._post(f"/runs/{run_id}/fail", failure, patience=self._outage)
 
     def release(self, run_id: str, epoch: int, unreadable: str = "") -> None:
         """Give a lease back: the run is queued again at once, for another worker where this one cannot read it."""
@@ -145,7 +161,7 @@ class WorkerClient:
 
     def fetch(self, blob: BlobRef, target: Path) -> None:
         """Download a blob to `target` and verify it; raises `RequestRefused` when digest or size differ."""
-        self._patiently(lambda: self._fetch_once(blob, target), self._patience)
+        self._patiently(lambda: self._fetch_once(blob, target), self._outage, BREAKS)
 
     def _fetch_once(self, blob: BlobRef, target: Path) -> None:
         sha, size = hashlib.sha256(), 0
@@ -163,11 +179,15 @@ class WorkerClient:
                 f"blob {blob.digest[:12]}: {size} bytes came that are not the {blob.size} announced"
             )
 
-    def _post(self, path: str, message: BaseModel, patience: float | None = None) -> httpx.Response:
+    def _post(
+        self, path: str, message: BaseModel, patience: float | None = None, timeout: float = CALL_SECONDS
+    ) -> httpx.Response:
         # Only what was said: a platform of the release before refuses fields that it does not know.
         content = message.model_dump_json(exclude_unset=True).encode()
         headers = {"Content-Type": "application/json"}
-        return self._request("POST", path, headers=headers, body=lambda: content, patience=patience)
+        return self._request(
+            "POST", path, headers=headers, body=lambda: content, patience=patience, timeout=timeout
+        )
 
     def _request(
         self,
@@ -178,21 +198,30 @@ class WorkerClient:
         body: Callable[[], bytes | Iterator[bytes]],
         params: dict[str, Any] | None = None,
         patience: float | None = None,
+        timeout: httpx.Timeout | float = CALL_SECONDS,
+        breaks: int = 0,
     ) -> httpx.Response:
         def once() -> httpx.Response:
-            answer = self._http.request(method, PREFIX + path, headers=headers, content=body(), params=params)
+            answer = self._http.request(
+                method, PREFIX + path, headers=headers, content=body(), params=params, timeout=timeout
+            )
             _raise_for(answer)
             return answer
 
-        return self._patiently(once, self._patience if patience is None else patience)
+        return self._patiently(once, self._patience if patience is None else patience, breaks)
 
-    def _patiently(self, call: Callable[[], Answer], patience: float) -> Answer:
+    def _patiently(self, call: Callable[[], Answer], patience: float, breaks: int = 0) -> Answer:
+        """Try again for `patience` seconds, which begin anew where a call that was under way broke, `breaks` times."""
         deadline, pause = time.monotonic() + patience, 0.2
         while True:
+            began = time.monotonic()
             try:
                 return call()
             except (httpx.TransportError, PlatformUnreachable) as error:
-                if time.monotonic() + pause > deadline:
+                ended = time.monotonic()
+                if breaks and ended - began > pause:
+                    breaks, deadline = breaks - 1, ended + patience
+                if ended + pause > deadline:
                     raise PlatformUnreachable(
                         f"the platform did not answer for {patience:.0f} s: {error}"
                     ) from error

@@ -42,7 +42,7 @@ def evaluate(attempt: AttemptContext[Tested]) -> Complete:
     """Everything from the claim to the message that completes the run."""
     attempt.report_stage(Stage.PREPARING, "Fetching the submission and the datasets")
     with attempt.step("prepare"):
-        materials = gather_materials(attempt.assignment, attempt.site.workspace)
+        materials = gather_materials(attempt.assignment, attempt.files)
     found = _inspect(attempt, materials)
     parts = _parts(attempt, materials)
     job = _job(attempt, materials, parts[0])
@@ -116,7 +116,7 @@ def _run(attempt: AttemptContext[Tested], materials: Materials, job: TaskServerJ
     def open_channel():
         box = _open_box(attempt)
         opened.append(box)
-        attempt.lease.meter.watch(box, lambda: attempt.site.sandboxes.gpu_use(attempt.assignment.run_id))
+        attempt.lease.meter.watch(box, lambda: attempt.site.sandboxes.gpu_use(attempt.key))
         return box.channel
 
     try:

@@ -16,7 +16,13 @@ from anyshot_core.wire.worker_api import (
     Progress,
     Stage,
 )
-from anyshot_worker.client import PlatformUnreachable, StaleEpoch, WorkerApiError, WorkerClient
+from anyshot_worker.client import (
+    OUTAGE_SECONDS,
+    PlatformUnreachable,
+    StaleEpoch,
+    WorkerApiError,
+    WorkerClient,
+)
 from anyshot_worker.meter import Meter
 
 log = logging.getLogger(__name__)
@@ -26,7 +32,7 @@ class StopReason(StrEnum):
     """Why an attempt must end before it is done."""
 
     CANCELLED = "cancelled"
-    LOST = "lost"  # the lease went to another attempt, or ran out while the platform was away
+    LOST = "lost"  # the lease went to another attempt, this worker stood still, or the platform was away for too long
     DRAINING = "draining"  # this worker is being stopped
 
 
@@ -34,7 +40,8 @@ class Lease:
     """Beats in a thread of its own from entering to leaving; `stop_reason` is set once and stays.
 
     The participant's code never runs in this process, so a beat is late only when the whole worker is; then the
-    platform takes the run back, and the next beat is told so.
+    platform takes the run back, and the next beat is told so. While the platform is away the attempt goes on past its
+    lease: if another one has the run by then, the epoch keeps out what this one still sends.
     """
 
     def __init__(self, client: WorkerClient, assignment: Job, draining: threading.Event) -> None:
@@ -44,7 +51,7 @@ class Lease:
         self._ended = threading.Event()
         self._sending = threading.Lock()  # until what could not be sent is given back: the next one takes it
         self._stop_reason: StopReason | None = None
-        self._expires = time.monotonic() + assignment.lease_seconds
+        self._lease_seconds, self._extended = assignment.lease_seconds, time.monotonic()
         self._thread = threading.Thread(target=self._beat, name=f"lease-{assignment.run_id}", daemon=True)
 
     def __enter__(self) -> Lease:
@@ -105,9 +112,10 @@ class Lease:
                 raise
 
     def _beat(self) -> None:
+        asked = time.monotonic()
         while not self._ended.wait(HEARTBEAT_SECONDS):
-            asked = time.monotonic()
-            if asked > self._expires:
+            before, asked = asked, time.monotonic()
+            if asked > before + self._lease_seconds:
                 # This process itself stood still (a frozen machine, a paused process), and with it the clock of the
                 # participant's budget went on: nothing that this attempt measured may count.
                 self._stop_reason = StopReason.LOST
@@ -121,13 +129,13 @@ class Lease:
             except WorkerApiError as error:
                 # The platform is away, or refuses what this beat told; the next may do.
                 log.warning("no heartbeat for run %s: %s", self._assignment.run_id, error)
-                if time.monotonic() > self._expires:
+                if time.monotonic() > self._extended + max(self._lease_seconds, OUTAGE_SECONDS):
                     self._stop_reason = StopReason.LOST
                     return
                 continue
             self._heed(reply, asked)
 
     def _heed(self, reply: HeartbeatReply, asked: float) -> None:
-        self._expires = asked + reply.lease_seconds
+        self._lease_seconds, self._extended = reply.lease_seconds, asked
         if reply.cancel and self._stop_reason is None:
             self._stop_reason = StopReason.CANCELLED

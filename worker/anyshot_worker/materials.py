@@ -17,7 +17,7 @@ from anyshot_core.protocols.cutting import Shown, cut_packs
 from anyshot_core.protocols.keys import Seed, order_from_seed, read_seed
 from anyshot_core.wire.jobs import MetaTest, MetaTestPart, PackRef, Scored, Tested
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_worker.workspace import Workspace
+from anyshot_worker.workspace import HeldFiles
 
 PACK_SUFFIX = ".anyshot-pack"
 
@@ -44,19 +44,19 @@ class Materials:
     test_seed: Seed
 
 
-def gather_materials(assignment: Tested, workspace: Workspace) -> Materials:
+def gather_materials(assignment: Tested, files: HeldFiles) -> Materials:
     """Fetch and open everything; raises `BadAssignment` for what only the organizer can mend."""
-    test_packs = _fetch_packs(assignment.meta_test, workspace)
+    test_packs = _fetch_packs(assignment.meta_test, files)
     test_pool = _open_pool(assignment.meta_test, test_packs)
     protocol = _read_protocol(assignment, test_pool)
-    shown = _shown(assignment, test_pool, workspace)
+    shown = _shown(assignment, test_pool, files)
     return Materials(
-        submission=workspace.get(assignment.submission, ".zip"),
+        submission=files.get(assignment.submission, ".zip"),
         train_packs=shown.train,
         validation_packs=shown.validation,
         test_pool=test_pool,
         protocol=protocol,
-        learner=workspace.get(assignment.learner) if isinstance(assignment, MetaTest) else None,
+        learner=files.get(assignment.learner) if isinstance(assignment, MetaTest) else None,
         query_secret=_query_secret(assignment),
         test_seed=read_seed(assignment.test_seed),
     )
@@ -82,24 +82,24 @@ def part_of(pool: Pool, part: MetaTestPart) -> Pool:
         ) from error
 
 
-def _fetch_packs(packs: list[PackRef], workspace: Workspace) -> list[Path]:
-    return [workspace.get(pack.blob, PACK_SUFFIX) for pack in packs]
+def _fetch_packs(packs: list[PackRef], files: HeldFiles) -> list[Path]:
+    return [files.get(pack.blob, PACK_SUFFIX) for pack in packs]
 
 
-def _shown(assignment: Scored, test_pool: Pool, workspace: Workspace) -> Shown:
+def _shown(assignment: Scored, test_pool: Pool, files: HeldFiles) -> Shown:
     """The packs to train and validate on, cut to what the phase's protocols show of them."""
     if not assignment.meta_train and assignment.dataset is None:
         return Shown(())
     roles = Roles(assignment.protocol, assignment.train_protocol, assignment.validation_protocol)
     refs = _refs_to_train_on(assignment, assignment.protocol)
     tested = {ref.blob.digest for ref in assignment.meta_test}
-    paths = {workspace.get(ref.blob, PACK_SUFFIX): ref for ref in refs}
+    paths = {files.get(ref.blob, PACK_SUFFIX): ref for ref in refs}
 
     def store(pack: Pack, rows: np.ndarray, annotations: frozenset[str] | None) -> Path:
         names = "" if annotations is None else ",".join(sorted(annotations))
         text = f"{paths[pack.path].blob.digest} {names}" if names else f"{paths[pack.path].blob.digest} "
         key = hashlib.sha256(text.encode() + rows.tobytes()).hexdigest()
-        return workspace.derive(key, PACK_SUFFIX, lambda target: write_part(pack, rows, target, annotations))
+        return files.derive(key, PACK_SUFFIX, lambda target: write_part(pack, rows, target, annotations))
 
     try:
         if roles.train is not None or roles.validation is not None:
@@ -134,9 +134,9 @@ def _open_pool(refs: list[PackRef], paths: list[Path]) -> Pool:
     if not paths:
         raise BadAssignment(Verdict.BAD_POOL, "The phase has no meta-test pool: assign one to the phase.")
     try:
-        # The workspace has verified every byte against the digest of the blob.
+        # The workspace has verified every byte against the digest of the blob. What the disk does later is ours.
         return Pool([Pack.open(path, verify=False) for path in paths])
-    except (DataError, OSError) as error:
+    except DataError as error:
         names = ", ".join(ref.name for ref in refs)
         raise BadAssignment(
             Verdict.BAD_POOL, f"The meta-test pool ({names}) cannot be read: {error}"

@@ -84,6 +84,12 @@ def _listen(settings: WorkerSettings, claimer: RunClaimer, draining: threading.E
     threading.Thread(target=listener.start, name="celery", daemon=True).start()
     draining.wait()
     log.info("worker %s is stopping", settings.worker_name)
+    drain(claimer)
+
+
+def drain(claimer: RunClaimer) -> None:
+    """Wait while attempts give their leases back; then do it for those at a step that takes longer."""
     deadline = time.monotonic() + DRAIN_SECONDS
     while not claimer.idle and time.monotonic() < deadline:
         time.sleep(0.05)
+    claimer.release_live()

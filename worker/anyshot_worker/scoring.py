@@ -89,7 +89,7 @@ def rescore(attempt: AttemptContext[Rescore]) -> Complete:
     assignment = attempt.assignment
     attempt.report_stage(Stage.PREPARING, "Fetching the predictions")
     with attempt.step("prepare"):
-        path = attempt.site.workspace.get(assignment.predictions, ".parquet")
+        path = attempt.files.get(assignment.predictions, ".parquet")
     found = read_predictions(path)
     summary = score_and_keep(attempt, found.predictions, found.identity.protocol_digest)
     attempt.upload("log.txt", attempt.log.close())

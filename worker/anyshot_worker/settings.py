@@ -6,7 +6,6 @@ import socket
 from pathlib import Path
 
 from pydantic import Field, SecretStr
-from pydantic_settings import SettingsConfigDict
 
 from anyshot_core.logs import LogForm
 from anyshot_worker.sandbox.settings import SandboxSettings
@@ -14,8 +13,6 @@ from anyshot_worker.sandbox.settings import SandboxSettings
 
 class WorkerSettings(SandboxSettings):
     """Settings of a worker process, read from `ANYSHOT_*`; those of the sandbox are among them."""
-
-    model_config = SettingsConfigDict(env_prefix="ANYSHOT_", frozen=True, extra="ignore")
 
     platform_url: str = Field(description="address of the platform, for example http://127.0.0.1:8000")
     worker_token: SecretStr = Field(

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
+from anyshot_core.data.digests import digest_file
 from anyshot_core.wire.worker_api import BlobRef
+from anyshot_worker.own_folder import own_folder
 
 
 class Fetcher(Protocol):
@@ -26,37 +29,29 @@ class Workspace:
 
     def __init__(self, folder: Path, limit_bytes: int, fetcher: Fetcher) -> None:
         self.folder = folder / "blobs"
-        self.scratch = folder / "scratch"
-        for made in (self.folder, self.scratch):
-            made.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.scratch = own_folder(folder / "scratch")
         self._limit, self._fetcher = limit_bytes, fetcher
         self._locks: dict[str, threading.Lock] = {}
+        self._held: Counter[Path] = Counter()
         self._guard = threading.Lock()
 
     def get(self, blob: BlobRef, suffix: str = "") -> Path:
         """The path of the blob's verified content, downloaded once however many threads ask."""
-        path = self.folder / f"{blob.digest}{suffix}"
+        path = self.path(blob.digest, suffix)
         with self._lock_of(blob.digest):
             if not (path.exists() and path.stat().st_size == blob.size):
-                self._download(blob, path)
+                self._keep(path, lambda part: self._fetcher.fetch(blob, part))
             os.utime(path)
         self._evict(keep=path)
         return path
 
     def derive(self, key: str, suffix: str, make: Callable[[Path], None]) -> Path:
         """A file made from others of the cache, kept under a key that says all that it follows from."""
-        path = self.folder / f"{key}{suffix}"
+        path = self.path(key, suffix)
         with self._lock_of(key):
             if not path.exists():
-                handle, name = tempfile.mkstemp(dir=self.scratch)
-                os.close(handle)
-                part = Path(name)
-                try:
-                    make(part)
-                    part.chmod(0o444)
-                    part.replace(path)
-                finally:
-                    part.unlink(missing_ok=True)
+                self._keep(path, make)
             os.utime(path)
         self._evict(keep=path)
         return path
@@ -65,13 +60,39 @@ class Workspace:
         """The digests of everything in the cache."""
         return sorted(path.name.partition(".")[0] for path in self.folder.iterdir())
 
-    def _download(self, blob: BlobRef, path: Path) -> None:
+    def path(self, key: str, suffix: str) -> Path:
+        """Where the file of that digest or key lies, once it is there."""
+        return self.folder / f"{key}{suffix}"
+
+    @contextmanager
+    def hold(self) -> Iterator[HeldFiles]:
+        """For one attempt: what it asks for stays until it ends, whatever others need."""
+        files = HeldFiles(self)
+        try:
+            yield files
+        finally:
+            self.let_go(files.held)
+
+    def retain(self, path: Path) -> None:
+        """Never remove the file for want of room, until `let_go`."""
+        with self._guard:
+            self._held[path] += 1
+
+    def let_go(self, paths: Iterable[Path]) -> None:
+        """These files are only cached from now on, as far as who retained them goes."""
+        with self._guard:
+            self._held -= Counter(paths)
+
+    def _keep(self, path: Path, write: Callable[[Path], None]) -> None:
+        """A file is there whole or not at all, also when the machine loses its power."""
         handle, name = tempfile.mkstemp(dir=self.scratch)
         os.close(handle)
         part = Path(name)
         try:
-            self._fetcher.fetch(blob, part)
+            write(part)
             part.chmod(0o444)
+            with part.open("rb") as file:
+                os.fsync(file.fileno())
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
@@ -88,7 +109,48 @@ class Workspace:
             for _, size, path in files:
                 if total <= self._limit:
                     return
-                if path != keep:
+                if path != keep and path not in self._held:
                     with suppress(FileNotFoundError):
                         path.unlink()
                     total -= size
+
+
+class HeldFiles:
+    """The cache as one attempt uses it."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self.held: list[Path] = []
+        self._digests: dict[Path, str] = {}
+
+    def get(self, blob: BlobRef, suffix: str = "") -> Path:
+        """As `Workspace.get`."""
+        self._digests[self._hold(blob.digest, suffix)] = blob.digest
+        return self._workspace.get(blob, suffix)
+
+    def derive(self, key: str, suffix: str, make: Callable[[Path], None]) -> Path:
+        """As `Workspace.derive`."""
+        self._hold(key, suffix)
+        return self._workspace.derive(key, suffix, make)
+
+    def drop_damaged(self) -> bool:
+        """Whether a file is not what was fetched; it goes, and what was derived too, so that they are fetched anew."""
+        damaged = [path for path, digest in self._digests.items() if not _has(path, digest)]
+        derived = [path for path in self.held if path not in self._digests]
+        for path in damaged + derived if damaged else ():
+            with suppress(OSError):
+                path.unlink()
+        return bool(damaged)
+
+    def _hold(self, key: str, suffix: str) -> Path:
+        path = self._workspace.path(key, suffix)
+        self._workspace.retain(path)
+        self.held.append(path)
+        return path
+
+
+def _has(path: Path, digest: str) -> bool:
+    try:
+        return digest_file(path) == digest
+    except OSError:
+        return False

@@ -172,10 +172,33 @@ def _check_config(path: Path, files: dict[str, ZipMember], train_datasets: int |
         found = told("config.json has more than 1 MiB.")
         return Check("config", title, CheckOutcome.FAILED, found, told("Move data out of it."))
     try:
-        asked = config.read_config(content, train_datasets)
+        asked = config.read_config(content)
+        _require_training_data(asked, train_datasets)
     except config.BadConfig as error:
         return Check("config", title, CheckOutcome.FAILED, str(error), told("Correct it in config.json."))
     return Check("config", title, CheckOutcome.OK, _describe(asked))
+
+
+def _require_training_data(asked: config.SubmissionConfig, train_datasets: int | None) -> None:
+    """Raise BadConfig where no dataset is left to train on, as the runner does; None: their number is not known."""
+    if train_datasets is None or asked.validation_datasets < max(train_datasets, 1):
+        return
+    allowed = told("0 or null, because meta-training has one dataset")
+    if train_datasets > 1:
+        allowed = told(
+            "a whole number from %(low)s to %(high)s, or null, because meta-training has %(number)s datasets",
+            low=0,
+            high=train_datasets - 1,
+            number=train_datasets,
+        )
+    raise config.BadConfig(
+        told(
+            "config.json: %(key)s is %(value)s; allowed is %(allowed)s.",
+            key="validation_datasets",
+            value=asked.validation_datasets,
+            allowed=allowed,
+        )
+    )
 
 
 def _describe(asked: config.SubmissionConfig) -> str:

@@ -5,6 +5,6 @@ each with one dataset a set, 20 classes of 40 images. It is meant to show a comp
 measure methods: use real datasets for that.
 """
 
-from anyshot_core.demo_data.folder import DATASETS, make_demo_data
+from anyshot_core.demo_data.folder import DATASETS, GENERATED_TEST_DATASETS, make_demo_data
 
-__all__ = ["DATASETS", "make_demo_data"]
+__all__ = ["DATASETS", "GENERATED_TEST_DATASETS", "make_demo_data"]

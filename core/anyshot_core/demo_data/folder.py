@@ -42,6 +42,8 @@ DATASETS = tuple(
     for prefix, domain, names, draw in _DOMAINS
 )
 
+GENERATED_TEST_DATASETS = len(_DOMAINS)  # one a domain, in the set to meta-test on
+
 
 def make_demo_data(
     folder: Path,

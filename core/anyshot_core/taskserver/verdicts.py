@@ -115,14 +115,14 @@ def of_death(moment: FailureMoment, death: Death, detail: str) -> Ended:
     if moment.step in ("start", "unpack"):
         ended = told("The sandbox ended %(when)s.", when=moment.doing)
         return moment.fail(Verdict.SANDBOX_START, ended, private=private)
-    if death.lost:
+    if death.lost or death.killed_by_us:  # a box that its own worker ended says nothing of the code inside
         lost = told("The sandbox was lost %(when)s; this is not your fault.", when=moment.doing)
         return moment.fail(Verdict.DOCKER_ERROR, lost, private=private)
     if death.out_of_memory:
         reached = told("The memory limit was reached %(when)s.", when=moment.doing)
         return moment.fail(Verdict.MEMORY_LIMIT, reached, private=private)
     number = _signal(death)
-    if number == signal.SIGKILL and not death.killed_by_us:
+    if number == signal.SIGKILL:
         killed = told("The process was killed %(when)s; nobody knows why.", when=moment.doing)
         return moment.fail(Verdict.KILLED, killed, private=private)
     return moment.fail(Verdict.RUNTIME_ERROR, _how_it_ended(moment, death, number), private=private)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+import re
+
+from pydantic import BaseModel, ConfigDict, model_validator
 
 API_VERSION = 8  # of the messages: raise when one changes
 OLDEST_WORKER = 1  # the oldest version of workers that the platform still gives work to
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class Message(BaseModel):
@@ -16,3 +19,20 @@ class Message(BaseModel):
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _clean(cls, told: object) -> object:
+        """Texts are of participants' code too: what JSON or PostgreSQL refuses would cost the whole message."""
+        return storable(told)
+
+
+def storable(told: object) -> object:
+    """Plain data with the replacement character for each NUL and each half of a character."""
+    if isinstance(told, str):
+        return _UNSTORABLE.sub("\ufffd", told)
+    if isinstance(told, list):
+        return [storable(one) for one in told]
+    if isinstance(told, dict):
+        return {storable(key): storable(value) for key, value in told.items()}
+    return told

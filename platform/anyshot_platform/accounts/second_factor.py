@@ -6,6 +6,7 @@ The app's secret is kept encrypted with a key of the site's, recovery codes as d
 from __future__ import annotations
 
 import base64
+import logging
 import secrets
 import time
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.signing import Signer, digest_secret
 from anyshot_platform.users.models import RecoveryCode, User
 
+log = logging.getLogger(__name__)
 STEP = 30  # seconds that one code of the app lasts
 RECOVERY_CODES = 10
 _ENROL_SECONDS = 1800  # how long the page with the QR code may stay open
@@ -122,13 +124,22 @@ def use_code(session: Session, signer: Signer, user: User, text: str) -> None:
 
 
 def _use_app_code(session: Session, signer: Signer, user: User, code: str) -> bool:
-    secret = _fernet(signer).decrypt((user.totp_sealed or "").encode()).decode()
-    step = _step_of(secret, code)
+    secret = _secret_of(signer, user)
+    step = _step_of(secret, code) if secret is not None else None
     if step is None:
         return False
     unused = or_(User.totp_step.is_(None), User.totp_step < step)
     found = session.execute(update(User).where(User.id == user.id, unused).values(totp_step=step))
     return found.rowcount == 1  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _secret_of(signer: Signer, user: User) -> str | None:
+    """The app's secret; None where the site had another key when it was sealed: no code fits then."""
+    try:
+        return _fernet(signer).decrypt((user.totp_sealed or "").encode()).decode()
+    except InvalidToken:
+        log.warning("a second factor was sealed with another ANYSHOT_SECRET_KEY", extra={"user_id": user.id})
+        return None
 
 
 def _use_recovery_code(session: Session, user: User, code: str) -> bool:

@@ -18,7 +18,7 @@ from anyshot_platform.kernel.filters import count, interval, score
 from anyshot_platform.kernel.language import Said, begun, say, together
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.best import find_best_other
-from anyshot_platform.leaderboards.reading import find_place
+from anyshot_platform.leaderboards.reading import find_place_of
 from anyshot_platform.leaderboards.trust import read_beside
 from anyshot_platform.notifications.service import tell_team
 from anyshot_platform.phases.service import live_version
@@ -132,7 +132,7 @@ def _places(session: Session, submission: Submission) -> list[str]:
     places = []
     for row in list_entries(session, submission.phase, team_id=submission.team_id):
         if row.submission.id == submission.id and row.entry.state == EntryState.STANDING:
-            place = find_place(session, version, row.league, submission.team_id)
+            place = find_place_of(session, version, row.league, submission)
             if place is not None:
                 places.append(
                     say(

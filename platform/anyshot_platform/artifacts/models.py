@@ -35,5 +35,7 @@ class Artifact(Base):
     digest: Mapped[str] = mapped_column(ForeignKey("blobs.digest"), index=True)
     size: Mapped[int] = mapped_column(BigInteger)
     created_at: Mapped[datetime] = mapped_column(default=now)
-    final: Mapped[bool] = mapped_column(default=False)  # of the attempt that ended the run
+    final: Mapped[bool] = mapped_column(
+        default=False
+    )  # of the last attempt that ended, named by its final word
     expired_at: Mapped[datetime | None]  # removed by the retention policy

@@ -22,6 +22,7 @@ from anyshot_platform.errors import Invalid
 from anyshot_platform.judging.kinds import GATE_SEEDS
 from anyshot_platform.judging.queueing import queue_runs
 from anyshot_platform.judging.service import list_runs, newest_runs
+from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
@@ -144,9 +145,19 @@ def find_gate(session: Session, phase: Phase, league: League) -> Gate | None:
 def set_gate(
     session: Session, phase: Phase, league: League, score: float | None, note: str, actor_id: str
 ) -> None:
-    """Set the score that entries of a league must beat to come into a phase; None removes it."""
+    """Set the score that entries of a league must beat to come into a phase; None removes it.
+
+    Raises `Invalid` for what is no gate, and for a phase that takes its entries from no other.
+    """
     if score is not None and not is_gate(score):
         raise Invalid(words_on_gate(score), field="score")
+    if score is not None and phase.gate_phase_id is None:
+        raise Invalid(
+            say(
+                "%(name)s takes its entries from no other phase: a gate would hold nothing back.",
+                name=phase.name,
+            )
+        )
     gate = find_gate(session, phase, league)
     before = gate.score if gate else None
     if score is None:

@@ -28,9 +28,22 @@ def spend(services: Services, name: str, who: str, *, times: int = 1, share: int
     if budget.limit == 0 or budget.seconds is None:
         return
     with services.database.writing() as session:
-        wait = count_hit(session, name, who, limit=budget.limit * share, seconds=budget.seconds, times=times)
+        what, limit = _counted_as(name, share), budget.limit * share
+        wait = count_hit(session, what, who, limit=limit, seconds=budget.seconds, times=times)
     if wait:
         raise TooMany(_too_many(budget, wait), retry_after=wait)
+
+
+def _counted_as(name: str, share: int) -> str:
+    """What a use is counted as, so that its limit can be told from its row: the budget's name, with its share."""
+    return name if share == 1 else f"{name}*{share}"
+
+
+def _limit_of(budgets: dict[str, UsageBudget], counted_as: str) -> tuple[str, int]:
+    """The budget that a use was counted for, and the limit that held for it."""
+    name, _, share = counted_as.partition("*")
+    limit = budgets[name].limit if name in budgets else 0
+    return name, limit * int(share or 1)
 
 
 def require_total(services: Services, name: str, user_id: str, more: int = 1) -> None:
@@ -60,8 +73,8 @@ def count_refused(session: Session, budgets: dict[str, UsageBudget]) -> dict[str
     ).all()
     found = dict.fromkeys(counted, 0)
     for key, count in rows:
-        name = key.partition(":")[0]
-        if name in counted and count > counted[name].limit:
+        name, limit = _limit_of(counted, key.partition(":")[0])
+        if limit and count > limit:
             found[name] += 1
     return found
 

@@ -115,7 +115,11 @@ def _unknown(
 
 def _final_phases_fed(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     for path, entry in entries(marked, "phases"):
-        if entry.get("kind") == "final" and not entry.get("entries") and not entry.get("accepts_uploads"):
+        if (
+            entry.get("kind") == "final"
+            and not entry.get("entries")
+            and not entry.get("accepts_uploads", True)
+        ):
             yield marked.problem(path, say("a final phase without uploads needs `entries: {phase: ...}`"))
 
 

@@ -136,8 +136,13 @@ def _dates(start: datetime, end: datetime | None) -> str:
 
 
 def _prizes(league: LeagueSpec) -> str:
+    """Its amounts, and what its text adds."""
+    return ". ".join(part for part in (_amounts(league), league.prizes) if part) or "no prizes"
+
+
+def _amounts(league: LeagueSpec) -> str:
     if league.awards is None or not league.awards.amounts:
-        return "no prizes"
+        return ""
     amounts = [f"{amount:,g}" for amount in league.awards.amounts]
     joined = amounts[0] if len(amounts) == 1 else f"{', '.join(amounts[:-1])} and {amounts[-1]}"
     return f"{joined} {league.awards.currency}"

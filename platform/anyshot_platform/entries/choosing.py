@@ -16,11 +16,13 @@ from anyshot_core.words import told
 from anyshot_platform.entries.eligibility import Eligibility, eligibilities_of
 from anyshot_platform.entries.models import Entry
 from anyshot_platform.entries.states import Choice, EntryState
+from anyshot_platform.errors import Forbidden, PlatformError
+from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.models import Gate, League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.service import status_of
-from anyshot_platform.phases.states import BoardShows, PhaseStatus
+from anyshot_platform.phases.service import require_open
+from anyshot_platform.phases.states import BoardShows
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.scores.ranked import entry_of
 from anyshot_platform.sight.standing import standing_of, was_withdrawn_late
@@ -109,7 +111,7 @@ def choose(
         version,
         team,
         _wishes(session, phase, team),
-        _gates(session, phase) if phase.board_shows == BoardShows.LAST_ABOVE_GATE else {},
+        gates_out_of(session, phase) if phase.board_shows == BoardShows.LAST_ABOVE_GATE else {},
         eligibilities_of(session, entered, team),
     )
     return {league.id: _stand(known, league, candidates[league.id]) for league in entered}
@@ -229,8 +231,8 @@ def _wishes(session: Session, phase: Phase, team: Team) -> dict[str, str]:
     return {league_id: submission_id for league_id, submission_id in rows if submission_id}
 
 
-def _gates(session: Session, phase: Phase) -> dict[str, float]:
-    """The leagues' gates into the phase that takes its entries from this one; the first phase where there are more."""
+def gates_out_of(session: Session, phase: Phase) -> dict[str, float]:
+    """By league: its gate into the phase that takes its entries from this one, the first phase where there are more."""
     rows = session.execute(
         select(Gate.league_id, Gate.score)
         .join(Phase, Phase.id == Gate.phase_id)
@@ -265,7 +267,20 @@ def _candidates(
 
 def may_choose(phase: Phase) -> bool:
     """Whether teams may choose now which of their submissions stands."""
-    return phase.team_chooses and status_of(phase) == PhaseStatus.OPEN
+    try:
+        require_choosing(phase)
+    except PlatformError:
+        return False
+    return True
+
+
+def require_choosing(phase: Phase) -> None:
+    """Raise `Forbidden` where the phase decides by its rule alone, `PhaseNotOpen` unless it takes uploads now."""
+    if not phase.team_chooses:
+        raise Forbidden(
+            say("In %(name)s the rule of the phase decides which submission counts.", name=phase.name)
+        )
+    require_open(phase)
 
 
 def choices_of(session: Session, version: PhaseVersion, team: Team) -> dict[str, list[EntryCandidate]]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from anyshot_core.words import told
@@ -36,7 +36,7 @@ class MemberAnswers:
 
     membership: Membership
     user: User
-    answers: dict[str, Any] | None
+    answers: dict[str, Any] | None  # empty for a deleted account that had answered
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Eligibility:
     asks: bool
     status: EntryStatus
     reason: str
-    members: tuple[MemberAnswers, ...] = ()
+    members: tuple[MemberAnswers, ...] = ()  # without deleted accounts
     missing: tuple[str, ...] = ()  # user names of those whose answers are needed
     decided_by: str | None = None
 
@@ -92,7 +92,9 @@ def eligibilities_of(session: Session, leagues: Sequence[League], team: Team) ->
         )
         missing, verdict = _missing(league, said), verdicts.get(league.id)
         status, reason = _judge(league, missing, verdict)
-        return Eligibility(True, status, reason, said, missing, verdict.decided_by if verdict else None)
+        return Eligibility(
+            True, status, reason, _present(said), missing, verdict.decided_by if verdict else None
+        )
 
     return {league.id: weigh(league) for league in leagues}
 
@@ -110,10 +112,16 @@ def _judge(league: League, missing: tuple[str, ...], verdict: TeamVerdict | None
 
 
 def _missing(league: League, members: tuple[MemberAnswers, ...]) -> tuple[str, ...]:
-    silent = tuple(member.user.username for member in members if member.answers is None)
-    if league.every_member_qualifies or len(silent) == len(members):
-        return silent
-    return ()
+    """Whose answers are needed; a deleted account has to answer only where nobody else is left in the team."""
+    asked = _present(members) or members
+    silent = tuple(member.user.username for member in asked if member.answers is None)
+    answered = any(member.answers is not None for member in members)
+    return silent if league.every_member_qualifies or not answered else ()
+
+
+def _present(members: tuple[MemberAnswers, ...]) -> tuple[MemberAnswers, ...]:
+    """The members whose accounts are not deleted."""
+    return tuple(member for member in members if member.user.deleted_at is None)
 
 
 def _members(session: Session, team: Team) -> list[tuple[Membership, User]]:
@@ -232,6 +240,6 @@ def _open_again(session: Session, team_id: str, league_id: str | None = None) ->
 
 
 def forget_answers(session: Session, user_id: str) -> None:
-    """Erase a person's answers, with their account."""
+    """Erase a person's answers, with their account; that they answered stays, and with it the rows of their team."""
     mine = select(Membership.id).where(Membership.user_id == user_id)
-    session.execute(delete(LeagueAnswer).where(LeagueAnswer.membership_id.in_(mine)))
+    session.execute(update(LeagueAnswer).where(LeagueAnswer.membership_id.in_(mine)).values(answers={}))

@@ -11,11 +11,12 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.entries.eligibility import approves_teams, asks, eligibility_of
 from anyshot_platform.entries.models import Entry
-from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.errors import Conflict, Invalid, PlatformError
 from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import Admission, EntryStatus
 from anyshot_platform.notifications.service import notify
+from anyshot_platform.phases.models import Phase
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.quota import Allowance, QuotaUsedUp
 from anyshot_platform.submissions.states import SubmissionKind
@@ -30,7 +31,7 @@ _FIRST = {
 
 
 def chosen_leagues(session: Session, competition_id: str, slugs: Sequence[str]) -> list[League]:
-    """The leagues that a submission naming these enters; naming none, it enters those that are open to all.
+    """The leagues of these names; without names, those that are open to all.
 
     Raises `Invalid` for a name that is no league.
     """
@@ -55,35 +56,59 @@ def chosen_leagues(session: Session, competition_id: str, slugs: Sequence[str]) 
     return [league for league in leagues if league.admission == Admission.ALL]
 
 
-def require_open_leagues(session: Session, leagues: Sequence[League], team: Team, phase_id: str) -> None:
-    """Raise where there is no league, or one is not open yet, closed to newcomers, or its own quota is used up."""
+def default_leagues(session: Session, team: Team, phase: Phase) -> list[League]:
+    """The leagues that an upload enters which names none: those open to all that the team can enter now."""
+    return [
+        league
+        for league in chosen_leagues(session, phase.competition_id, ())
+        if refusal_of(session, league, team, phase.id) is None
+    ]
+
+
+def require_leagues(session: Session, team: Team, phase: Phase, slugs: Sequence[str]) -> list[League]:
+    """The leagues that an upload naming these enters, or naming none.
+
+    Raises where there is no league, or where the team cannot enter one that is named, or any that is open to all.
+    """
+    leagues = chosen_leagues(session, phase.competition_id, slugs)
+    if not slugs:
+        leagues = default_leagues(session, team, phase) or leagues
     if not leagues:
         raise Invalid(say("Choose a league that this submission enters."), field="leagues")
     for league in leagues:
-        if league.opens_at is not None and now() < league.opens_at:
-            raise Conflict(
+        refusal = refusal_of(session, league, team, phase.id)
+        if refusal is not None:
+            raise refusal
+    return leagues
+
+
+def refusal_of(session: Session, league: League, team: Team, phase_id: str) -> PlatformError | None:
+    """Why a team cannot enter a league now: not open yet, closed to newcomers, or its own quota is used up."""
+    if league.opens_at is not None and now() < league.opens_at:
+        return Conflict(
+            say(
+                "The league %(name)s opens at %(opens_at)s UTC.",
+                name=league.name,
+                opens_at=f"{league.opens_at:%Y-%m-%d %H:%M}",
+            )
+        )
+    if league.closed_to_newcomers and not _has_entry(session, league, team):
+        return Conflict(
+            say("The league %(name)s is closed to teams that have no entry in it.", name=league.name)
+        )
+    day, phase = league_quota(session, league, team.id, phase_id)
+    for allowance, words in ((day, say("of today")), (phase, say("of this phase"))):
+        if allowance.left == 0:
+            return QuotaUsedUp(
                 say(
-                    "The league %(name)s opens at %(opens_at)s UTC.",
+                    "Your team has used its submissions %(words)s in the league %(name)s.",
+                    words=words,
                     name=league.name,
-                    opens_at=f"{league.opens_at:%Y-%m-%d %H:%M}",
-                )
+                ),
+                used=allowance.used,
+                limit=allowance.limit,
             )
-        if league.closed_to_newcomers and not _has_entry(session, league, team):
-            raise Conflict(
-                say("The league %(name)s is closed to teams that have no entry in it.", name=league.name)
-            )
-        day, phase = league_quota(session, league, team.id, phase_id)
-        for allowance, words in ((day, say("of today")), (phase, say("of this phase"))):
-            if allowance.left == 0:
-                raise QuotaUsedUp(
-                    say(
-                        "Your team has used its submissions %(words)s in the league %(name)s.",
-                        words=words,
-                        name=league.name,
-                    ),
-                    used=allowance.used,
-                    limit=allowance.limit,
-                )
+    return None
 
 
 def league_quota(
@@ -117,11 +142,17 @@ def _has_entry(session: Session, league: League, team: Team) -> bool:
     return session.scalar(mine.limit(1)) is not None
 
 
+def first_status(league: League) -> EntryStatus:
+    """Where a new submission stands in a league, before its evidence is there and before anybody decides on it."""
+    return EntryStatus.ADMITTED if approves_teams(league) else _FIRST[league.admission]
+
+
 def enter(session: Session, submission: Submission, leagues: Sequence[League]) -> None:
     """Put a submission into leagues; members whose answers a league needs are asked."""
     for league in leagues:
-        status = EntryStatus.ADMITTED if approves_teams(league) else _FIRST[league.admission]
-        session.add(LeagueEntry(submission_id=submission.id, league_id=league.id, status=status))
+        session.add(
+            LeagueEntry(submission_id=submission.id, league_id=league.id, status=first_status(league))
+        )
         if submission.kind == SubmissionKind.ENTRY and asks(league):
             tell_who_must_answer(session, session.get_one(Team, submission.team_id), league)
     session.flush()

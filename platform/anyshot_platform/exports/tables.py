@@ -25,7 +25,7 @@ from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.kernel.tables import Form, write, write_parquet
 from anyshot_platform.leaderboards.models import BoardRow
-from anyshot_platform.leaderboards.reading import BOARD_ORDER, number_rows
+from anyshot_platform.leaderboards.reading import BOARD_ORDER, name_on_board, number_rows
 from anyshot_platform.leaderboards.trust import read_against_above
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.phases.models import Phase, PhaseVersion
@@ -166,7 +166,7 @@ def list_boards(session: Session, storage: Storage, competition: Competition) ->
     `against_above` is what the page's brackets say: `different`, or not told apart from the ranked row above.
     """
     found = session.execute(
-        select(BoardRow, Phase.slug, PhaseVersion, League.slug, Team.name, Submission.kind)
+        select(BoardRow, Phase.slug, PhaseVersion, League.slug, Team.name, Submission)
         .join(PhaseVersion, PhaseVersion.id == BoardRow.phase_version_id)
         .join(Phase, Phase.id == PhaseVersion.phase_id)
         .join(League, League.id == BoardRow.league_id)
@@ -184,7 +184,7 @@ def _board(session: Session, storage: Storage, rows: Sequence[Any]) -> Iterator[
     """The rows of one board, the ranked ones first."""
     ranked = [line[0] for line in rows if line[0].ranked]
     said = read_against_above(session, storage, rows[0][2], ranked)
-    for (row, phase, version, league, team, kind), rank in zip_longest(rows, number_rows(ranked)):
+    for (row, phase, version, league, team, submission), rank in zip_longest(rows, number_rows(ranked)):
         against = said.get(row.row_key) if rank else None
         yield {
             "phase": phase,
@@ -192,9 +192,9 @@ def _board(session: Session, storage: Storage, rows: Sequence[Any]) -> Iterator[
             "league": league,
             "rule": version.rule.name,
             "rank": rank,
-            "team": team,
+            "team": name_on_board(submission.kind, team, submission.comment, submission.filename),
             "submission": row.submission_id,
-            "baseline": kind == SubmissionKind.BASELINE,
+            "baseline": submission.kind == SubmissionKind.BASELINE,
             "score": row.value,
             "half_width": known_half(row.half_width),
             "tasks": row.tasks,

@@ -23,7 +23,7 @@ class UnknownZip(NotFound):
 
 
 def known_zip(session: Session, services: Services, membership: Membership | None, digest: str) -> Zip:
-    """The zip of an earlier submission of the member's team, with the checks that it passed then.
+    """The zip of an earlier submission of the member's team, with the checks that it passed in that one's phase.
 
     Raises `UnknownZip` or `NotTrusted`. The digest alone gives nobody another team's zip.
     """

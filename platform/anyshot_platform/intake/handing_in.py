@@ -10,7 +10,14 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.intake.again import known_zip
-from anyshot_platform.intake.service import Wishes, Zip, store_zip, submit
+from anyshot_platform.intake.service import (
+    Wishes,
+    Zip,
+    check_again,
+    store_zip,
+    submit,
+    train_datasets_of,
+)
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, require_open
 from anyshot_platform.services import Services
@@ -67,7 +74,7 @@ def hand_in(
     Whether the viewer may is asked before the zip is read, and again when it is queued; no transaction is open in
     between. `wish` says what comes with the zip. Raises what `Door.enter`, `known_zip`, `store_zip`, `submit` raise.
     """
-    archive = _fetch(services, door, source)
+    archive = _fetch(services, door, source, wish)
     with services.database.writing() as session:
         if source.upload_id:
             use_up(session, source.upload_id)
@@ -79,10 +86,14 @@ def hand_in(
     return shown
 
 
-def _fetch(services: Services, door: Door, source: ZipSource) -> Zip:
+def _fetch(
+    services: Services, door: Door, source: ZipSource, wish: Callable[[CompetitionAccess], Wishes]
+) -> Zip:
     with services.database.reading() as session:
-        access, _ = door.enter(session)
-        if source.digest:
-            return known_zip(session, services, access.membership, source.digest)
+        access, phase = door.enter(session)
+        datasets = train_datasets_of(session, phase, smoke=wish(access).smoke)
+        known = known_zip(session, services, access.membership, source.digest) if source.digest else None
+    if known is not None:
+        return check_again(services, known, datasets)
     with sealed_upload(services, door.viewer.id, source.upload_id) as (upload, path, digest):
-        return store_zip(services, path, upload.filename, digest)
+        return store_zip(services, path, upload.filename, digest, datasets)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,15 @@ from anyshot_platform.competitions.service import require_participant, require_t
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.confined.service import run_confined
 from anyshot_platform.database import now
-from anyshot_platform.entries.entering import chosen_leagues, enter, require_open_leagues
+from anyshot_platform.entries.entering import chosen_leagues, enter, require_leagues
 from anyshot_platform.errors import Conflict, Forbidden, Invalid
 from anyshot_platform.fact_sheets.service import keep_upload_answers, require_at_upload
+from anyshot_platform.judging.kinds import EVALUATION, SMOKE
 from anyshot_platform.judging.queueing import queue_runs
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.metrics import UPLOADS
 from anyshot_platform.kernel.retold import retold
+from anyshot_platform.kernel.storage import as_file
 from anyshot_platform.leaderboards.service import refresh_team
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, require_open
@@ -60,7 +62,7 @@ class Zip:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What comes with a zip: the leagues (short names) it stands in, besides those that take all."""
+    """What comes with a zip: the leagues (short names) it stands in; none: those open to all."""
 
     comment: str = ""
     leagues: tuple[str, ...] = ()
@@ -69,23 +71,45 @@ class Wishes:
 
 
 def check_zip(path: Path, *, train_datasets: int | None = None) -> BundleReport:
-    """Check a zip without unpacking, importing or running anything of it, in a confined process."""
+    """Check a zip without unpacking, importing or running anything of it, in a confined process.
+
+    `train_datasets` is of the phase that it is for (`train_datasets_of`); None where that is not known.
+    """
     found = run_confined("check", path=str(path.absolute()), train_datasets=train_datasets)
     checks = tuple(Check(**{**one, "outcome": CheckOutcome(one["outcome"])}) for one in found["checks"])
     return BundleReport(checks, found["entries"], found["unpacked_bytes"])
 
 
-def store_zip(services: Services, path: Path, filename: str, digest: str) -> Zip:
+def train_datasets_of(session: Session, phase: Phase, *, smoke: bool) -> int | None:
+    """What `check_zip` has to know of a phase: see `datasets_to_hold_out_of` of its kinds of runs."""
+    kind = SMOKE if smoke else EVALUATION
+    return kind.datasets_to_hold_out_of(session, phase, live_version(session, phase))
+
+
+def store_zip(
+    services: Services, path: Path, filename: str, digest: str, train_datasets: int | None = None
+) -> Zip:
     """Check and store a zip; raises `BadArchive` or `NotTrusted`."""
     require_trusted(services, digest)
-    report = check_zip(path)
+    checks = _passed_checks(path, train_datasets)
+    keep_file(services, path, digest)
+    return Zip(filename=filename, digest=digest, size=path.stat().st_size, checks=checks)
+
+
+def check_again(services: Services, archive: Zip, train_datasets: int | None) -> Zip:
+    """Check a zip that is stored, for a phase that may differ from its first; raises `BadArchive`."""
+    with as_file(services.storage, archive.digest) as path:
+        return replace(archive, checks=_passed_checks(path, train_datasets))
+
+
+def _passed_checks(path: Path, train_datasets: int | None) -> list[Any]:
+    report = check_zip(path, train_datasets=train_datasets)
     checks: list[Any] = report.to_dict()["checks"]
     if not report.ok:
         UPLOADS.labels("refused").inc()
         failure = report.failures[0]
         raise BadArchive(retold(f"{failure.found} {failure.remedy}".strip()), checks=checks)
-    keep_file(services, path, digest)
-    return Zip(filename=filename, digest=digest, size=path.stat().st_size, checks=checks)
+    return checks
 
 
 def require_trusted(services: Services, digest: str) -> None:
@@ -121,8 +145,8 @@ def submit(
     require_quota(read_quota(session, team, phase), smoke=wishes.smoke)
     if not wishes.smoke:
         require_at_upload(session, competition, team, wishes.fact_sheet)
-        leagues = chosen_leagues(session, competition.id, wishes.leagues)
-        require_open_leagues(session, leagues, team, phase.id)
+        leagues = require_leagues(session, team, phase, wishes.leagues)
+        wishes = replace(wishes, leagues=tuple(league.slug for league in leagues))
     submission = create_submission(
         session,
         phase,

@@ -9,6 +9,7 @@ from anyshot_platform.intake.service import refresh_boards
 from anyshot_platform.judging.service import cancel_submission
 from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.service import PhaseNotOpen, closed_since
+from anyshot_platform.phases.states import BoardShows
 from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import ACTIVE, SubmissionKind
@@ -43,6 +44,11 @@ def withdrawing_means(submission: Submission) -> str:
         return say(
             "If it is on the leaderboard, it leaves it. The phase is closed: this is for good, and no other "
             "submission of your team takes its place. The quota stays used."
+        )
+    if submission.phase.board_shows == BoardShows.LADDER:
+        return say(
+            "If it is on the leaderboard, it leaves it. On a Ladder nothing takes its place but a new submission "
+            "that gains a step. The quota stays used. You can put it back while the phase is open."
         )
     return say(
         "If it is on the leaderboard, it leaves it, and another submission of your team takes its place if there "

@@ -12,13 +12,14 @@ from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import HeartbeatReply, Progress, WorkerInfo
 from anyshot_core.words import told
 from anyshot_platform.alerts.service import close_alert, open_alert
+from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.database import now
 from anyshot_platform.errors import NotFound
 from anyshot_platform.judging.choosing import TOO_OLD, UNREADABLE, choose_run
 from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.judging.parts import lock_submission
 from anyshot_platform.judging.settlement import settle
-from anyshot_platform.kernel.metrics import CLAIM_WAIT, CLAIMS, LEASES_LOST
+from anyshot_platform.kernel.metrics import CLAIM_WAIT, CLAIMS
 from anyshot_platform.queue.outbox import put_ring
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.records import StageTimes
@@ -28,6 +29,7 @@ from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.workers.models import Worker
 from anyshot_platform.workers.tokens import reach_of
 
+_RELEASED = "released"
 _RACES = 10  # times that another worker may be quicker before we answer "nothing"
 
 
@@ -215,13 +217,8 @@ def release(session: Session, settings: PlatformSettings, run: Run) -> None:
     if run.cancel_requested_at is not None:
         end_cancelled(session, run, "Cancelled while its worker stopped.")
         return
-    requeue(
-        session,
-        settings,
-        run,
-        outcome="released",
-        message=told("The worker was stopped; another one takes over."),
-    )
+    words = told("The worker was stopped; another one takes over.")
+    requeue(session, settings, run, outcome=_RELEASED, message=words)
 
 
 def end_cancelled(session: Session, run: Run, message: str) -> None:
@@ -245,9 +242,12 @@ def lose(session: Session, settings: PlatformSettings, run: Run) -> None:
 
     A run that took two workers down with it is quarantined: it may be what kills them.
     """
-    LEASES_LOST.inc()
     if run.cancel_requested_at is not None:
         end_cancelled(session, run, "Cancelled; its worker had stopped answering.")
+        return
+    if _was_never_told(session, settings, run):
+        words = told("The worker did not learn that it had this run; it is queued again.")
+        requeue(session, settings, run, outcome=_RELEASED, message=words)
         return
     session.execute(
         update(Run)
@@ -269,6 +269,20 @@ def lose(session: Session, settings: PlatformSettings, run: Run) -> None:
     lost = told("Run %(run)s was given up: it lost %(number)s workers.", run=run.id, number=run.workers_lost)
     open_alert(session, "run_lost", run.id, lost)
     fail_run(session, run, Verdict.WORKER_LOST, words, quarantined=run.workers_lost >= 2)
+
+
+def _was_never_told(session: Session, settings: PlatformSettings, run: Run) -> bool:
+    """Whether the answer to the claim was lost: no heartbeat came, and the worker has gone on without the run.
+
+    Believed once in a run: one that takes its worker down before the first heartbeat would go round for ever.
+    """
+    if run.state != RunState.CLAIMED or run.claimed_at is None or run.worker_id is None:
+        return False
+    lately = now() - timedelta(seconds=settings.lease_seconds / 2)
+    if session.get_one(Worker, run.worker_id).last_seen_at <= max(run.claimed_at, lately):
+        return False
+    before = select(Attempt.id).where(Attempt.run_id == run.id, Attempt.outcome == _RELEASED).limit(1)
+    return session.scalar(before) is None
 
 
 def back_off_seconds(settings: PlatformSettings, failures: int) -> float:
@@ -308,12 +322,15 @@ def fail_run(
 
 
 def end_attempt(session: Session, run: Run, *, outcome: str, message: str = "", private: str = "") -> None:
-    """Close the record of a run's present attempt."""
+    """Close the record of a run's present attempt; files that an attempt before it left count no longer."""
     session.execute(
         update(Attempt)
         .where(Attempt.run_id == run.id, Attempt.epoch == run.epoch, Attempt.ended_at.is_(None))
         .values(ended_at=now(), outcome=outcome, message=message, private=private)
         .execution_options(synchronize_session=False)
+    )
+    session.execute(
+        update(Artifact).where(Artifact.run_id == run.id, Artifact.epoch != run.epoch).values(final=False)
     )
 
 
@@ -326,4 +343,4 @@ def has_ended_by(session: Session, token_id: str, run_id: str, epoch: int) -> bo
     ).first()
     if attempt is None or attempt.token_id != token_id:
         return False
-    return attempt.outcome not in ("released", UNREADABLE, Verdict.WORKER_LOST.value)
+    return attempt.outcome not in (_RELEASED, UNREADABLE, Verdict.WORKER_LOST.value)

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.words import told
+from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.database import now
 from anyshot_platform.judging.happenings import PartsFinished, RunEnded, SubmissionEnded
 from anyshot_platform.judging.joining import join_versions
@@ -17,7 +18,6 @@ from anyshot_platform.judging.parts import deciding, list_siblings, lock_submiss
 from anyshot_platform.judging.repeating import lost_with
 from anyshot_platform.judging.scores import combine_scores, find_score, forget_score
 from anyshot_platform.kernel.happenings import publish
-from anyshot_platform.kernel.metrics import RUNS_ENDED
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.queue.outbox import put_ring
 from anyshot_platform.runs.models import Run
@@ -32,7 +32,6 @@ _STATUS_OF_FAILURE = {Cause.USER: SubmissionStatus.CANCELLED}
 def settle(session: Session, run: Run) -> None:
     """Bring everything that depends on a run in line with its new state; called in the same transaction."""
     if run.state in ENDED:
-        RUNS_ENDED.labels((run.verdict or Verdict.OK).value).inc()
         publish(session, RunEnded(run))
     if run.submission_id is None:
         return
@@ -122,7 +121,7 @@ def _write_status(session: Session, submission: Submission, siblings: Sequence[R
         submission.finished_at = None
     elif submission.finished_at is None or submission.status != old:
         submission.finished_at = now()
-        _charge_quota(submission, decisive)
+        _charge_quota(session, submission, decisive)
         session.flush()
         publish(session, SubmissionEnded(submission, decisive))
     session.flush()
@@ -149,14 +148,28 @@ def decisive_failure(runs: Sequence[Run]) -> Run | None:
     return failed[0] if failed else None
 
 
-def _charge_quota(submission: Submission, failure: Run | None) -> None:
-    """Only what a participant answers for costs quota: theirs, and a cancellation where the phase says so."""
-    if submission.kind != SubmissionKind.ENTRY:
+def _charge_quota(session: Session, submission: Submission, failure: Run | None) -> None:
+    """Only what a team answers for costs quota: its failures, and its cancellations where the phase says so.
+
+    What organizers decided stays.
+    """
+    if submission.kind != SubmissionKind.ENTRY or submission.quota_decided_at is not None:
         return
-    cause = failure.cause if failure else None
-    if cause in (Cause.INFRASTRUCTURE, Cause.ORGANIZER):
-        submission.counts_quota, submission.quota_reason = False, told("not your doing")
-    elif cause == Cause.USER and not submission.phase.cancelled_counts:
-        submission.counts_quota, submission.quota_reason = False, told("cancelled")
-    else:
-        submission.counts_quota, submission.quota_reason = True, ""
+    reason = _why_free(session, submission, failure) if failure else ""
+    submission.counts_quota, submission.quota_reason = not reason, reason
+
+
+def _why_free(session: Session, submission: Submission, failure: Run) -> str:
+    """Why a submission that ended by this failure costs no quota; empty where it costs."""
+    if failure.cause in (Cause.INFRASTRUCTURE, Cause.ORGANIZER):
+        return told("not your doing")
+    if failure.cause != Cause.USER:
+        return ""
+    if not _cancelled_by_team(session, submission, failure):
+        return told("not your doing")
+    return "" if submission.phase.cancelled_counts else told("cancelled")
+
+
+def _cancelled_by_team(session: Session, submission: Submission, run: Run) -> bool:
+    member = find_membership(session, submission.competition_id, run.cancelled_by or "")
+    return member is not None and member.team_id == submission.team_id

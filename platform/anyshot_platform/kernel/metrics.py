@@ -22,5 +22,3 @@ CLAIM_WAIT = Histogram(
     buckets=(0.1, 0.5, 1, 2, 5, 15, 60, 300, 900, 3600, 14_400),
     registry=REGISTRY,
 )
-RUNS_ENDED = Counter("anyshot_runs_ended", "Runs that ended, by verdict", ["verdict"], registry=REGISTRY)
-LEASES_LOST = Counter("anyshot_leases_lost", "Leases that ran out", registry=REGISTRY)

@@ -28,15 +28,19 @@ BOARD_ORDER = (BoardRow.sort_value, BoardRow.submitted_at, BoardRow.id)
 class BoardPlace:
     """A row of a board as it is shown; `rank` is None for baselines and others out of the ranking.
 
-    `row` belongs to no session.
+    `name` is what the board calls it; `row` belongs to no session.
     """
 
     rank: int | None
     row: BoardRow
-    team: str
+    name: str
     submission_number: int
-    submission_name: str
     is_baseline: bool
+
+
+def name_on_board(kind: SubmissionKind, team: str, comment: str, filename: str) -> str:
+    """What every board and table calls a row: a baseline by its own name, since all are of the organizers' team."""
+    return (comment or filename) if kind == SubmissionKind.BASELINE else team
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ def read_board(
 def _find_page(session: Session, version: PhaseVersion, league: League, offset: int, limit: int) -> Board:
     here = on_board(version, league)
     ranked_here = and_(here, BoardRow.ranked)
-    total = session.scalar(select(func.count()).where(ranked_here)) or 0
+    total = count_ranked(session, version, league)
     page = select(BoardRow.id).where(ranked_here).order_by(*BOARD_ORDER).offset(offset).limit(limit)
     found = read_places(session, session.scalars(page).all())
     first = count_ranks(session, [found[0].row.id])[found[0].row.id] if found else 1
@@ -87,26 +91,44 @@ def _find_page(session: Session, version: PhaseVersion, league: League, offset: 
 def read_rank(
     session: Session, version: PhaseVersion, league: League, team_id: str, state: BoardState | None = None
 ) -> int | None:
-    """A team's rank, from 1; None if it has none."""
+    """The rank of a team's row, from 1; None if it has none."""
     state = state or read_state(session, version, league)
-    return recall(state, ("rank", team_id), lambda: _find_rank(session, version, league, team_id))
+    own = BoardRow.row_key == team_id
+    return recall(state, ("rank", team_id), lambda: _find_rank(session, version, league, own))
 
 
-def find_place(
-    session: Session, version: PhaseVersion, league: League, team_id: str
+def read_rank_of(
+    session: Session, version: PhaseVersion, league: League, submission: Submission
+) -> int | None:
+    """The rank of a submission, from 1; None where it has no row: on a frozen board another one's may stand."""
+    own, key = _row_of(submission), ("rank", submission.id)
+    return recall(
+        read_state(session, version, league), key, lambda: _find_rank(session, version, league, own)
+    )
+
+
+def find_place_of(
+    session: Session, version: PhaseVersion, league: League, submission: Submission
 ) -> tuple[int, int] | None:
-    """A team's rank and how many are ranked, as the transaction sees them, which may not be committed yet."""
-    rank = _find_rank(session, version, league, team_id)
-    if rank is None:
-        return None
-    ranked = select(func.count()).where(on_board(version, league), BoardRow.ranked)
-    return rank, session.scalar(ranked) or 0
+    """A submission's rank and how many are ranked, as the transaction sees them, which may not be committed yet."""
+    rank = _find_rank(session, version, league, _row_of(submission))
+    return None if rank is None else (rank, count_ranked(session, version, league))
 
 
-def _find_rank(session: Session, version: PhaseVersion, league: League, team_id: str) -> int | None:
-    here = on_board(version, league)
-    own = session.scalar(select(BoardRow.id).where(here, BoardRow.ranked, BoardRow.row_key == team_id))
-    return None if own is None else count_ranks(session, [own])[own]
+def count_ranked(session: Session, version: PhaseVersion, league: League) -> int:
+    """How many rows of a board are ranked."""
+    return session.scalar(select(func.count()).where(on_board(version, league), BoardRow.ranked)) or 0
+
+
+def _row_of(submission: Submission) -> ColumnElement[bool]:
+    return and_(BoardRow.row_key == submission.team_id, BoardRow.submission_id == submission.id)
+
+
+def _find_rank(
+    session: Session, version: PhaseVersion, league: League, own: ColumnElement[bool]
+) -> int | None:
+    found = session.scalar(select(BoardRow.id).where(on_board(version, league), BoardRow.ranked, own))
+    return None if found is None else count_ranks(session, [found])[found]
 
 
 def count_ranks(session: Session, row_ids: Sequence[str]) -> dict[str, int]:
@@ -269,9 +291,8 @@ def read_places(session: Session, row_ids: Sequence[str]) -> list[BoardPlace]:
         row.id: BoardPlace(
             rank=None,
             row=row,
-            team=team,
+            name=name_on_board(kind, team, comment, filename),
             submission_number=number,
-            submission_name=comment or filename,
             is_baseline=kind == SubmissionKind.BASELINE,
         )
         for row, team, number, filename, kind, comment in rows

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.leaderboards.frozen import shown_since
 from anyshot_platform.leaderboards.models import BoardRow
-from anyshot_platform.leaderboards.reading import find_place
+from anyshot_platform.leaderboards.reading import count_ranked, count_ranks
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import list_phases
@@ -66,14 +66,14 @@ def read_standings(session: Session, access: CompetitionAccess, team: Team) -> l
 def _standing(
     session: Session, team: Team, phase: Phase, version: PhaseVersion, league: League, row: BoardRow
 ) -> TeamStanding:
-    rank, ranked = find_place(session, version, league, team.id) or (None, None)
+    rank = count_ranks(session, [row.id]).get(row.id)
     return TeamStanding(
         phase_slug=phase.slug,
         phase=phase.name,
         league_slug=league.slug,
         league=league.name,
         rank=rank,
-        ranked=ranked,
+        ranked=None if rank is None else count_ranked(session, version, league),
         score=row.value,
         half_width=row.half_width,
         submitted_at=row.submitted_at,

@@ -147,7 +147,7 @@ def read_neighbours(
         statement = said.get(lower.row.row_key)
         above = len(ids) > 1 and lower is places[rank - first]
         if statement is not None:
-            found.append(_neighbour(upper.team if above else lower.team, statement, above=above))
+            found.append(_neighbour(upper.name if above else lower.name, statement, above=above))
     return tuple(found)
 
 

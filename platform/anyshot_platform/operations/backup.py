@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import tarfile
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -20,6 +21,7 @@ from anyshot_core.data.digests import digest_file
 from anyshot_platform.artifacts.models import Blob
 from anyshot_platform.database import count_anew, now
 from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.operations.retention import referenced
 from anyshot_platform.services import Services
 
 FORMAT = 1
@@ -32,11 +34,19 @@ class BackupFailed(Conflict):
     code = "backup_failed"
 
 
-def back_up(services: Services, target: Path) -> int:
-    """Write a backup while the site runs; returns the number of files in it.
+@dataclass(frozen=True)
+class Backup:
+    """What a backup holds: the number of its files, and the digests of those that the storage has no more."""
 
-    The database first, then the files that its rows name: a file is never removed while a row names it, so what
-    the database's copy refers to is there. The target appears only once it is complete.
+    files: int
+    missing: list[str]
+
+
+def back_up(services: Services, target: Path) -> Backup:
+    """Write a backup while the site runs.
+
+    The database first, then the files: what the database's copy refers to is there, but for what retention removed in
+    between. The target appears only once it is complete.
 
     Raises `BackupFailed` if the target is there already.
     """
@@ -45,22 +55,31 @@ def back_up(services: Services, target: Path) -> int:
     partial = target.with_name(target.name + ".partial")
     with tempfile.TemporaryDirectory(prefix="anyshot-backup-") as folder:
         dump = Path(folder) / "database"
+        kind = _dump_database(services, dump)
         with services.database.reading() as session:
             digests = session.scalars(select(Blob.digest).order_by(Blob.digest)).all()
-        kind = _dump_database(services, dump)
         partial.unlink(missing_ok=True)
         partial.touch(mode=0o600)  # it holds every hidden image and label
         with tarfile.open(partial, "w") as archive:
             about = {"format": FORMAT, "made_at": now().isoformat(), "database": kind, "files": len(digests)}
             _add_bytes(archive, "about.json", json.dumps(about).encode())
             archive.add(dump, "database")
-            kept = sum(_add_blob(services, archive, digest) for digest in digests)
+            absent = [digest for digest in digests if not _add_blob(services, archive, digest)]
     partial.replace(target)
-    return kept
+    return Backup(len(digests) - len(absent), _wanted(services, absent))
+
+
+def _wanted(services: Services, absent: list[str]) -> list[str]:
+    """Those of the absent files that something refers to; others are being stored, or are removed just now."""
+    with services.database.reading() as session:
+        wanted = set(session.scalars(referenced())) if absent else set()
+    return [digest for digest in absent if digest in wanted]
 
 
 def restore(services: Services, source: Path) -> int:
     """Restore a backup into an empty site of the same kind of database; returns the number of files.
+
+    The database last: after a restore that ended half-way the site is still empty, and another one goes through.
 
     Raises `BackupFailed` if the site is not empty, `Invalid` if the file is no backup or damaged.
     """
@@ -79,16 +98,20 @@ def _restore(services: Services, source: Path) -> int:
         about = json.loads(_member(archive, "about.json").read())
         if about.get("format") != FORMAT:
             raise Invalid("This is no backup of a version that is known here.")
+        _require_empty(services, about["database"])
+        files = _restore_files(services, archive, folder)
         dump = Path(folder) / "database"
         _copy(_member(archive, "database"), dump)
-        _load_database(services, dump, about["database"])
-        files = 0
-        for member in archive:
-            if member.name.startswith("blobs/") and member.isreg():
-                files += _restore_blob(
-                    services, cast(BinaryIO, archive.extractfile(member)), member.name, folder
-                )
+        _load_database(services, dump)
     return files
+
+
+def _restore_files(services: Services, archive: tarfile.TarFile, folder: str) -> int:
+    services.storage.prepare()
+    files = [member for member in archive if member.name.startswith("blobs/") and member.isreg()]
+    for member in files:
+        _restore_blob(services, cast(BinaryIO, archive.extractfile(member)), member.name, folder)
+    return len(files)
 
 
 def _dump_database(services: Services, target: Path) -> str:
@@ -105,22 +128,34 @@ def _dump_database(services: Services, target: Path) -> str:
     return "postgresql"
 
 
-def _load_database(services: Services, dump: Path, kind: str) -> None:
-    url = make_url(services.settings.database_address)
+def _require_empty(services: Services, kind: str) -> None:
+    """Raise `BackupFailed` unless the site's database is of this kind, and has nothing in it."""
     if kind != ("sqlite" if services.database.is_sqlite else "postgresql"):
         raise BackupFailed(f"This backup is of a {kind} database; the settings name another kind.")
     if services.database.is_sqlite:
-        place = Path(url.database or "")
+        place = _sqlite_file(services)
         if place.exists() and place.stat().st_size > 0:
             raise BackupFailed(f"{place} exists: a backup is restored into an empty site only.")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        services.database.dispose()
-        _copy(dump.open("rb"), place)
         return
     with services.database.engine.connect() as connection:
         if services.database.engine.dialect.has_table(connection, "alembic_version"):
             raise BackupFailed("The database is not empty: a backup is restored into an empty site only.")
+
+
+def _sqlite_file(services: Services) -> Path:
+    return Path(make_url(services.settings.database_address).database or "")
+
+
+def _load_database(services: Services, dump: Path) -> None:
     services.database.dispose()
+    if services.database.is_sqlite:
+        place = _sqlite_file(services)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        partial = place.with_name(place.name + ".partial")
+        _copy(dump.open("rb"), partial)
+        partial.replace(place)
+        return
+    url = make_url(services.settings.database_address)
     _run_postgres_tool(
         url, ["pg_restore", "--no-owner", "--exit-on-error", "--single-transaction", str(dump)]
     )
@@ -159,20 +194,21 @@ def _add_bytes(archive: tarfile.TarFile, name: str, content: bytes) -> None:
     archive.addfile(entry, io.BytesIO(content))
 
 
-def _add_blob(services: Services, archive: tarfile.TarFile, digest: str) -> int:
+def _add_blob(services: Services, archive: tarfile.TarFile, digest: str) -> bool:
+    """Put a file into the archive; False where the storage has none of this digest."""
     try:
         file = services.storage.open(digest)
     except FileNotFoundError:
-        return 0  # its upload was under way
+        return False
     with tempfile.NamedTemporaryFile(prefix="anyshot-blob-") as copy, file:
         while chunk := file.read(_CHUNK):
             copy.write(chunk)
         copy.flush()
         archive.add(copy.name, f"blobs/{digest}")
-    return 1
+    return True
 
 
-def _restore_blob(services: Services, file: BinaryIO, name: str, folder: str) -> int:
+def _restore_blob(services: Services, file: BinaryIO, name: str, folder: str) -> None:
     digest = name.removeprefix("blobs/")
     path = Path(folder) / "blob"
     _copy(file, path)
@@ -180,7 +216,6 @@ def _restore_blob(services: Services, file: BinaryIO, name: str, folder: str) ->
         raise Invalid(f"The file {digest} of the backup is damaged.")
     services.storage.put(digest, path)
     path.unlink()
-    return 1
 
 
 def _member(archive: tarfile.TarFile, name: str) -> BinaryIO:

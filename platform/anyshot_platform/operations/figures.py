@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC
 
 from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_platform.alerts.models import Alert
 from anyshot_platform.artifacts.models import Blob
 from anyshot_platform.database import now
 from anyshot_platform.notifications.service import due_emails
 from anyshot_platform.operations.set_aside import count_by_kind
 from anyshot_platform.queue.models import OutboxRing
-from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RUNNING, RunState
 from anyshot_platform.workers.images import count_workers
 from anyshot_platform.workers.models import Worker
@@ -23,6 +28,7 @@ from anyshot_platform.workers.models import Worker
 def collect_figures(session: Session) -> CollectorRegistry:
     """A registry filled with the figures of this moment."""
     registry = CollectorRegistry()
+    registry.register(_Totals(_count_ended(session), _count_lost(session)))
     moment = now()
 
     queued = Gauge("anyshot_queued_runs", "Runs in the queue", ["hardware_class"], registry=registry)
@@ -65,3 +71,29 @@ def collect_figures(session: Session) -> CollectorRegistry:
         session.scalar(select(func.count(Alert.id)).where(Alert.until.is_(None))) or 0
     )
     return registry
+
+
+@dataclass(frozen=True, eq=False)
+class _Totals(Collector):
+    """What only grows, counted over all processes: a run's end is written by the web service or by the scheduler."""
+
+    ended: dict[Verdict, int]
+    lost: int
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        """The totals as counters."""
+        ended = CounterMetricFamily("anyshot_runs_ended", "Runs that ended, by verdict", labels=["verdict"])
+        for verdict, count in self.ended.items():
+            ended.add_metric([verdict.value], count)
+        yield ended
+        yield CounterMetricFamily("anyshot_leases_lost", "Leases that ran out", value=self.lost)
+
+
+def _count_ended(session: Session) -> dict[Verdict, int]:
+    query = select(Run.verdict, func.count()).where(Run.verdict.is_not(None)).group_by(Run.verdict)
+    return {verdict: count for verdict, count in session.execute(query) if verdict is not None}
+
+
+def _count_lost(session: Session) -> int:
+    query = select(func.count()).select_from(Attempt).where(Attempt.outcome == Verdict.WORKER_LOST.value)
+    return session.scalar(query) or 0

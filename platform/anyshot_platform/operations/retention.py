@@ -22,27 +22,31 @@ from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.submissions.models import Submission
 
 log = logging.getLogger(__name__)
-_BATCH = 500
+_BATCH = 500  # files: meanwhile the sweeper looks at no lease
 
 
 def collect_garbage(services: Services) -> int:
     """Let artifacts expire, then remove files without a reference; returns how many files went."""
     with services.database.reading() as session:
-        competitions = session.scalars(select(Competition.id).where(Competition.deleted_at.is_(None))).all()
+        competitions = session.scalars(select(Competition.id)).all()  # deleted ones, too, have their days
     each(services, "retention", competitions, lambda identity: _expire_of(services, identity))
     with services.database.writing() as session:
         drop_lost_artifacts(session)
-        expire_logs(session, services.settings)
-    return collect_orphans(services)
+    return collect_orphans(services, most=_BATCH)
 
 
 def _expire_of(services: Services, competition_id: str) -> int:
-    """Mark a competition's artifacts beyond its days, or the site's, as gone; returns how many."""
+    """Mark a competition's artifacts beyond their days as gone, and remove its old logs; returns how many."""
     with services.database.writing() as session:
-        days = site_days(services.settings)
-        changes = session.get_one(Competition, competition_id).retention
-        days |= {name: int(value) for name, value in changes.items() if name in days}
+        days = _days_of(session.get_one(Competition, competition_id), services.settings)
+        expire_logs(session, competition_id, days["log.txt"])
         return sum(_expire(session, competition_id, name, limit) for name, limit in days.items())
+
+
+def _days_of(competition: Competition, settings: PlatformSettings) -> dict[str, int]:
+    """The days that a competition's artifacts are kept, by name: its own, or the site's."""
+    days = site_days(settings)
+    return days | {name: int(value) for name, value in competition.retention.items() if name in days}
 
 
 def site_days(settings: PlatformSettings) -> dict[str, int]:
@@ -67,24 +71,26 @@ def drop_lost_artifacts(session: Session) -> None:
     session.execute(delete(Artifact).where(Artifact.id.in_(lost)))
 
 
+def _old_runs(competition_id: str, days: int) -> Select[str]:
+    ended = Run.finished_at < now() - timedelta(days=days)
+    return select(Run.id).where(Run.competition_id == competition_id, ended)
+
+
 def _expire(session: Session, competition_id: str, name: str, days: int) -> int:
-    old = select(Run.id).where(
-        Run.competition_id == competition_id, Run.finished_at < now() - timedelta(days=days)
-    )
+    old = Artifact.run_id.in_(_old_runs(competition_id, days))
     changed = session.execute(
         update(Artifact)
-        .where(Artifact.name == name, Artifact.expired_at.is_(None), Artifact.run_id.in_(old))
+        .where(Artifact.name == name, Artifact.expired_at.is_(None), old)
         .values(expired_at=now())
         .execution_options(synchronize_session=False)
     )
     return changed.rowcount  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def expire_logs(session: Session, settings: PlatformSettings) -> None:
-    """Remove log lines and measures of runs that ended long ago."""
-    old = select(Run.id).where(Run.finished_at < now() - timedelta(days=settings.keep_logs_days))
+def expire_logs(session: Session, competition_id: str, days: int) -> None:
+    """Remove log lines and measures of a competition's runs that ended so many days ago."""
     for table in (RunEvent, RunMeasure):
-        session.execute(delete(table).where(table.run_id.in_(old)))
+        session.execute(delete(table).where(table.run_id.in_(_old_runs(competition_id, days))))
 
 
 def referenced() -> Select[str]:
@@ -104,17 +110,15 @@ def referenced() -> Select[str]:
     )
 
 
-def collect_orphans(services: Services) -> int:
-    """Remove files without a reference that nobody touched for `keep_orphans_hours`."""
+def collect_orphans(services: Services, *, most: int | None = None) -> int:
+    """Remove files without a reference that nobody touched for `keep_orphans_hours`; `most` of them, or all."""
     before = now() - timedelta(hours=services.settings.keep_orphans_hours)
     with services.database.writing() as session:
         # Rows of expired artifacts still point at their files for the record's sake; the pointer has to go first.
         session.execute(delete(Artifact).where(Artifact.expired_at.is_not(None)))
     with services.database.reading() as session:
         orphans = session.scalars(
-            select(Blob.digest)
-            .where(Blob.touched_at <= before, Blob.digest.not_in(referenced()))
-            .limit(_BATCH)
+            select(Blob.digest).where(Blob.touched_at <= before, Blob.digest.not_in(referenced())).limit(most)
         ).all()
     removed = each(services, "orphan", orphans, lambda digest: _remove_orphan(services, digest, before))
     if removed:

@@ -130,7 +130,7 @@ def _row(league: League, place: BoardPlace, rank: int | None, cents: int, known:
     return ResultRow(
         rank=rank,
         team_id=row.team_id,
-        team=place.team,
+        team=place.name,
         submission_id=row.submission_id,
         is_baseline=place.is_baseline,
         score=row.value,
@@ -167,12 +167,13 @@ def _members(session: Session, teams: Collection[str]) -> dict[str, list[str]]:
 
 
 def members_of(session: Session, teams: Collection[str]) -> dict[str, list[User]]:
-    """The members of these teams, the captain first, then as they joined."""
+    """The members of these teams, the captain first, then as they joined; without deleted accounts."""
     rows = session.execute(
         select(Membership.team_id, User)
         .join(User, User.id == Membership.user_id)
         .join(Team, Team.id == Membership.team_id)
         .where(Membership.team_id.in_(teams), Membership.status == MemberStatus.APPROVED)
+        .where(User.deleted_at.is_(None))
         .order_by(Team.captain_id != Membership.user_id, Membership.created_at, Membership.id)
     )
     found: dict[str, list[User]] = {}

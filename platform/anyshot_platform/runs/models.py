@@ -33,6 +33,7 @@ class Run(Base):
         Index("ix_runs_submission_id_phase_version_id", "submission_id", "phase_version_id"),
         Index("ix_runs_team_id_state", "team_id", "state"),
         Index("ix_runs_finished_at", "finished_at"),
+        Index("ix_runs_verdict", "verdict"),
     )
 
     id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
@@ -115,7 +116,7 @@ class Attempt(Base):
     """One claim of a run, from claim to end; kept for the record."""
 
     __tablename__ = "attempts"
-    __table_args__ = (UniqueConstraint("run_id", "epoch"),)
+    __table_args__ = (UniqueConstraint("run_id", "epoch"), Index("ix_attempts_outcome", "outcome"))
 
     id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"))

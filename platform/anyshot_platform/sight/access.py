@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Select, and_, or_, select, true
+from sqlalchemy import ColumnElement, Select, and_, false, or_, select, true
 from sqlalchemy.orm import Session, joinedload
 
 from anyshot_platform.competitions.models import Competition, Membership
@@ -132,13 +132,14 @@ def listed_for(viewer: Viewer) -> ColumnElement[bool]:
     if viewer.is_site_admin:
         return true()
     own = select(Membership.competition_id).where(Membership.user_id == (viewer.user_id or ""))
-    reviews = own.where(Membership.status == MemberStatus.APPROVED, Membership.role != Role.PARTICIPANT)
+    approved = own.where(Membership.status == MemberStatus.APPROVED, Membership.role != Role.PARTICIPANT)
+    reviews = Competition.id.in_(approved) if Scope.ORGANIZE in viewer.scopes else false()
     opened = or_(Competition.opens_at.is_(None), Competition.opens_at <= now())
     knows = Competition.id.in_(own.where(Membership.status.in_(KNOWING)))
     shown = or_(Competition.visibility == Visibility.PUBLIC, knows)
     return or_(
         and_(Competition.state != CompetitionState.DRAFT, opened, shown),
-        Competition.id.in_(reviews),
+        reviews,
     )
 
 

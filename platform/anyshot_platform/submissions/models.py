@@ -64,6 +64,7 @@ class Submission(Base):
     quota_day: Mapped[date]  # UTC day it counts for
     counts_quota: Mapped[bool] = mapped_column(default=True)
     quota_reason: Mapped[str] = mapped_column(default="")
+    quota_decided_at: Mapped[datetime | None]  # by organizers: no end of a run changes it after that
 
     created_at: Mapped[datetime] = mapped_column(default=now)
     finished_at: Mapped[datetime | None]

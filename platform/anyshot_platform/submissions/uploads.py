@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from anyio import to_thread
@@ -250,10 +250,32 @@ def drop_upload(services: Services, upload_id: str) -> None:
 
 
 def forget_old_uploads(services: Services, *, older_than: timedelta = timedelta(days=2)) -> int:
-    """Remove uploads that nobody came back for, and files without a row."""
+    """Remove uploads that nobody came back for, and files without a row; returns how many."""
+    before = now() - older_than
     with services.database.writing() as session:
-        old = session.scalars(select(Upload).where(Upload.created_at < now() - older_than)).all()
+        old = session.scalars(select(Upload).where(Upload.created_at < before)).all()
         for upload in old:
             upload_path(services, upload).unlink(missing_ok=True)
         session.execute(delete(Upload).where(Upload.id.in_([upload.id for upload in old])))
-    return len(old)
+    return len(old) + _remove_strays(services, before)
+
+
+def _remove_strays(services: Services, before: datetime) -> int:
+    """Remove old files without a row: their process died before it could; returns how many."""
+    with services.database.reading() as session:
+        known = set(session.scalars(select(Upload.id)))
+    strays = [
+        path
+        for path in services.settings.upload_folder.glob("*.*")
+        if path.name.partition(".")[0] not in known and _is_older(path, before)
+    ]
+    for path in strays:
+        path.unlink(missing_ok=True)
+    return len(strays)
+
+
+def _is_older(path: Path, before: datetime) -> bool:
+    try:
+        return path.stat().st_mtime < before.timestamp()
+    except FileNotFoundError:  # its request has ended meanwhile
+        return False

@@ -14,6 +14,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
+from enum import Enum
 from weakref import WeakKeyDictionary
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -22,7 +23,9 @@ from anyshot_platform.kernel.metrics import REFUSED
 
 FREE = ("/static/", "/health")
 FOR_MACHINES = ("/api/worker/", "/ready", "/metrics")  # have places of their own: visitors cannot take them
+HEARTBEATS = ("/api/worker/", "/heartbeat")  # these too: what other workers store must not cost a lease
 MACHINES_AT_ONCE = 6
+HEARTBEATS_AT_ONCE = 4
 MACHINES_WAIT = 20.0  # seconds: a worker rather waits than tries again
 MACHINES_QUEUE = 500
 RETRY_AFTER = 2  # seconds
@@ -139,27 +142,47 @@ class RequestPlace:
             self._slots.give()
 
 
+class Asker(Enum):
+    """Who asks: each kind has places that the others cannot take."""
+
+    VISITOR = "visitor"
+    MACHINE = "machine"
+    HEARTBEAT = "heartbeat"
+
+
+def asker_of(path: str) -> Asker:
+    """Who asks for a path."""
+    begins, ends = HEARTBEATS
+    if path.startswith(begins) and path.endswith(ends):
+        return Asker.HEARTBEAT
+    return Asker.MACHINE if path.startswith(FOR_MACHINES) else Asker.VISITOR
+
+
 class RequestAdmission:
     """Plain ASGI: lets as many requests in as can be worked on."""
 
     def __init__(self, app: ASGIApp, *, at_once: int, queue: int, wait: float) -> None:
         self.app = app
-        self._sizes = {False: (at_once, queue, wait), True: (MACHINES_AT_ONCE, MACHINES_QUEUE, MACHINES_WAIT)}
+        self._sizes = {
+            Asker.VISITOR: (at_once, queue, wait),
+            Asker.MACHINE: (MACHINES_AT_ONCE, MACHINES_QUEUE, MACHINES_WAIT),
+            Asker.HEARTBEAT: (HEARTBEATS_AT_ONCE, MACHINES_QUEUE, MACHINES_WAIT),
+        }
         # An application serves in one event loop; in tests in several, one after the other.
-        self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[bool, Slots]] = WeakKeyDictionary()
+        self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Asker, Slots]] = WeakKeyDictionary()
 
-    def slots(self, *, machines: bool = False) -> Slots:
-        """The places for visitors or for machines."""
+    def slots(self, asker: Asker = Asker.VISITOR) -> Slots:
+        """The places of those who ask."""
         known = self._slots.setdefault(asyncio.get_running_loop(), {})
-        if machines not in known:
-            known[machines] = Slots(*self._sizes[machines])
-        return known[machines]
+        if asker not in known:
+            known[asker] = Slots(*self._sizes[asker])
+        return known[asker]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"].startswith(FREE):
             await self.app(scope, receive, send)
             return
-        slots = self.slots(machines=scope["path"].startswith(FOR_MACHINES))
+        slots = self.slots(asker_of(scope["path"]))
         if not await slots.take():
             await say_busy(scope, send)
             return

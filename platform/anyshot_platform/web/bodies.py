@@ -18,6 +18,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from anyshot_platform.competitions.files import MOST_BYTES
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.kernel.filters import duration
 from anyshot_platform.kernel.language import said_here, say
@@ -72,6 +73,7 @@ class BodyLimits:
             r"PUT /api/worker/v1/runs/[^/]+/artifacts/.+": BodyLimit(artifact, file=True),
             r"POST /competitions/[^/]+/phases/[^/]+/submit": BodyLimit(zipped, file=True),
             r"POST /competitions/[^/]+/manage/(baselines|settings)": BodyLimit(zipped, file=True),
+            r"POST /competitions/[^/]+/manage/files": BodyLimit(MOST_BYTES + MULTIPART_EXTRA, file=True),
             r"(PUT /api/v1/bundles|POST /organize/import)": BodyLimit(BUNDLE, file=True),
             r"(PUT /api/v1/transfers|POST /organize/transfer)": BodyLimit(settings.pack_max_bytes, file=True),
             r"POST /organize/pools/[^/]+/packs": BodyLimit(settings.pack_max_bytes, file=True),

@@ -16,13 +16,19 @@ _SIGNS = {CheckOutcome.OK: "ok", CheckOutcome.WARNING: "warning", CheckOutcome.F
 
 @click.command()
 @click.argument("submission", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--train-datasets", type=click.IntRange(1), help="Datasets that a run trains on [not compared]."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON.")
-def check(submission: Path, as_json: bool) -> None:
+def check(submission: Path, train_datasets: int | None, as_json: bool) -> None:
     """Check SUBMISSION, a folder or a zip, as the platform does at upload: nothing of it is run.
+
+    The platform also compares validation_datasets with the datasets that a run of the phase trains on: one where the
+    phase goes dataset by dataset. Name their number with --train-datasets.
 
     Exits with 0 when it may be submitted, with 1 when it would be refused.
     """
-    report = check_bundle(submission)
+    report = check_bundle(submission, train_datasets=train_datasets)
     click.echo(json.dumps(report.to_dict(), indent=1) if as_json else describe(report))
     sys.exit(Exit.OK if report.ok else Exit.FAILED)
 

@@ -131,23 +131,30 @@ def find_phase(client: Client, target: str | None, *, join: bool) -> tuple[str, 
 
 
 def _is_open(phase: dict[str, Any]) -> bool:
-    return bool(phase["accepts_uploads"])
+    return phase["status"] == "open" and bool(phase["accepts_uploads"])
 
 
 def tell_replaced(client: Client, console: Console, slug: str, phase: str, leagues: tuple[str, ...]) -> None:
-    """Say what stands in the chosen leagues now, before a new submission takes its place."""
+    """Say what stands now in the leagues that are entered, before a new submission takes its place."""
     try:
         found = client.entries(slug, phase)
     except (NotAllowed, Refused):  # who takes no part yet has no entry; the upload says what to do
         return
     for row in found:
         does = row.get("next_upload", "")  # older platforms do not say
-        if (does or row["state"] == "standing") and (not leagues or row["league"] in leagues):
+        if (does or row["state"] == "standing") and _is_entered(row, leagues):
             console.print(
                 f"Your entry in {describe_entry(row).rstrip('.')}. {does}".rstrip(),
                 markup=False,
                 soft_wrap=True,
             )
+
+
+def _is_entered(row: dict[str, Any], leagues: tuple[str, ...]) -> bool:
+    """Whether an upload that names these leagues, or none, enters the league of this entry."""
+    if leagues:
+        return row["league"] in leagues
+    return bool(row.get("by_default", True))  # older platforms do not say
 
 
 def tell_queued(client: Client, made: dict[str, Any], slug: str, phase: str, *, followed: bool) -> None:

@@ -105,7 +105,7 @@ BAD = {
     b'{"train_data_format": "image"}': 'train_data_format is "image"; allowed is "task" or "batch"',
     b'{"batch_size": 0}': "batch_size is 0; allowed is a whole number of at least 1",
     b'{"batch_size": 2.5}': "batch_size is 2.5",
-    b'{"validation_datasets": -1}': "validation_datasets is -1; allowed is a whole number from 0 to 4",
+    b'{"validation_datasets": -1}': "validation_datasets is -1; allowed is a whole number",
     b'{"validation_datasets": 5}': "validation_datasets is 5; allowed is a whole number from 0 to 4",
     b'{"validation_datasets": true}': "validation_datasets is true",
     b'{"train_config": 5}': "train_config is 5; allowed is an object with N, min_N",

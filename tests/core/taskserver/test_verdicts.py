@@ -6,9 +6,11 @@ import threading
 
 import pytest
 
+from anyshot_core.taskserver.channel import Death
 from anyshot_core.taskserver.job import OutputCaps
+from anyshot_core.taskserver.verdicts import FailureMoment, of_death
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_core.wire.worker_api import Budget, LogPolicy
+from anyshot_core.wire.worker_api import Budget, LogPolicy, Stage
 from tests.core.conftest import HONEST, Runs
 
 FIT = "        X, y, original_y"
@@ -288,3 +290,17 @@ def test_helper_process_cannot_speak_for_the_runner(runs: Runs) -> None:
 def test_a_policy_that_shows_everything_shows_the_traceback_of_test_tasks(runs: Runs) -> None:
     failure = runs.run(at_fit('raise KeyError("colour")'), log_policy=LogPolicy.EVERYTHING).failure
     assert failure is not None and "KeyError: 'colour'" in failure.detail
+
+
+@pytest.mark.parametrize(
+    "death",
+    [
+        Death(killed_by_us=True, signal=9),
+        Death(killed_by_us=True, exit_code=137),
+        Death(killed_by_us=True, exit_code=0),
+        Death(killed_by_us=True, out_of_memory=True),
+    ],
+)
+def test_a_box_that_we_ended_is_never_the_participants_failure(death: Death) -> None:
+    moment = FailureMoment("fit", Stage.META_TESTING, LogPolicy.EVERYTHING)
+    assert of_death(moment, death, "").failure.verdict.cause is Cause.INFRASTRUCTURE

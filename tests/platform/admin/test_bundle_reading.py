@@ -86,6 +86,11 @@ MISTAKES = [  # words of `GOOD`, what stands there instead, what is said
     ("title: Demo", "title: Demo\ntitle: Again", "this key stands here twice"),
     ("    budget:", "    scoring: {ranking: by_beauty}\n    budget:", "There is no rule by_beauty"),
     ("count: 30", "count: 30\n      test_seeds: [1, 2]", "2 seeds for 1 run of an entry"),
+    (
+        "    budget:",
+        "    kind: final\n    accepts_uploads: no\n    budget:",
+        "without uploads needs `entries: {phase: ...}`",
+    ),
     ("    budget:", "    entries: {phase: feedback}\n    budget:", "cannot take its entries from itself"),
     ("overview.md", "../../etc/passwd", "points outside the bundle"),
     ("overview.md", "Overview.MD", "did you mean 'overview.md'?"),
@@ -109,6 +114,13 @@ def test_a_good_bundle_is_read_with_its_moments_in_utc() -> None:
     assert phase.end == datetime(2022, 8, 31, 10, tzinfo=UTC)
     assert phase.budget.run == 5 * 3600
     assert bundle.files == {"overview.md": b"# Hello"}
+
+
+def test_a_final_phase_that_takes_uploads_as_phases_do_needs_no_entries_of_another() -> None:
+    final = read_bundle(
+        zipped({"competition.yaml": GOOD.replace("    budget:", "    kind: final\n    budget:"), **FILES})
+    )
+    assert final.spec.phases[0].accepts_uploads
 
 
 def test_all_problems_come_at_once_with_their_lines() -> None:

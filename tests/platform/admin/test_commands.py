@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import tarfile
@@ -12,8 +13,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from anyshot_platform.accounts.service import create_user
+from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.cli import admin
 from anyshot_platform.database import Database
+from anyshot_platform.home import services_of
+from anyshot_platform.operations import retention
 
 
 @pytest.fixture
@@ -74,6 +78,53 @@ def test_a_backup_replaces_no_other_and_a_damaged_one_restores_nothing(folder: P
         assert not (folder / "other" / "anyshot.sqlite3").exists()
     assert run("restore", "one.tar", "--home", "other").exit_code == 0
     assert "There is no" in run("export", "nothing", "x.zip", "--home", "other").output
+
+
+def with_files(folder: Path) -> list[Path]:
+    """The stored files of the site, after a competition with some came in."""
+    assert run("import", "cross-domain-metadl-2022", "--owner", "olga", "--home", "site").exit_code == 0
+    stored = [path for path in (folder / "site" / "blobs").rglob("*") if path.is_file()]
+    assert stored
+    return stored
+
+
+def test_after_a_restore_that_failed_half_way_a_second_one_succeeds(folder: Path) -> None:
+    stored = with_files(folder)
+    assert run("backup", "whole.tar", "--home", "site").exit_code == 0
+    damaged = stored[-1].name
+    with tarfile.open("whole.tar") as whole, tarfile.open("damaged.tar", "w") as copy:
+        for member in whole:
+            content = whole.extractfile(member).read()  # pyright: ignore[reportOptionalMemberAccess]
+            flipped = content[::-1] if member.name == f"blobs/{damaged}" else content
+            copy.addfile(member, io.BytesIO(flipped))
+    refused = run("restore", "damaged.tar", "--home", "other")
+    assert refused.exit_code == 1 and f"The file {damaged} of the backup is damaged." in refused.output
+    restored = run("restore", "whole.tar", "--home", "other")
+    assert restored.exit_code == 0, restored.output
+    assert f"Restored the database and {len(stored)} files." in restored.output
+    assert run("restore", "whole.tar", "--home", "other").exit_code == 1, "into an empty site only"
+
+
+def test_a_backup_says_which_files_are_missing(folder: Path) -> None:
+    lost, *others = with_files(folder)
+    lost.unlink()
+    made = run("backup", "site.tar", "--home", "site")
+    assert made.exit_code == 0 and f"the database and {len(others)} files" in made.output
+    assert f"Missing in the storage, and so in the backup: {lost.name}" in made.output
+
+
+def test_a_sweep_by_hand_removes_all_files_that_are_kept_long_enough(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "_BATCH", 2)
+    monkeypatch.setenv("ANYSHOT_KEEP_ORPHANS_HOURS", "0")
+    services = services_of(folder / "site")
+    for number in range(5):
+        (folder / "orphan").write_bytes(b"%d" % number)
+        keep_file(services, folder / "orphan")
+    services.database.dispose()
+    assert run("sweep", "--home", "site").exit_code == 0
+    assert [path for path in (folder / "site" / "blobs").rglob("*") if path.is_file()] == []
 
 
 def test_a_backup_of_postgresql_by_its_own_tool_as_in_the_image(

@@ -301,6 +301,23 @@ def test_the_overview_says_what_waits_and_what_comes_next(site: Site) -> None:
     assert 'name="end" value="20' in seen, "the end of a phase moves without its editor"
 
 
+def test_what_the_settings_made_fail_waits_for_the_organizers_until_they_run_it_again(site: Site) -> None:
+    """Its team was told that it runs again by itself, which nothing ever did."""
+    owner, rob, worker = site.owner(), site.member("rob"), site.worker()
+    submission = rob.submit().json()["id"]
+    job = worker.claim()
+    assert job is not None and worker.fail(job, "BAD_POOL", "no such pool").status_code == 204
+    assert (
+        "They can start it again once they have corrected them."
+        in page(rob, f"/submissions/{submission}").text
+    )
+    waiting = "Submissions that the settings made fail, to be run again: 1"
+    assert waiting in " ".join(page(owner, BASE).text.split())
+    assert submission in page(owner, f"{BASE}/submissions?status=failed&cause=organizer").text
+    post(owner, f"{BASE}/submissions/acts", act="rerun", confirmed="1", id=submission)
+    assert waiting not in " ".join(page(owner, BASE).text.split())
+
+
 def test_organizers_act_on_a_submission_where_they_see_it(site: Site) -> None:
     owner, pia = site.owner(), site.member("pia")
     path = f"/submissions/{pia.submit().json()['id']}"

@@ -106,6 +106,14 @@ def test_a_competition_has_so_much_room(site: Site, monkeypatch: pytest.MonkeyPa
     assert "has 4 bytes" in flash(send(owner, "a.txt", b"four"))
 
 
+def test_a_file_has_as_many_bytes_as_the_page_says(site: Site) -> None:
+    owner = site.owner()
+    assert "Each has at most 10.0 MiB" in page(owner, f"{BASE}/pages").text
+    assert files.MOST_BYTES == 10 << 20
+    assert "files/large.txt" in flash(send(owner, "large.txt", b"x" * files.MOST_BYTES))
+    assert "10,485,761 bytes" in flash(send(owner, "large.txt", b"x" * (files.MOST_BYTES + 1)))
+
+
 def test_only_who_sees_the_competition_gets_its_files_and_organizers_change_them(site: Site) -> None:
     owner, pia = site.owner(), site.member("pia")
     send(owner, "plot.png", picture())

@@ -8,11 +8,13 @@ from datetime import UTC, datetime
 
 import pytest
 from httpx2 import Response
+from sqlalchemy import select
 
 from anyshot_platform.bundles.page_values import fill, has_values, unknown_in
 from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
 from anyshot_platform.bundles.ready import read_ready_made, ready_made
 from anyshot_platform.competitions.models import Competition
+from anyshot_platform.leagues.models import League
 from anyshot_platform.organizers.competitions.texts import values_now
 from anyshot_platform.phases.models import Phase
 from tests.platform.admin.test_bundle_reading import FILES, GOOD
@@ -165,6 +167,23 @@ def test_a_bundle_with_an_unknown_value_is_refused_by_line() -> None:
     (problem,) = refused.value.problems
     assert "overview.md: There is no value {{ phases.nowhere.end }}" in str(problem)
     assert problem.line > 0
+
+
+def test_prizes_are_the_amounts_and_what_the_text_adds(site: Site) -> None:
+    """A page said *no prizes* where the overview had them in words."""
+    said = []
+    for awards, prizes in (
+        ([], ""),
+        ([], "A talk for the first."),
+        ([400.0, 250.0], "And a talk."),
+        ([400.0], ""),
+    ):
+        with site.services.database.writing() as session:
+            league = session.scalars(select(League).where(League.slug == "free")).one()
+            league.awards, league.prizes, league.currency = awards, prizes, "EUR"
+        with site.services.database.reading() as session:
+            said.append(values_now(session, site.competition(session))["leagues.free.prizes"])
+    assert said == ["no prizes", "A talk for the first.", "400 and 250 EUR. And a talk.", "400 EUR"]
 
 
 def test_values_in_text() -> None:

@@ -12,11 +12,13 @@ from sqlalchemy import MetaData, inspect, select, text
 
 from anyshot_platform.accounts.service import create_token
 from anyshot_platform.app import make_services
+from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import Base, Database
 from anyshot_platform.migration import is_current, migrate
+from anyshot_platform.submissions.models import Submission
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Scope
 from anyshot_platform.workers.models import WorkerToken
@@ -152,3 +154,30 @@ def test_an_upgraded_database_has_the_tables_of_a_new_one(upgraded: Site) -> Non
             columns = {column["name"]: column["nullable"] for column in found.get_columns(table.name)}
             assert columns == {column.name: bool(column.nullable) for column in table.columns}, table.name
         assert connection.execute(text("SELECT count(*) FROM submissions WHERE id = 's'")).scalar() == 1
+
+
+def test_an_upgrade_keeps_what_organizers_decided_and_the_files_of_last_attempts(empty_database: str) -> None:
+    """A reason that no end of a run writes is the organizers'; of two attempts' files the later ones count."""
+    database = Database(empty_database)
+    migrate(database, "0012")
+    fill(database)
+    migrate(database, "0051")
+    tables = MetaData()
+    about = {"competition_id": "c", "phase_id": "p"}
+    with database.engine.begin() as connection:
+        tables.reflect(connection)
+        write = partial(write_row, connection, tables)
+        for id, reason in {"a": "", "b": "not your doing", "c": "cancelled", "d": "a slow disk"}.items():
+            zipped = {"team_id": "t", "user_id": "petra", "digest": "d", "quota_day": AT.date()}
+            write("submissions", id=id, kind="entry", quota_reason=reason, created_at=AT, **about, **zipped)
+        write("runs", id="r", kind="evaluate", phase_version_id="v", submission_id="a", **about)
+        for epoch, name in ((1, "log.txt"), (1, "learner.bin"), (3, "log.txt")):
+            write(
+                "artifacts", id=f"{epoch}-{name}", run_id="r", epoch=epoch, name=name, digest="d", final=True
+            )
+    migrate(database)
+    with database.reading() as session:
+        decided = session.scalars(select(Submission.id).where(Submission.quota_decided_at.is_not(None)))
+        kept = session.scalars(select(Artifact.id).where(Artifact.final))
+        assert (decided.all(), kept.all()) == (["d"], ["3-log.txt"])
+    database.dispose()

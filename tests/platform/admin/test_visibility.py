@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import product
 
 import pytest
 
+from anyshot_platform.accounts.service import create_token
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import add_member
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role, Visibility
 from anyshot_platform.database import now
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.users.models import User
+from anyshot_platform.users.viewer import Scope
 from tests.platform.site import SLUG, Person, Site
 
 API = f"/api/v1/competitions/{SLUG}"
@@ -92,6 +95,17 @@ def test_who_sees_what_in_every_setting(site: Site, people: dict[str, Person | N
             if found != (*wanted, wanted[1]):
                 wrong.append((visibility, opens_in, state, standing, found))
     assert wrong == []
+
+
+def test_a_token_that_may_not_organize_lists_no_draft(site: Site) -> None:
+    set_up(site, Visibility.PUBLIC, state="draft")
+    owner = site.owner()
+    with site.services.database.writing() as session:
+        token = create_token(session, owner.id, name="to read", scopes=(Scope.READ,)).secret
+    for person, listed in ((owner, True), (replace(owner, token=token), False)):
+        rows = look(site, person, "/api/v1/competitions").json()
+        assert (SLUG in {row["slug"] for row in rows}) is listed
+        assert (look(site, person, API).status_code == 200) is listed
 
 
 def test_nobody_outside_learns_that_a_private_competition_exists(

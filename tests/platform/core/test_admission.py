@@ -8,7 +8,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -26,7 +28,7 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.serving import connection_rules
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.users.models import ApiToken, User
-from anyshot_platform.web.admission import RequestAdmission, Slots
+from anyshot_platform.web.admission import MACHINES_AT_ONCE, RequestAdmission, Slots
 from anyshot_platform.web.bodies import ANYBODY, FORM, HELD_AT_ONCE, BodyLimits
 from tests.platform.conftest import make_settings
 from tests.platform.site import SLUG, Site
@@ -238,6 +240,40 @@ def test_a_request_that_waits_for_its_bytes_leaves_its_place_to_another() -> Non
         assert admission.slots().free == 1
 
     asyncio.run(run())
+
+
+class SlowStorage:
+    """A storage that has taken nothing yet, however many send it something."""
+
+    def __init__(self) -> None:
+        self.waiting, self._taken = threading.Semaphore(0), threading.Event()
+
+    def put(self, digest: str, path: Path) -> None:
+        self.waiting.release()
+        self._taken.wait(60)
+
+    def take_all(self) -> None:
+        self._taken.set()
+
+
+def test_a_heartbeat_waits_for_no_file_of_other_workers(site: Site) -> None:
+    """Six learners on their way to a slow storage take every place of machines; a lease is extended all the same."""
+    held = []
+    for number in range(MACHINES_AT_ONCE + 1):
+        site.member(f"user{number}").submit()
+        worker = site.worker(f"worker{number}")
+        job = worker.claim()
+        assert job is not None
+        held.append((worker, job))
+    (alive, running), *others = held
+    slow = SlowStorage()
+    object.__setattr__(site.services, "storage", slow)
+    with ThreadPoolExecutor(len(others)) as pool:
+        sent = [pool.submit(worker.put, job, "learner.bin", b"x") for worker, job in others]
+        assert all(slow.waiting.acquire(timeout=60) for _ in sent)
+        beat = alive.beat(running)
+        slow.take_all()
+    assert (beat.status_code, {one.result().status_code for one in sent}) == (200, {204})
 
 
 # Bodies

@@ -160,6 +160,25 @@ def test_operators_see_the_table_with_their_limits(site: Site) -> None:
     assert re.search(r"uploads started.*?7.*?in 5 minutes", page.text, re.S)
 
 
+def test_operators_see_for_how_many_log_ins_were_refused(site: Site) -> None:
+    """An address may try so many for each of several accounts: it was counted as refused when it was not."""
+    allow(site, log_ins=2)
+    rosa = site.person("rosa", is_site_admin=True)
+
+    def refused() -> str:
+        text = rosa.call("GET", "/admin/budgets").text
+        return re.findall(r"<code>log_ins</code>.*?<td class=\"num\">(\d+)</td>\s*</tr>", text, re.S)[0]
+
+    def try_to_log_in(username: str) -> int:
+        body = {"username": username, "password": "not the password"}
+        return site.client.post("/api/v1/tokens/log-in", json=body).status_code
+
+    assert [try_to_log_in(f"nobody{number}") for number in range(4)] == [401] * 4
+    assert refused() == "0"
+    assert [try_to_log_in("nobody1") for _ in range(2)] == [401, 429]
+    assert refused() == "1"
+
+
 def test_an_unknown_budget_and_an_old_setting_are_refused_at_the_start(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

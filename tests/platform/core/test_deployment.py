@@ -12,17 +12,16 @@ from typing import Any
 
 import pytest
 import yaml
+from docker.utils.build import PatternMatcher, exclude_paths
 from fastapi.routing import APIRoute
 
 from anyshot_platform.app import feature_routers
 from anyshot_platform.cli import admin
 from anyshot_platform.settings import PlatformSettings
-from anyshot_platform.web.bodies import BodyLimits
 from anyshot_worker.images import build
 from anyshot_worker.images.recipe import PINS, TORCH
 from anyshot_worker.settings import WorkerSettings
 from releasing import hashes
-from tests.platform.conftest import make_settings
 
 ROOT = Path(__file__).parents[3]
 WORKER_SETTINGS = {f"ANYSHOT_{name.upper()}" for name in WorkerSettings.model_fields}
@@ -184,39 +183,6 @@ def test_the_platforms_image_has_the_tools_of_composes_database() -> None:
     assert "apt-get install --yes --no-install-recommends ${POSTGRES_CLIENT}" in last_stage
 
 
-def proxy_locations() -> list[tuple[re.Pattern[str], str]]:
-    """The proxy's places for files and streams, with what they say."""
-    text = (ROOT / "docker/proxy.conf").read_text()
-    found = re.findall(r"location ~ (\S+) \{(.*?)\n        \}", text, re.S)
-    return [(re.compile(pattern), body) for pattern, body in found]
-
-
-def test_the_proxy_lets_files_through_and_holds_no_stream_back(tmp_path: Path) -> None:
-    limits = BodyLimits(make_settings(tmp_path))
-    named = {"slug": "c", "phase_slug": "p", "upload_id": "u", "pool_slug": "p", "run_id": "r", "path": "x"}
-    for router in feature_routers():
-        for route in router.routes:
-            assert isinstance(route, APIRoute)
-            path = re.sub(r"\{(\w+)(:\w+)?\}", lambda found: named.get(found[1], "x"), route.path)
-            place = next((body for pattern, body in proxy_locations() if pattern.search(path)), "")
-            for method in route.methods or ():
-                if limits.of(method, path, "").most > 2 << 20:
-                    assert "proxy_request_buffering off" in place, f"{method} {path}"
-            if path.endswith("/stream"):
-                assert "proxy_buffering off" in place, path
-
-
-def test_nginx_reads_the_proxys_configuration(tmp_path: Path) -> None:
-    program = shutil.which("nginx")
-    if program is None:
-        pytest.skip("nginx is not installed (Debian: apt-get install nginx-light)")
-    text = (ROOT / "docker/proxy.conf").read_text().replace("server web:8000", "server 127.0.0.1:8000")
-    (tmp_path / "proxy.conf").write_text(text.replace("/tmp/", f"{tmp_path}/"))
-    command = [program, "-t", "-c", str(tmp_path / "proxy.conf")]
-    shown = subprocess.run(command, capture_output=True, text=True)
-    assert shown.returncode == 0, shown.stderr
-
-
 def test_the_platforms_settings_in_the_compose_file_exist() -> None:
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
     known = {f"ANYSHOT_{name.upper()}" for name in PlatformSettings.model_fields}
@@ -322,3 +288,126 @@ def test_the_kubernetes_manifests_name_what_there_is() -> None:
         route.path for router in feature_routers() for route in router.routes if isinstance(route, APIRoute)
     }
     assert {web[probe]["httpGet"]["path"] for probe in ("livenessProbe", "readinessProbe")} <= routes
+
+
+def test_a_long_migration_is_not_ended_by_a_probe() -> None:
+    """A site migrates and warms up before it listens: nobody calls it dead meanwhile."""
+    probe = container_of(kubernetes()["Deployment", "anyshot-web"])["startupProbe"]
+    assert probe["httpGet"] == {"path": "/health", "port": 8000}
+    assert probe["periodSeconds"] * probe["failureThreshold"] >= 1200
+    assert compose_services()["web"]["healthcheck"]["start_period"] == "20m"
+
+
+def test_the_scheduler_has_the_folder_of_uploads_too() -> None:
+    """It deletes those that nobody goes on with; the web processes sweep nothing."""
+    uploads = {"name": "uploads", "persistentVolumeClaim": {"claimName": "anyshot-uploads"}}
+    for name in ("anyshot-web", "anyshot-scheduler"):
+        manifest = kubernetes()["Deployment", name]
+        pod = manifest["spec"]["template"]["spec"]
+        assert pod["volumes"] == [uploads]
+        assert pod["securityContext"]["fsGroup"] == pod["securityContext"]["runAsUser"]
+        (mount,) = container_of(manifest)["volumeMounts"]
+        assert mount == {"name": "uploads", "mountPath": "/var/lib/anyshot"}
+    for name in ("web", "scheduler"):
+        assert "uploads:/var/lib/anyshot" in compose_services()[name]["volumes"]
+
+
+NVIDIA = {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "utility"}
+
+
+def test_workers_for_gpus_see_devices_and_who_is_on_them() -> None:
+    """`nvidia-smi` is in no image of ours: the runtime brings it, and it names processes of its own namespace alone."""
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    assert tuple(map(int, compose["version"].split("."))) >= (2, 3)  # which has `runtime`
+    service = compose["services"]["worker-gpu"]
+    assert (service["runtime"], service["pid"]) == ("nvidia", "host")
+    assert service["environment"].items() >= NVIDIA.items()
+    manifest = kubernetes()["DaemonSet", "anyshot-worker-gpu"]
+    pod = manifest["spec"]["template"]["spec"]
+    assert (pod["runtimeClassName"], pod["hostPID"]) == ("nvidia", True)
+    given = {entry["name"]: entry.get("value") for entry in container_of(manifest)["env"]}
+    assert given.items() >= NVIDIA.items()
+
+
+@pytest.mark.parametrize("title", ["One machine, embedded", "Several processes or machines", "Kubernetes"])
+def test_each_recipe_builds_the_image_that_boxes_are_made_of(title: str) -> None:
+    """Without it a worker ends at its start, again and again."""
+    page = (ROOT / "docs/operators/deployment.md").read_text()
+    section = re.split(r"^##+ ", page.partition(f"# {title}\n")[2], maxsplit=1, flags=re.M)[0]
+    assert "make image" in section
+    assert "\t@$(BIN)/anyshot worker image build $(ARGS)\n" in (ROOT / "Makefile").read_text()
+
+
+SECRET_OR_MADE_HERE = [
+    ".env",
+    ".env.before",
+    ".demo/home/secret-key",
+    ".venv/bin/python",
+    ".carried/x.whl",
+    "dist/1.0.0/x.whl",
+    "core/dist/x.whl",
+    "core/build/lib/x.py",
+    "core/anyshot_core.egg-info/PKG-INFO",
+    "anyshot-home/secret-key",
+    ".coverage.1",
+    ".hypothesis/x",
+    "site/index.html",
+    "node_modules/x.js",
+    "core/anyshot_core/__pycache__/x.pyc",
+    "docs/reproductions/a/b.html",
+]
+
+
+def test_builds_of_images_get_the_sources_and_no_secret(tmp_path: Path) -> None:
+    """What is copied into the first stage stays in its layers, on the machine that builds."""
+    needed = ["docker/platform/requirements.txt", "wheels/x.whl", "docs/index.md", "about/version.txt"]
+    needed += [
+        f"{package}/pyproject.toml" for package in ("scoring", "core", "platform", "worker", "analysis")
+    ]
+    for name in (*SECRET_OR_MADE_HERE, *needed):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    sent = exclude_paths(str(tmp_path), ignored())
+    assert set(needed) <= sent
+    assert sent & set(SECRET_OR_MADE_HERE) == set()
+
+
+def test_builds_of_images_leave_no_file_of_a_package_out() -> None:
+    """A pattern for what was made here must not meet a module's name."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True)
+    packages = (
+        "about",
+        "analysis",
+        "baselines",
+        "core",
+        "migrations",
+        "platform",
+        "scoring",
+        "starting_kit",
+        "worker",
+    )
+    names = [
+        name for name in listed.stdout.splitlines() if name.startswith(tuple(f"{one}/" for one in packages))
+    ]
+    assert names and [name for name in names if is_left_out(name)] == []
+
+
+def is_left_out(name: str) -> bool:
+    """Whether `.dockerignore` keeps a file of the tree out of the images' builds."""
+    return PatternMatcher(ignored()).matches(name)  # pyright: ignore[reportArgumentType] - it takes texts
+
+
+def ignored() -> list[str]:
+    """The patterns of `.dockerignore`."""
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def test_what_git_does_not_keep_does_not_get_into_images() -> None:
+    """But for what an image is built from: the lists of packages."""
+    kept = {"/docker/*/requirements*.txt"}
+    patterns = [line for line in (ROOT / ".gitignore").read_text().split() if line not in kept]
+    for pattern in patterns:
+        name = pattern.strip("/").replace("**/", "x/").replace("*", "x")
+        for place in ("", "core/") if pattern.endswith("/") and not pattern.startswith(("/", ".")) else ("",):
+            assert is_left_out(f"{place}{name}"), pattern

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -11,7 +12,9 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, update
+from sqlalchemy.exc import OperationalError
 
+from anyshot_platform import sweeper as sweeper_module
 from anyshot_platform.alerts.service import list_open
 from anyshot_platform.competitions.service import add_member
 from anyshot_platform.competitions.states import Role
@@ -21,9 +24,11 @@ from anyshot_platform.queue import priorities
 from anyshot_platform.queue.models import OutboxRing, Sweep
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RunState
+from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.sweeper import (
     FORGIVEN_SECONDS,
+    LeaseWatch,
     Sweeper,
     forgive_lost,
     ring_again,
@@ -120,6 +125,42 @@ def test_a_run_that_takes_workers_down_is_quarantined(site: Site) -> None:
     with site.services.database.reading() as session:
         assert [row.outcome for row in session.scalars(select(Attempt))] == ["WORKER_LOST"] * 3
         assert [alert.kind for alert in list_open(session)] == ["run_lost"]
+
+
+def test_a_run_whose_claim_was_never_answered_costs_nothing_once(site: Site) -> None:
+    """The connection broke after the claim was committed: the worker claims again, and knows of no first run."""
+    site.member("alice").submit()
+    worker, ghost = claimed(site)
+    let_leases_run_out(site)
+    assert worker.claim() is None  # it asks again, and lives
+    assert take_back_lost(site.services) == 1
+    run = only_run(site)
+    assert (run.state, run.infrastructure_failures, run.workers_lost) == (RunState.QUEUED, 0, 0)
+    assert "did not learn" in run.progress_message
+    again = worker.claim()
+    assert again is not None and again["run_id"] == ghost["run_id"]
+    let_leases_run_out(site)
+    assert worker.claim() is None
+    take_back_lost(site.services)
+    assert only_run(site).workers_lost == 1, "the run itself may be what ends its workers at once"
+
+
+@pytest.mark.parametrize(
+    ("began", "silent_for"), [(True, 0), (False, 20)], ids=["it beat before", "its worker is silent since"]
+)
+def test_a_run_that_a_worker_has_lost_is_charged(site: Site, began: bool, silent_for: int) -> None:
+    site.member("alice").submit()
+    worker, job = claimed(site)
+    if began:
+        worker.beat(job, "preparing")
+    let_leases_run_out(site)
+    assert worker.claim() is None
+    moment = now() - timedelta(seconds=silent_for)
+    with site.services.database.writing() as session:
+        session.execute(update(Run).values(claimed_at=moment - timedelta(seconds=31)))
+        session.execute(update(Worker).values(last_seen_at=moment))
+    take_back_lost(site.services)
+    assert only_run(site).workers_lost == 1
 
 
 def test_a_worker_that_stops_gives_its_lease_back(site: Site) -> None:
@@ -429,6 +470,62 @@ def test_an_outage_of_the_platform_costs_no_run_an_attempt(site: Site) -> None:
     assert (run.state, run.infrastructure_failures) == (RunState.CLAIMED, 0)
     assert worker.beat(job).status_code == 200
     assert worker.complete(job, 0.5).status_code == 204
+
+
+def run_in_hand(site: Site, worker: PaperWorker, job: dict[str, Any]) -> bool:
+    """Whether the worker still has its run, which was charged with nothing."""
+    run = only_run(site)
+    return (worker.beat(job).status_code, run.infrastructure_failures, run.workers_lost) == (200, 0, 0)
+
+
+def test_leases_are_forgiven_although_the_database_failed_once_more(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.member("alice").submit()
+    worker, job = claimed(site)
+    let_leases_run_out(site)
+    watch = LeaseWatch()
+    with monkeypatch.context() as broken:
+        broken.setattr(sweeper_module, "forgive_lost", fail_as_a_database)
+        with pytest.raises(OperationalError):
+            watch.look(site.services)
+    watch.look(site.services)
+    assert run_in_hand(site, worker, job)
+
+
+def fail_as_a_database(services: Services) -> int:
+    raise OperationalError("UPDATE runs", {}, ConnectionError("the server closed the connection"))
+
+
+def test_leases_are_forgiven_when_the_clock_was_set_or_the_host_slept(site: Site) -> None:
+    """The monotonic clock may stand still then: by the wall clock, by which leases run, half a minute is gone."""
+    site.member("alice").submit()
+    worker, job = claimed(site)
+    moments = iter([(100.0, 5000.0), (102.0, 5032.0)])
+    watch = LeaseWatch(lambda: next(moments))
+    watch.look(site.services)
+    let_leases_run_out(site)
+    watch.look(site.services)
+    assert run_in_hand(site, worker, job)
+
+
+def test_after_an_outage_no_sweep_takes_back_what_nobody_has_looked_at(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process has the duty of leases at this moment, and has not forgiven them yet."""
+    site.member("alice").submit()
+    worker, job = claimed(site)
+    let_leases_run_out(site)
+    assert take_duty(site.services, "leases", "another process", 600.0)
+    swept = threading.Event()
+    monkeypatch.setitem(sweeper_module.SWEEPS, "last", lambda services: swept.set() or 0)
+    sweeper = Sweeper(site.services)
+    sweeper.start()
+    try:
+        assert swept.wait(60)
+    finally:
+        sweeper.stop()
+    assert run_in_hand(site, worker, job)
 
 
 def test_a_dead_worker_is_not_forgiven_twice(site: Site) -> None:

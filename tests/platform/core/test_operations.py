@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 from moto.server import ThreadedMotoServer
 from sqlalchemy import func, select, text, update
 from sqlalchemy.exc import DBAPIError
@@ -26,7 +27,7 @@ from anyshot_platform.artifacts.s3 import S3Storage
 from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.audit.service import record
-from anyshot_platform.database import Base, now
+from anyshot_platform.database import Base, new_id, now
 from anyshot_platform.kernel.storage import FolderStorage, Storage
 from anyshot_platform.notifications.delivery import send_due_emails
 from anyshot_platform.operations.backup import BackupFailed, back_up, restore
@@ -36,6 +37,7 @@ from anyshot_platform.queue.doorbell import Doorbell
 from anyshot_platform.queue.outbox import send_due_rings
 from anyshot_platform.runs.models import Run
 from anyshot_platform.services import Services
+from anyshot_platform.settings import read_settings
 from anyshot_platform.webhooks.delivery import (
     ForbiddenAddress,
     resolve,
@@ -259,7 +261,7 @@ def test_backup_and_restore(site: Site, tmp_path: Path) -> None:
     assert job is not None
     worker.complete(job, 0.5)
     target = tmp_path / "backup.tar"
-    assert back_up(services, target) == 3  # submission and two packs
+    assert back_up(services, target).files == 3  # submission and two packs
     assert target.stat().st_mode & 0o077 == 0  # it holds every hidden image
     with pytest.raises(BackupFailed):
         restore(services, target)
@@ -279,7 +281,7 @@ def test_backup_and_restore(site: Site, tmp_path: Path) -> None:
 def make_empty_postgres(services: Services) -> str:
     """The address of an empty database beside the site's."""
     url = services.database.engine.url
-    name = f"{url.database}_restored"
+    name = f"{url.database}_{new_id()[-12:]}"
     with services.database.engine.connect() as connection:
         connection.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql(
             f'CREATE DATABASE "{name}"'
@@ -545,3 +547,25 @@ def test_a_database_that_is_away_is_503(tmp_path: Path) -> None:
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
     assert client.get("/ready").status_code == 503
     assert client.get("/health").status_code == 200
+
+
+def test_several_web_processes_know_the_port_and_have_the_worker_that_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker was left out without a word, and links of the pages led to port 8000."""
+    begun: list[tuple[str, int]] = []
+    monkeypatch.setattr(serving, "make_services", lambda settings: None)
+    monkeypatch.setattr(serving, "prepare", lambda services: None)
+    monkeypatch.setattr(serving, "make_embedded_token", lambda services: "token")
+    monkeypatch.setattr(serving.EmbeddedWorker, "start", lambda self: begun.append(("worker", self._port())))
+    monkeypatch.setattr(uvicorn, "run", lambda *_, port, **__: begun.append(("web", port)))
+    for name in ("ANYSHOT_SECRET_KEY", "ANYSHOT_HOME", "ANYSHOT_PORT"):
+        monkeypatch.setenv(name, "")
+    for port in (18_080, 0):
+        begun.clear()
+        settings = make_settings(tmp_path, port=port, web_processes=2)
+        serving.serve(settings, embedded_worker=True, sweeper=False)
+        (_, used), (_, served_at) = begun
+        assert [kind for kind, _ in begun] == ["worker", "web"] and used == served_at > 0
+        assert port in (0, used)
+        assert read_settings().base_url == f"http://127.0.0.1:{used}"

@@ -168,3 +168,52 @@ def test_a_cancellation_counts_where_the_phase_says_so(site: Site, alice: Person
     submission_id = alice.submit().json()["id"]
     assert alice.call("POST", f"/api/v1/submissions/{submission_id}/cancel").status_code == 200
     assert used(alice)["day"] == int(counts)
+
+
+def act(site: Site, submission_id: str, name: str, reason: str = "") -> None:
+    """The owner of the competition acts on a submission."""
+    path = "/api/v1/competitions/small/manage/submissions/acts"
+    wish = {"act": name, "ids": [submission_id], "reason": reason}
+    done = site.owner().call("POST", path, json=wish)
+    assert done.json()["done"] == [submission_id], done.text
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_a_cancellation_by_organizers_costs_the_team_nothing(
+    site: Site, alice: Person, worker: PaperWorker, running: bool
+) -> None:
+    submission_id = alice.submit().json()["id"]
+    job = worker.claim() if running else None
+    act(site, submission_id, "cancel")
+    if job is not None:
+        assert worker.beat(job).json()["cancel"] is True
+        assert worker.fail(job, "CANCELLED").status_code == 204
+    shown = alice.call("GET", f"/api/v1/submissions/{submission_id}").json()
+    assert (shown["status"], shown["counts_quota"]) == ("cancelled", False)
+    assert shown["quota_reason"] == "not your doing"
+    assert used(alice)["day"] == 0
+
+
+def test_quota_that_organizers_gave_back_stays_given_back(
+    site: Site, alice: Person, worker: PaperWorker
+) -> None:
+    submission_id = evaluate(alice, worker, "slow disk")
+    act(site, submission_id, "refund", "a slow disk of ours")
+    act(site, submission_id, "rerun")
+    job = worker.claim()
+    assert job is not None
+    assert worker.complete(job, 0.6).status_code == 204
+    shown = alice.call("GET", f"/api/v1/submissions/{submission_id}").json()
+    assert (shown["status"], shown["counts_quota"]) == ("finished", False)
+    assert shown["quota_reason"] == "a slow disk of ours"
+    assert used(alice)["phase"] == 0
+
+
+def test_quota_that_organizers_charged_stays_charged(site: Site, alice: Person, worker: PaperWorker) -> None:
+    submission_id = evaluate(alice, worker, "settings", "BAD_SETTINGS")
+    act(site, submission_id, "charge", "its config asked for it")
+    act(site, submission_id, "rerun")
+    job = worker.claim()
+    assert job is not None
+    worker.fail(job, "BAD_SETTINGS")
+    assert used(alice)["phase"] == 1

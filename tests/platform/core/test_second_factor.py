@@ -19,6 +19,7 @@ from anyshot_platform.accounts.passwords import hash_password
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
+from anyshot_platform.kernel.signing import Signer
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.users.models import ApiToken, LoginSession, User
 from anyshot_platform.users.viewer import Scope
@@ -158,6 +159,26 @@ def test_of_eight_with_one_code_one_gets_in(postgres_site: Site) -> None:
                 second_factor.use_code(session, postgres_site.services.signer, user, code)
 
         assert at_once(use, range(AT_ONCE)) == {"ok": 1, "WrongCode": AT_ONCE - 1}
+
+
+def test_with_another_key_of_the_site_recovery_codes_let_in_and_the_app_is_set_up_anew(
+    site: Site, alice: Person
+) -> None:
+    """`ANYSHOT_SECRET_KEY` is lost: nobody is logged out, codes of apps no longer fit; they were answered 500."""
+    secret, recovery = enrol(site, alice)
+    object.__setattr__(site.services, "signer", Signer("another key"))
+    code = code_of(secret)
+    assert token_for(site, alice, code=code).json()["error"] == "wrong_code"
+    assert alice.call("POST", "/api/v1/me/proof", json={"proof": code}).json()["error"] == "wrong_code"
+    in_browser(site, alice)
+    refused = form(site, "/login/code", code=code)
+    assert refused.status_code == 401 and "The code is wrong" in refused.text
+    assert form(site, "/login/code", code=recovery[0]).headers["location"] == "/"
+    form(site, "/account/second-factor", "/account/second-factor/off")
+    fresh, _ = enrol(site, alice)
+    in_browser(site, alice)
+    assert form(site, "/login/code", code=code_of(fresh)).headers["location"] == "/"
+    site.client.cookies.clear()
 
 
 def test_codes_are_not_guessed(site: Site) -> None:

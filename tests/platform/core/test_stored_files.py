@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import logging
+import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -14,7 +17,7 @@ from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
 from anyshot_platform.kernel.storage import FolderStorage
 from anyshot_platform.pools.models import Pack, Pool
-from tests.platform.site import SLUG, Site, make_zip
+from tests.platform.site import SLUG, PaperWorker, Site, make_zip
 
 
 @pytest.fixture
@@ -111,3 +114,41 @@ def test_asking_whether_a_site_is_ready_leaves_no_line_in_its_log(
     caplog.set_level(logging.INFO)
     assert site.client.get("/ready").json()["database"] is not None
     assert [record.getMessage() for record in caplog.records if "alembic" in record.name] == []
+
+
+def hand_over(worker: PaperWorker, job: dict[str, Any], files: dict[str, bytes]) -> dict[str, Any]:
+    """Upload files of an attempt; what its final word says of them."""
+    for name, content in files.items():
+        assert worker.put(job, name, content).status_code == 204
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    return {
+        "artifacts": [{"name": name, "digest": digests[name], "size": len(files[name])} for name in files]
+    }
+
+
+@pytest.mark.parametrize("ends", ["complete", "fail"])
+def test_of_a_run_that_was_tried_again_the_files_of_its_last_attempt_are_shown(site: Site, ends: str) -> None:
+    alice, worker = site.member("alice"), site.worker()
+    submission = alice.submit(make_zip(salt="twice")).json()["id"]
+    first = worker.claim()
+    assert first is not None
+    broken = hand_over(worker, first, {"log.txt": b"the first attempt", "logger.zip": b"its tables"})
+    assert worker.fail(first, "DOCKER_ERROR", **broken).status_code == 204
+    again = worker.claim()
+    assert again is not None and again["run_id"] == first["run_id"]
+    kept = hand_over(worker, again, {"log.txt": b"the second attempt"})
+    ended = (
+        worker.complete(again, 0.5, **kept)
+        if ends == "complete"
+        else worker.fail(again, "RUNTIME_ERROR", **kept)
+    )
+    assert ended.status_code == 204
+    path = f"/api/v1/submissions/{submission}"
+    log = alice.call("GET", f"{path}/runs/{again['run_id']}/artifacts/log.txt")
+    assert (log.status_code, log.content) == (200, b"the second attempt")
+    assert alice.call("GET", f"{path}/runs/{again['run_id']}/artifacts/logger.zip").status_code == 404
+    everything = alice.call("GET", f"{path}/everything").content
+    with zipfile.ZipFile(io.BytesIO(everything)) as whole:
+        kept_of_run = [name for name in whole.namelist() if name.startswith("runs/")]
+        assert kept_of_run == ["runs/1/log.txt"]
+        assert whole.read("runs/1/log.txt") == b"the second attempt"

@@ -186,6 +186,27 @@ def test_failures_say_whose_they_are_and_what_they_cost(site: Site) -> None:
     assert list(attempts) == ["DOCKER_ERROR"] * 3
 
 
+def test_words_of_a_submission_that_no_database_holds_do_not_cost_the_verdict(site: Site) -> None:
+    """What the code raised and what files of the zip are called; PostgreSQL refuses NUL."""
+    alice, worker = site.member("alice"), site.worker()
+    shown = alice.submit().json()
+    job = worker.claim()
+    assert job is not None
+    told = worker.fail(
+        job, "RUNTIME_ERROR", "ValueError: \x00 in fit", detail="Traceback\x00", private="\x00"
+    )
+    assert told.status_code == 204, told.text
+    failed = alice.call("GET", f"/api/v1/submissions/{shown['id']}").json()
+    assert (failed["verdict"], failed["runs"][0]["message"]) == ("RUNTIME_ERROR", "ValueError: \ufffd in fit")
+    alice.submit()
+    job = worker.claim()
+    assert job is not None
+    evidence = recorded("evidence-clean")
+    evidence["files"][0]["path"] = "mean\x00.npy"
+    assert worker.complete(job, 0.5, evidence=evidence).status_code == 204
+    assert [row["score"] for row in site.board()["rows"]] == [0.5]
+
+
 def test_an_unclear_death_is_tried_once_more_then_the_participants(site: Site) -> None:
     alice, worker = site.member("alice"), site.worker()
     shown = alice.submit().json()

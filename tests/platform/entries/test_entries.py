@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from anyshot_platform.accounts.service import erase_user
 from anyshot_platform.database import now
+from anyshot_platform.entries.models import LeagueAnswer
+from anyshot_platform.leaderboards.service import refresh_everywhere
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission
 from anyshot_platform.phases.states import BoardShows
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.users.models import User
 from tests.platform.admin.test_manage import page
 from tests.platform.site import PaperWorker, Person, Site, make_zip
 
 ENTRIES = "/api/v1/competitions/small/phases/feedback/entries"
 LEAGUES = "/api/v1/competitions/small/leagues"
 MANAGE = "/api/v1/competitions/small/manage/leagues"
+CV = {"key": "cv", "label": "My page", "answer": "link", "required": False, "shown_to": "team"}
 
 
 def add_league(site: Site, slug: str, **values: Any) -> None:
@@ -68,6 +75,52 @@ def test_who_names_no_league_where_none_is_open_to_all_is_told_to_choose(site: S
         422,
         "Choose a league that this submission enters.",
     )
+
+
+def open_to_some(site: Site) -> None:
+    """Leagues that are open to all, but not now, or not to everybody."""
+    add_league(site, "later", opens_at=now() + timedelta(days=1))
+    add_league(site, "shut", closed_to_newcomers=True)
+    add_league(site, "scarce", quota_day=1)
+
+
+def test_who_names_no_league_enters_those_that_the_team_can_enter_now(site: Site) -> None:
+    open_to_some(site)
+    worker, ada = site.worker(), site.member("ada")
+    entered = [
+        sorted(ada.call("GET", f"/api/v1/submissions/{scored(worker, ada, score)}").json()["leagues"])
+        for score in (0.4, 0.5)
+    ]
+    assert entered == [["free", "scarce"], ["free"]]
+    assert (names(site, "free"), names(site, "scarce")) == ([("ada", 0.5)], [("ada", 0.4)])
+    named = ada.submit(make_zip(salt="named"), leagues=["free", "later"])
+    assert named.status_code == 409 and "The league Later opens at " in named.json()["message"]
+
+
+def test_the_upload_form_ticks_what_can_be_entered_and_says_why_the_others_cannot(site: Site) -> None:
+    open_to_some(site)
+    worker, ada = site.worker(), site.member("ada")
+
+    def ticked() -> list[str]:
+        return re.findall(r'name="league" value="(\w+)" checked', upload_form(ada))
+
+    assert ticked() == ["free", "scarce"]
+    assert "The league Later opens at " in upload_form(ada)
+    assert "The league Shut is closed to teams that have no entry in it." in upload_form(ada)
+    scored(worker, ada, 0.4)
+    assert ticked() == ["free"]
+    assert "Your team has used its submissions of today in the league Scarce." in upload_form(ada)
+
+
+def upload_form(person: Person) -> str:
+    return " ".join(page(person, "/competitions/small/phases/feedback/submit").text.split())
+
+
+def test_who_names_no_league_where_the_team_can_enter_none_is_told_why(site: Site) -> None:
+    with site.services.database.writing() as session:
+        session.query(League).filter_by(slug="free").one().opens_at = now() + timedelta(days=1)
+    refused = site.member("ada").submit()
+    assert refused.status_code == 409 and "The league Free style opens at " in refused.json()["message"]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +175,7 @@ def women(site: Site) -> None:
                 "required": True,
                 "shown_to": "organizers",
             },
-            {"key": "cv", "label": "My page", "answer": "link", "required": False, "shown_to": "team"},
+            CV,
         ],
     )
 
@@ -254,13 +307,57 @@ def test_answers_are_the_organizers_alone_and_go_with_the_account(site: Site) ->
     scored(worker, ada, 0.5, leagues=["women"])
     ada.call("PUT", f"{LEAGUES}/women/answers", json={"answers": {"woman": "yes"}})
     assert ada.call("GET", f"{MANAGE}/teams").status_code == 403
-    from anyshot_platform.accounts.service import erase_user
-    from anyshot_platform.users.models import User
-
     with site.services.database.writing() as session:
         erase_user(session, session.get_one(User, ada.id))
     (row,) = owner.call("GET", f"{MANAGE}/teams").json()
-    assert [person["answers"] for person in row["people"]] == [None]
+    assert row["people"] == []
+    with site.services.database.reading() as session:
+        assert [kept.answers for kept in session.query(LeagueAnswer)] == [{}]
+
+
+def erase(site: Site, *people: Person) -> None:
+    """Delete these accounts; then a board is brought in line."""
+    with site.services.database.writing() as session:
+        team_ids = {row.team_id for row in session.query(Submission)}
+        for person in people:
+            erase_user(session, session.get_one(User, person.id))
+        for team_id in team_ids:
+            refresh_everywhere(session, team_id)
+
+
+@pytest.mark.parametrize(
+    ("every", "answering", "deleted"),
+    [
+        (True, ("ada", "eve"), ("eve",)),
+        (True, ("ada", "eve"), ("ada", "eve")),
+        (False, ("ada",), ("ada",)),  # eve has not answered, and need not
+        (False, ("eve",), ("ada", "eve")),
+    ],
+)
+def test_the_row_of_a_team_stays_when_members_delete_their_accounts(
+    site: Site, every: bool, answering: tuple[str, ...], deleted: tuple[str, ...]
+) -> None:
+    add_league(site, "asking", admission=Admission.DECLARED, every_member_qualifies=every, questions=[CV])
+    people = {name: site.member(name) for name in ("ada", "eve")}
+    join_team(site, people["ada"], people["eve"])
+    scored(site.worker(), people["ada"], 0.5, leagues=["asking"])
+    for name in answering:
+        people[name].call("PUT", f"{LEAGUES}/asking/answers", json={"answers": {"cv": "https://a.org"}})
+    assert names(site, "asking") == [("ada", 0.5)]
+    erase(site, *(people[name] for name in deleted))
+    assert names(site, "asking") == [("ada", 0.5)]
+
+
+def test_who_deletes_the_account_needs_no_answer_of_theirs_and_does_not_come_in_by_it(site: Site) -> None:
+    add_league(site, "asking", admission=Admission.DECLARED, every_member_qualifies=True, questions=[CV])
+    worker, ada, eve, sol = site.worker(), site.member("ada"), site.member("eve"), site.member("sol")
+    join_team(site, ada, eve)
+    for person, score in ((ada, 0.5), (sol, 0.4)):
+        scored(worker, person, score, leagues=["asking"])
+    ada.call("PUT", f"{LEAGUES}/asking/answers", json={"answers": {"cv": "https://a.org"}})
+    assert names(site, "asking") == []
+    erase(site, eve, sol)
+    assert names(site, "asking") == [("ada", 0.5)]  # sol, who never answered, is alone and still held back
 
 
 def test_a_league_has_its_own_quota_and_doors(site: Site) -> None:

@@ -17,14 +17,21 @@ from anyshot_platform.phases.states import BoardShows, PhaseKind
 from anyshot_platform.sweeper import sweep
 from anyshot_platform.teams.models import Team
 from tests.platform.admin.results import finish_with_scores, work_off
+from tests.platform.admin.test_manage import page
 from tests.platform.entries.test_entries import names, scored
-from tests.platform.site import Person, Site, make_zip
+from tests.platform.site import SLUG, Person, Site, make_zip
 
 FINAL = "/api/v1/competitions/small/manage/phases/final/final"
 
 
 @pytest.fixture
 def final(site: Site) -> Site:
+    """A site with a final phase, as `add_final` makes it."""
+    add_final(site)
+    return site
+
+
+def add_final(site: Site) -> None:
     """A final phase of two seeded runs behind a gate of 0.3 in the league that is open to all."""
     with site.services.database.writing() as session:
         feedback = session.get_one(Phase, site.phase_id)
@@ -56,7 +63,6 @@ def final(site: Site) -> Site:
         session.flush()
         free = session.query(League).filter_by(slug="free").one()
         session.add(Gate(phase_id=phase.id, league_id=free.id, score=0.3))
-    return site
 
 
 def end_feedback(site: Site) -> None:
@@ -207,6 +213,22 @@ def test_the_last_submission_above_the_gate_stands_where_the_phase_counts_so(fin
     assert (found["ada"]["enters"], found["low"]["enters"]) == (True, False)
 
 
+def test_the_gate_is_drawn_on_the_board_that_it_leads_out_of_alone(final: Site) -> None:
+    """It stood on the final's own board, whose rows it called not above the gate."""
+    worker, owner = final.worker(), final.owner()
+    scored(worker, final.member("ada"), 0.4)
+    end_feedback(final)
+    launch(owner)
+    for _ in range(2):
+        job = worker.claim()
+        assert job is not None
+        assert worker.complete(job, 0.2).status_code == 204
+    board = f"/competitions/{SLUG}/leaderboard?league=free&phase="
+    shown = {phase: page(owner, board + phase).text for phase in ("feedback", "final")}
+    assert "Gate into the final phase: 0.300" in shown["feedback"] and "Above the gate" in shown["feedback"]
+    assert "0.200" in shown["final"] and "gate" not in shown["final"].lower()
+
+
 def test_repeating_a_launch_gives_nobody_a_second_entry(final: Site) -> None:
     """A submission that was uploaded in time and finishes after the launch is offered, not added."""
     worker, ada, owner = final.worker(), final.member("ada"), final.owner()
@@ -226,6 +248,16 @@ def test_repeating_a_launch_gives_nobody_a_second_entry(final: Site) -> None:
     assert (after["submission"], after["launched"], after["replaces"]) == (made, True, None)
     old = owner.call("GET", f"/api/v1/submissions/{entered}").json()
     assert (old["status"], replaced != entered) == ("cancelled", True)
+
+
+def test_to_cancel_a_final_entry_changes_no_quota_and_its_page_says_so(final: Site) -> None:
+    worker, ada = final.worker(), final.member("ada")
+    scored(worker, ada, 0.5)
+    end_feedback(final)
+    (entered,) = launch(final.owner())
+    seen = ada.call("GET", f"/submissions/{entered}").text
+    assert "Cancelling it does not change your quota." in seen
+    assert "counts towards your quota" not in seen
 
 
 def test_the_final_board_is_of_entries_too(final: Site) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from anyshot_platform.baselines.models import Baseline
 from tests.platform.admin.test_manage import BASE, flash, page, post
+from tests.platform.core.test_people import mails
 from tests.platform.entries.test_entries import names, scored
 from tests.platform.site import SLUG, PaperWorker, Person, Site
 
@@ -55,6 +56,28 @@ def test_what_is_scored_after_freezing_waits_until_the_board_catches_up(
     assert "new scores do not appear on it. What is withdrawn or disqualified leaves it" in shown
     freeze(site, "unfreeze")
     assert names(site, "free") == [("ada", 0.9), ("bob", 0.7)]
+
+
+def test_a_new_entry_has_no_rank_while_an_older_one_stands_on_the_frozen_board(
+    site: Site, worker: PaperWorker
+) -> None:
+    """The rank of the older one was told of it, in its mail, on its page and in JSON."""
+    ada, bob = site.member("ada"), site.member("bob")
+    first = scored(worker, ada, 0.5)
+    scored(worker, bob, 0.7)
+    freeze(site)
+    later = scored(worker, ada, 0.9)
+    (entry,) = ada.call("GET", f"/api/v1/competitions/{SLUG}/phases/feedback/entries").json()
+    assert (entry["submission"], entry["rank"]) == (later, None)
+    (place,) = ada.call("GET", f"/api/v1/submissions/{later}").json()["answer"]["places"]
+    assert (place["rank"], place["words"]) == (None, "This is your team's entry.")
+    (place,) = ada.call("GET", f"/api/v1/submissions/{first}").json()["answer"]["places"]
+    assert place["words"] == "Your team's entry is another one, #2."
+    told = [mail.body for mail in mails(site, "ada@example.org") if "is scored" in mail.subject]
+    assert "rank 1 of 1" in told[0] and "rank" not in told[-1]
+    freeze(site, "unfreeze")
+    (place,) = ada.call("GET", f"/api/v1/submissions/{later}").json()["answer"]["places"]
+    assert place["words"] == "Rank 1 of 2."
 
 
 @pytest.mark.seconds("a whole phase for each way")
@@ -157,6 +180,9 @@ def test_baselines_of_a_frozen_board_leave_and_return_too(site: Site, worker: Pa
     job = worker.claim()
     assert job is not None
     worker.complete(job, 0.2)
+    assert [row["team"] for row in site.board("free")["rows"]] == exported(site) == ["Prototypes"], (
+        "by its own name: the organizers' team has all of them"
+    )
     (made,) = owner.call("GET", f"{MANAGE}/submissions", params={"kind": "baseline"}).json()["items"]
     freeze(site)
     act(site, "disqualify", made["id"])

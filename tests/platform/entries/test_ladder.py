@@ -61,7 +61,10 @@ def test_taking_back_what_stands_tells_nothing_of_the_others(ladder: Site) -> No
     best = scored(worker, ada, 0.7)
     scored(worker, ada, 0.6)
     assert names(ladder, "free") == [("ada", 0.7)]
-    assert ada.call("POST", f"/api/v1/submissions/{best}/withdraw").status_code in (200, 204)
+    assert "Withdraw from the leaderboard" in words(ada, f"/submissions/{best}"), "its score is hidden"
+    asked = words(ada, f"/submissions/{best}/withdraw")
+    assert "nothing takes its place but a new submission that gains a step" in asked
+    assert post(ada, f"/submissions/{best}/withdraw").status_code == 303
     assert names(ladder, "free") == []  # no other one moves up
     scored(worker, ada, 0.76)
     assert names(ladder, "free") == [("ada", 0.75)]

@@ -12,17 +12,20 @@ from click.testing import CliRunner
 from anyshot_core.command import main
 from anyshot_platform.database import now
 from anyshot_platform.leaderboards.service import refresh_team
+from anyshot_platform.leagues.states import Admission
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.phases.states import Audience, BoardShows
 from anyshot_platform.submissions.models import Submission
 from tests.platform.admin.test_manage import flash, page, post
 from tests.platform.entries.test_entries import add_league, names, scored
+from tests.platform.entries.test_finals import final
 from tests.platform.site import Person, Site, make_zip
 from tests.platform.statements import statements
 from tests.services.processes import free_port
 from tests.services.sites import served
 
+__all__ = ["final"]
 PAGE = "/competitions/small/leagues"
 UPLOAD = "/competitions/small/phases/feedback/submit"
 BACK = "Back to the phase's rule"
@@ -105,17 +108,91 @@ def test_what_cannot_count_is_not_offered_and_refused_in_words(site: Site) -> No
         (BoardShows.LAST_ABOVE_GATE, "replaces it if it beats the gate."),
     ],
 )
-def test_before_an_upload_its_page_says_what_it_replaces(site: Site, shows: BoardShows, does: str) -> None:
+def test_before_an_upload_its_page_says_what_it_replaces(final: Site, shows: BoardShows, does: str) -> None:
+    site = final
+    site.set_phase(board_shows=shows)
     worker, ada = site.worker(), site.member("ada")
     scored(worker, site.member("eve"), 0.7)
     assert "counts here now" not in page(ada, UPLOAD).text
     scored(worker, ada, 0.5)
-    site.set_phase(board_shows=shows)
     words = f"No. 1 counts here now, score 0.500, rank 2. A new submission in this league {does}"
     assert page(ada, UPLOAD).text.count(words) == 1  # in the one league that it entered
     site.set_phase(team_chooses=True)
     post(ada, f"{PAGE}/free/choose", phase="feedback", submission=first_id(ada))
     assert "Your team chose it: a new submission does not replace it" in page(ada, UPLOAD).text
+
+
+@pytest.mark.parametrize(("league", "score"), [("free", 0.2), ("ungated", 0.5)])
+def test_below_the_gate_and_without_one_any_scored_submission_replaces_it(
+    final: Site, league: str, score: float
+) -> None:
+    add_league(final, "ungated", admission=Admission.DECLARED)
+    final.set_phase(board_shows=BoardShows.LAST_ABOVE_GATE)
+    worker, ada = final.worker(), final.member("ada")
+    scored(worker, ada, score, leagues=[league])
+    assert does_next(ada) == "A new submission in this league replaces it as soon as it is scored."
+    scored(worker, ada, 0.1, leagues=[league])
+    assert names(final, league) == [("ada", 0.1)]
+
+
+def test_where_each_submission_is_admitted_the_entry_stays_until_then(site: Site) -> None:
+    add_league(site, "reviewed", admission=Admission.APPROVAL)
+    worker, ada = site.worker(), site.member("ada")
+    for number in (1, 2):  # one that waits makes way for the next that waits
+        scored(worker, ada, 0.1 * number, leagues=["reviewed"])
+        assert does_next(ada) == "A new submission in this league replaces it as soon as it is scored."
+    admit(site, ada)
+    assert names(site, "reviewed") == [("ada", 0.2)]
+    assert does_next(ada) == "A new submission in this league replaces it once it is scored and admitted."
+    scored(worker, ada, 0.3, leagues=["reviewed"])
+    assert names(site, "reviewed") == [("ada", 0.2)]
+    admit(site, ada)
+    assert names(site, "reviewed") == [("ada", 0.3)]
+
+
+def admit(site: Site, person: Person) -> None:
+    """Admit all submissions of a person to the league that reviews them."""
+    with site.services.database.reading() as session:
+        ids = [row.id for row in session.query(Submission).filter_by(user_id=person.id)]
+    entries = [{"submission": one, "league": "reviewed"} for one in ids]
+    done = site.owner().call(
+        "POST",
+        "/api/v1/competitions/small/manage/leagues/entries/decide",
+        json={"entries": entries, "admit": True, "reason": "it is fine"},
+    )
+    assert done.status_code == 200, done.text
+
+
+def does_next(person: Person) -> str:
+    """What a new submission does to the only entry of a person's team."""
+    (row,) = person.call("GET", "/api/v1/competitions/small/phases/feedback/entries").json()
+    return row["next_upload"]
+
+
+def test_the_command_tells_only_of_the_leagues_that_the_upload_enters(
+    site: Site, address: str, tmp_path: Path
+) -> None:
+    worker, ada = site.worker(), site.member("ada")
+    scored(worker, ada, 0.6, leagues=["free", "scratch"])
+    zipped = tmp_path / "next.zip"
+    zipped.write_bytes(make_zip(salt="next"))
+    said = command(address, ada, "submit", str(zipped), "--to", "small/feedback")
+    assert said.count("Your entry in ") == 1 and "Your entry in Free style: no. 1" in said
+    named = command(address, ada, "again", "1", "--league", "scratch")
+    assert named.count("Your entry in ") == 1 and "Your entry in From scratch: no. 1" in named
+
+
+def test_a_phase_without_uploads_offers_no_choice(site: Site) -> None:
+    worker, ada = site.worker(), site.member("ada")
+    last = [scored(worker, ada, score) for score in (0.6, 0.2)][-1]
+    site.set_phase(team_chooses=True)
+    assert "Choose what counts" in page(ada, PAGE).text
+    assert "Choose which submission counts" in page(ada, f"/submissions/{last}").text
+    site.set_phase(accepts_uploads=False)
+    assert "Choose what counts" not in page(ada, PAGE).text
+    assert "Choose which submission counts" not in page(ada, f"/submissions/{last}").text
+    refused = post(ada, f"{PAGE}/free/choose", phase="feedback", submission=last)
+    assert refused.status_code == 409 and "takes no uploads" in refused.text
 
 
 def first_id(person: Person) -> str:

@@ -18,7 +18,7 @@ from tests.platform.admin.test_manage import flash, page, post
 from tests.platform.entries.test_finals import FINAL, final
 from tests.platform.entries.test_leagues_page import command
 from tests.platform.entries.test_members import log_of
-from tests.platform.entries.test_results import MANAGE, RESULTS, played
+from tests.platform.entries.test_results import API, MANAGE, RESULTS, played
 from tests.platform.site import Person, Site
 from tests.services.processes import free_port
 from tests.services.sites import served
@@ -167,6 +167,18 @@ def test_what_was_found_goes_with_the_account(final: Site, owner: Person) -> Non
     with final.services.database.writing() as session:
         erase_user(session, session.query(User).filter_by(username="dee").one())
         assert session.query(WinnerCheck).count() == 0
+
+
+def test_results_wait_for_no_account_that_was_deleted(final: Site, owner: Person) -> None:
+    with final.services.database.writing() as session:
+        erase_user(session, session.query(User).filter_by(username="dee").one())
+    for name in ("ada", "ben", "cem"):
+        assert check(owner, name).status_code == 200
+    assert [row["username"] for row in listed(owner)["ada"]["members"]] == ["ada"]
+    assert publish(owner).status_code == 200
+    (free,) = owner.call("GET", API).json()["leagues"]
+    (won,) = [row["shares"] for row in free["rows"] if row["team"] == "ada"]
+    assert won == [{"name": "ada", "amount": 325.0}]
 
 
 def test_a_prize_in_words_is_won_by_the_first_alone(final: Site, owner: Person) -> None:

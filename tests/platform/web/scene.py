@@ -310,6 +310,7 @@ def _phases(session: Session, competition: Competition, owner: User) -> tuple[Ph
         session.add(version)
         session.flush()
         phases[slug] = (phase, version)
+    phases["final"][0].gate_phase_id = phases["feedback"][0].id
     return phases["feedback"]
 
 
@@ -708,7 +709,8 @@ def _board(session: Session, scene: Scene) -> None:
         add_board_row(
             session, scene, league, organizers, submission, result, ranked=False, row_key=submission.id
         )
-    session.add(Gate(phase_id=scene.phase.id, league_id=league.id, score=0.5))
+    final = session.scalars(select(Phase).where(Phase.gate_phase_id == scene.phase.id)).one()
+    session.add(Gate(phase_id=final.id, league_id=league.id, score=0.5))
 
 
 def _texts(session: Session, scene: Scene) -> None:

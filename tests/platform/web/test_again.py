@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Any
 
 from httpx2 import Response
 from sqlalchemy import func, select
 
 from anyshot_platform.accounts.service import begin_session
+from anyshot_platform.database import now
 from anyshot_platform.submissions.models import Submission, Upload
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.users.models import User
 from anyshot_platform.web.viewer import SESSION_COOKIE
+from tests.platform.entries.test_entries import add_league, scored
 from tests.platform.site import SLUG, Person, Site, make_zip
 
 _HTML = {"accept": "text/html"}
@@ -95,6 +98,25 @@ def test_the_button_of_a_smoke_test_submits_that_very_zip_without_an_upload(site
     assert job is not None and site.client.get(job["submission"]["url"]).content == make_zip(salt="alice")
     with site.services.database.reading() as session:
         assert session.scalar(select(func.count()).select_from(Upload)) == before
+
+
+def test_a_league_that_opens_later_does_not_stop_the_button_of_a_smoke_test(site: Site) -> None:
+    add_league(site, "later", opens_at=now() + timedelta(days=1))
+    alice = site.member("alice")
+    shown = _smoked(site, alice)
+    address = f"/competitions/{SLUG}/phases/feedback/submit"
+    answer = _send(site, alice, address, again=shown["digest"], kind="entry")
+    assert answer.status_code == 303, answer.text[:500]
+    entry = alice.call("GET", "/api/v1" + answer.headers["location"]).json()
+    assert (entry["kind"], entry["leagues"]) == ("entry", ["free"])
+
+
+def test_a_smoke_test_tells_only_of_entries_that_its_button_replaces(site: Site) -> None:
+    alice, worker = site.member("alice"), site.worker()
+    scored(worker, alice, 0.5, leagues=["free", "scratch"])
+    page = _page(site, alice, f"/submissions/{_smoked(site, alice)['id']}")
+    assert "Free style: No. 1 counts here now" in page
+    assert "From scratch: No. 1" not in page
 
 
 def test_a_zip_is_taken_again_by_its_digest_for_its_own_team_alone(site: Site) -> None:

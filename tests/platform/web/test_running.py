@@ -173,8 +173,7 @@ def test_sent_twice_is_kept_once_and_it_goes_with_the_log(visitor: Visitor, scen
         add_measures(session, run)
         assert len(session.scalars(select(RunMeasure).where(RunMeasure.run_id == run.id)).all()) == before
         keep_measures(session, run, [])
-        settings = visitor.services.settings.model_copy(update={"keep_logs_days": 0})
-        expire_logs(session, settings)
+        expire_logs(session, run.competition_id, days=0)
         left = set(session.scalars(select(RunMeasure.run_id)))
     assert left == {run_of(visitor, scene, "running").id}
 

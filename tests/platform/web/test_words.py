@@ -104,7 +104,7 @@ def place(value: float, half_width: float | None, rank: int | None = 1) -> Board
         submitted_at=datetime.now(UTC),
         sort_value=-value,
     )
-    return BoardPlace(rank, row, "team", 1, "name", rank is None)
+    return BoardPlace(rank, row, "team", 1, rank is None)
 
 
 def said(place: BoardPlace, verdict: Any, difference: float = 0.01) -> dict[str, Statement]:

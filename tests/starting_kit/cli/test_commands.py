@@ -12,8 +12,11 @@ from click.testing import CliRunner
 
 from anyshot_core.bundle import check_bundle
 from anyshot_core.command import AS_PROCESS, main
+from anyshot_core.demo_data import GENERATED_TEST_DATASETS, make_demo_data
 from anyshot_core.dry_run_words import reproduce_command
+from anyshot_core.protocols import Roles, WithinDomain
 from anyshot_starting_kit.cli import COMMANDS
+from anyshot_starting_kit.dryrun.publicdata import read_split
 from tests.core.bundle.archives import MODEL
 from tests.core.tinydata import write_dataset
 
@@ -98,17 +101,38 @@ def test_check_and_pack(tmp_path: Path) -> None:
     assert "FAILED" in text and "-> model.py must define or import both" in text
 
 
+def test_a_check_compares_validation_datasets_with_those_of_a_phase(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_bytes(MODEL)
+    (tmp_path / "config.json").write_text('{"validation_datasets": 1}')
+    asked = ["check", str(tmp_path)]
+    assert CliRunner().invoke(main, asked).exit_code == 0
+    assert CliRunner().invoke(main, [*asked, "--train-datasets", "2"]).exit_code == 0
+    refused = CliRunner().invoke(main, [*asked, "--train-datasets", "1"])
+    assert refused.exit_code == 1
+    assert (
+        "validation_datasets is 1; allowed is 0 or null, because meta-training has one dataset"
+        in refused.output
+    )
+
+
 def test_reproduce_command_is_a_dry_run_that_parses() -> None:
     words = reproduce_command(
         "my method.zip", train_seed=5, ways=7, shots=3, task_seconds=2.5, isolated_tasks=True
     )
     assert (
         words
-        == "anyshot dry-run 'my method.zip' --seed 5 --ways 7 --shots 3 --tasks 5 --task-seconds 2.5 --isolated"
+        == "anyshot dry-run 'my method.zip' --ways 7 --shots 3 --seed 5 --tasks 5 --task-seconds 2.5 --isolated"
     )
-    bare = reproduce_command(
-        "m.zip", data="data/x", within_domain=True, each_dataset=True, memory_bytes=3 << 29
-    )
-    assert bare == (
-        "anyshot dry-run m.zip --data data/x --within-domain --each-dataset --docker --memory 1.5"
-    )
+    bare = reproduce_command("m.zip", data="data/x", roles=Roles(WithinDomain()), memory_bytes=3 << 29)
+    assert bare == "anyshot dry-run m.zip --data data/x --protocol within_domain --docker --memory 1.5"
+
+
+def test_a_dry_run_divides_the_budget_of_its_command_by_its_datasets() -> None:
+    """Each learner was given the time of a part, divided once more."""
+    words = reproduce_command("m.zip", roles=Roles(WithinDomain()), learner_seconds=300, datasets=4)
+    assert words == "anyshot dry-run m.zip --protocol within_domain --each-dataset --budget 1200"
+
+
+def test_generated_data_have_as_many_datasets_to_test_on_as_the_platform_counts(tmp_path: Path) -> None:
+    make_demo_data(tmp_path, classes=2, images=2)
+    assert len(read_split(tmp_path)[1]) == GENERATED_TEST_DATASETS

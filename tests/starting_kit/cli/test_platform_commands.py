@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,9 @@ from sqlalchemy import func, select
 from anyshot_core.client import Client, NotAllowed, Refused, Unreachable
 from anyshot_core.command import main
 from anyshot_core.wire.worker_api import Stage
+from anyshot_platform.database import now
 from anyshot_platform.events.models import RunEvent
+from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.submissions.models import Submission, Upload
 from anyshot_platform.submissions.states import SubmissionStatus
@@ -491,3 +493,29 @@ def test_notes_and_tags_are_changed_and_found_again(site: Site, address: str, fo
     assert call("note", "1", "--tag", "two words").exit_code == 1
     assert call("note", "1", "--no-tags").output.splitlines() == ["a better note", "(no tags)"]
     assert call("status", "7").exit_code == 2 and "anyshot list" in call("status", "7").output
+
+
+def test_without_a_target_the_only_phase_that_is_open_is_submitted_to(
+    site: Site, address: str, folder: Path
+) -> None:
+    """Phases that have closed or not begun were counted too."""
+    logged_in(site, address)
+    with site.services.database.writing() as session:
+        open_one = session.get_one(Phase, site.phase_id)
+        for slug, days in (("before", -20), ("after", 40)):
+            start = now() + timedelta(days=days)
+            other = Phase(
+                competition_id=open_one.competition_id,
+                slug=slug,
+                name=slug,
+                starts_at=start,
+                ends_at=start + timedelta(days=2),
+            )
+            other.versions = [PhaseVersion(protocol={"name": "any_way_any_shot"})]
+            session.add(other)
+    for words in ((), ("--to", SLUG)):
+        done = call("submit", str(folder), *words)
+        assert done.exit_code == 0 and "Submission small/feedback/" in done.output, done.output
+    site.set_phase(ends_at=now() - timedelta(hours=1))
+    refused = call("submit", str(folder))
+    assert refused.exit_code == 2 and "none is open" in refused.output

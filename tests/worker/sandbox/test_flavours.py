@@ -10,7 +10,7 @@ import yaml
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.announcement import announce
-from anyshot_worker.sandbox import Sandboxes, flavours, sandboxes
+from anyshot_worker.sandbox import Sandboxes, SandboxSettings, flavours, sandboxes
 from anyshot_worker.sandbox.gpu import Gpu, Gpus
 from anyshot_worker.sandbox.interface import SandboxError
 from tests.worker.sandbox.conftest import SMALL
@@ -81,6 +81,37 @@ def test_a_worker_for_gpus_without_an_image_for_them_does_not_start(
         Sandboxes.from_settings(settings)
 
 
+@pytest.mark.parametrize(("errors", "starts"), [("0", True), ("3", False), (None, False)])
+def test_a_worker_for_gpus_without_a_healthy_device_does_not_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, errors: str | None, starts: bool
+) -> None:
+    """As one in a container that was started without the runtime nvidia: it would announce none without a word."""
+    settings = sandbox_settings(tmp_path).model_copy(
+        update={"docker_runtime": "nvidia", "sandbox_image": "gpu"}
+    )
+    monkeypatch.setattr(sandboxes, "choose_backend", lambda _: FakeBackend(flavours=BOTH))
+    monkeypatch.setattr(sandboxes, "require_guarantees", lambda *_: None)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    if errors is not None:
+        write_smi(tmp_path / "nvidia-smi", errors)
+    if starts:
+        made = Sandboxes.from_settings(settings)
+        assert made.gpu_names() == ["card (GPU-a)"]
+        made.close()
+        return
+    with pytest.raises(SandboxError, match=r"no healthy GPU.*NVIDIA_VISIBLE_DEVICES=all") as caught:
+        Sandboxes.from_settings(settings)
+    assert caught.value.verdict is Verdict.SANDBOX_START
+
+
+def write_smi(path: Path, errors: str) -> None:
+    """An `nvidia-smi` that knows one card, with so many uncorrected errors."""
+    listed = "[ $1 = -L ] && echo 'GPU 0: card (UUID: GPU-a)'"
+    asked = f"case $1 in --query-gpu=*) printf 'GPU-a, card, 1024, {errors}\\n';; esac"
+    path.write_text(f"#!/bin/sh\n{listed}\n{asked}\n")
+    path.chmod(0o755)
+
+
 @pytest.mark.parametrize(("build", "can"), [("2.15.0+cpu", False), ("2.15.0", True), ("2.15.0+cu130", True)])
 def test_without_a_sandbox_the_torch_that_is_installed_decides(
     monkeypatch: pytest.MonkeyPatch, build: str, can: bool
@@ -93,13 +124,12 @@ def test_the_compose_files_workers_take_images_of_their_class() -> None:
     """Also where variables are left out: the settings' own default is the image for CPUs."""
     services = yaml.safe_load(COMPOSE.read_text())["services"]
     found = {
-        service["environment"]["ANYSHOT_HARDWARE_CLASS"]: service["environment"].get(
-            "ANYSHOT_SANDBOX_IMAGE", "cpu"
-        )
+        service["environment"]["ANYSHOT_HARDWARE_CLASS"]: service["environment"]["ANYSHOT_SANDBOX_IMAGE"]
         for name, service in services.items()
         if name.startswith("worker-")
     }
-    assert found == {"cpu": "cpu", "gpu": "gpu"}
+    assert found == {"cpu": "${ANYSHOT_SANDBOX_IMAGE:-}", "gpu": "gpu"}
+    assert SandboxSettings.model_fields["sandbox_image"].default == "cpu"
 
 
 def test_workers_of_the_kubernetes_manifest_take_images_of_their_class() -> None:

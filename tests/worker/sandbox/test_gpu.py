@@ -16,10 +16,10 @@ from anyshot_worker.sandbox.bubblewrap import BubblewrapBackend
 from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.flags import Placement, environment, host_config, shared_memory_bytes
 from anyshot_worker.sandbox.gpu import Gpu, Gpus, GpuUse, NvidiaDevices
-from anyshot_worker.sandbox.interface import BoxSpec, SandboxError
+from anyshot_worker.sandbox.interface import AttemptKey, BoxSpec, SandboxError
 from anyshot_worker.sandbox.trusted import TrustedBackend
 from tests.worker.sandbox.conftest import SMALL
-from tests.worker.sandbox.fake import FakeBackend
+from tests.worker.sandbox.fake import FakeBackend, FakeBox
 from tests.worker.sandbox.machine import sandbox_settings
 
 SMI = """#!/bin/sh
@@ -60,37 +60,80 @@ def devices() -> FakeDevices:
     return FakeDevices([Gpu("GPU-a", "card"), Gpu("GPU-b", "card"), Gpu("GPU-sick", "card", healthy=False)])
 
 
+def attempt(run_id: str, epoch: int = 1) -> AttemptKey:
+    return AttemptKey(run_id, epoch)
+
+
 def test_each_run_has_its_own(devices: FakeDevices, tmp_path: Path) -> None:
     one, other = Gpus(tmp_path, devices), Gpus(tmp_path, devices)  # two worker processes
-    assert one.take(1, "r1") == ("GPU-a",)
-    assert other.take(1, "r2") == ("GPU-b",)
+    assert one.take(1, attempt("r1")) == ("GPU-a",)
+    assert other.take(1, attempt("r2")) == ("GPU-b",)
     with pytest.raises(SandboxError, match="needs 1 GPU; healthy and free: 0") as caught:
-        one.take(1, "r3")
+        one.take(1, attempt("r3"))
     assert caught.value.verdict == Verdict.GPU_UNHEALTHY
-    other.give_back("r2")
-    assert one.take(1, "r3") == ("GPU-b",)
+    other.give_back(attempt("r2"))
+    assert one.take(1, attempt("r3")) == ("GPU-b",)
+
+
+def test_what_an_attempt_gives_back_is_its_own_not_that_of_the_next_one(
+    devices: FakeDevices, tmp_path: Path
+) -> None:
+    gpus = Gpus(tmp_path, devices)
+    assert gpus.take(1, attempt("r", 1)) == ("GPU-a",)
+    assert gpus.take(1, attempt("r", 2)) == ("GPU-b",)
+    gpus.give_back(attempt("r", 1))
+    assert gpus.take(1, attempt("other")) == ("GPU-a",)  # and not the one that the second attempt is on
 
 
 def test_too_few_takes_none(devices: FakeDevices, tmp_path: Path) -> None:
     gpus = Gpus(tmp_path, devices)
     with pytest.raises(SandboxError):
-        gpus.take(3, "r1")
-    assert gpus.take(2, "r2") == ("GPU-a", "GPU-b")
+        gpus.take(3, attempt("r1"))
+    assert gpus.take(2, attempt("r2")) == ("GPU-a", "GPU-b")
 
 
 def test_a_device_with_a_process_on_it_is_kept(devices: FakeDevices, tmp_path: Path) -> None:
     gpus = Gpus(tmp_path, devices, patience=0.2)
-    gpus.take(1, "r1")
+    gpus.take(1, attempt("r1"))
     devices.busy["GPU-a"] = [42]
     with pytest.raises(SandboxError, match="do not leave GPU GPU-a"):
-        gpus.give_back("r1")
+        gpus.give_back(attempt("r1"))
     devices.busy.clear()
-    assert gpus.take(1, "r2") == ("GPU-b",)
+    assert gpus.take(1, attempt("r2")) == ("GPU-b",)
+
+
+def test_a_device_that_stays_busy_keeps_no_other_one_locked(devices: FakeDevices, tmp_path: Path) -> None:
+    gpus = Gpus(tmp_path, devices, patience=0.2)
+    gpus.take(2, attempt("r1"))
+    devices.busy["GPU-a"] = [42]
+    with pytest.raises(SandboxError, match=r"processes \[42\] do not leave GPU GPU-a"):
+        gpus.give_back(attempt("r1"))
+    assert gpus.take(1, attempt("r2")) == ("GPU-b",)
+
+
+def test_devices_are_given_back_whatever_keeps_a_box_from_starting(
+    devices: FakeDevices, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = FakeBackend()
+    made = Sandboxes(backend, sandbox_settings(tmp_path))
+    made._gpus = Gpus(tmp_path / "locks", devices)  # pyright: ignore[reportPrivateUsage]
+
+    def no_space(spec: BoxSpec) -> FakeBox:
+        raise OSError("no space left on device")
+
+    try:
+        with monkeypatch.context() as context:
+            context.setattr(backend, "start", no_space)
+            with pytest.raises(OSError, match="no space"):
+                made.open(None, SMALL, "run", 1, gpus=2)
+        assert len(made.free_gpu_names()) == 2
+    finally:
+        made.close()
 
 
 def test_a_busy_device_is_not_taken(devices: FakeDevices, tmp_path: Path) -> None:
     devices.busy["GPU-a"] = [42]
-    assert Gpus(tmp_path, devices).take(1, "r1") == ("GPU-b",)
+    assert Gpus(tmp_path, devices).take(1, attempt("r1")) == ("GPU-b",)
 
 
 def test_names_leave_sick_ones_out(devices: FakeDevices, tmp_path: Path) -> None:
@@ -168,9 +211,9 @@ def test_what_a_card_does_is_read_and_a_slice_that_cannot_tell_says_nothing(
 def test_a_run_is_told_what_its_devices_do(devices: FakeDevices, tmp_path: Path) -> None:
     devices.uses = {"GPU-a": GpuUse(0.5, 10), "GPU-b": GpuUse(1.0, 20)}
     gpus = Gpus(tmp_path, devices)
-    gpus.take(2, "run")
-    assert gpus.use("run") == GpuUse(0.75, 30)
-    assert gpus.use("another") == GpuUse()
+    gpus.take(2, attempt("run"))
+    assert gpus.use(attempt("run")) == GpuUse(0.75, 30)
+    assert gpus.use(attempt("another")) == GpuUse()
 
 
 def test_a_machine_without_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,12 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from anyshot_worker.commands_sandbox import image
+from anyshot_worker.images import build
 from anyshot_worker.images.build import build_image
 from anyshot_worker.images.contents import read_sbom, run_inside
 from anyshot_worker.images.recipe import PINS, choose_recipe, layer_key
 from anyshot_worker.images.root import SITE
 from anyshot_worker.sandbox import SandboxSettings
 from anyshot_worker.sandbox.docker import DockerBackend
+from anyshot_worker.sandbox.flavours import command_to_build
 from anyshot_worker.sandbox.interface import SandboxError
 
 CONTRACT = (
@@ -103,6 +105,43 @@ def test_list_shows_what_phases_may_name(sandbox_image: str, monkeypatch: pytest
     assert shown.exit_code == 0, shown.output
     assert "cpu: sha256:" in shown.output
     assert "torch-2022: the image 'torch-2022' is not on this machine" in shown.output
+
+
+def test_a_build_without_the_program_docker_says_where_to_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker's own image has none: it reaches the daemon by its socket alone."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("ANYSHOT_IMAGES_FOLDER", str(tmp_path / "images"))
+    for more in ([], ["--base", "registry.example.org/base"]):
+        done = CliRunner().invoke(image, ["build", *more])
+        assert (done.exit_code, done.exc_info and done.exc_info[0]) == (1, SystemExit), done.output
+        assert "docker is not installed here" in done.output
+        assert "its host: build them there, with anyshot worker image build" in done.output
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("cpu", "anyshot worker image build"),
+        ("gpu", "anyshot worker image build --flavour gpu"),
+        ("torch-2022", "anyshot worker image build --name torch-2022"),
+        ("sha256:0", "anyshot worker image build"),
+    ],
+)
+def test_a_missing_image_is_built_by_a_command_that_exists(
+    name: str, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert command_to_build(name) == command
+    asked: list[tuple[str, str]] = []
+
+    def note(flavour: str, folder: Path, wheelhouse: str, given: str, **_: object) -> build.Built:
+        asked.append((flavour, given))
+        return build.Built("tag", "name", "key", built=True)
+
+    monkeypatch.setattr(build, "build_image", note)
+    assert CliRunner().invoke(image, command.split()[3:]).exit_code == 0
+    assert asked == [("gpu" if name == "gpu" else "cpu", name if name == "torch-2022" else "")]
 
 
 def test_a_context_for_a_registry_holds_all_that_its_dockerfile_copies(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.announcement import announce
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
 from anyshot_worker.sandbox.docker import DockerBackend
-from anyshot_worker.sandbox.interface import SandboxError
+from anyshot_worker.sandbox.interface import AttemptKey, SandboxError
 from anyshot_worker.sandbox.sandboxes import choose_backend
 from tests.services.processes import wait_until
 from tests.worker.sandbox.fake import FakeBackend, FakeBox
@@ -79,9 +79,12 @@ def test_a_pinned_run_gets_the_image_of_that_digest_or_none(backend: FakeBackend
         assert caught.value.verdict is Verdict.IMAGE_MISSING
 
 
-def test_boxes_of_runs_that_are_not_live_end(sandboxes: Sandboxes) -> None:
-    kept, gone = sandboxes.open(None, Limits(), "kept", 1), sandboxes.open(None, Limits(), "gone", 1)
-    sandboxes.retain_only({"kept"})
+@pytest.mark.parametrize("ended", [AttemptKey("gone", 2), AttemptKey("kept", 1)])
+def test_boxes_of_attempts_that_are_not_live_end(sandboxes: Sandboxes, ended: AttemptKey) -> None:
+    """Also those of an earlier attempt of a run that lives."""
+    kept = sandboxes.open(None, Limits(), "kept", 2)
+    gone = sandboxes.open(None, Limits(), ended.run_id, ended.epoch)
+    sandboxes.retain_only({AttemptKey("kept", 2)})
     assert isinstance(kept.box, FakeBox)
     assert isinstance(gone.box, FakeBox)
     assert (kept.box.closed, gone.box.closed) == (False, True)
@@ -119,6 +122,10 @@ def test_no_sandbox_needs_the_operators_word(tmp_path: Path, monkeypatch: pytest
         choose_backend(SandboxSettings(sandbox="auto", docker_host=f"unix://{tmp_path}/no-daemon.sock"))
     with pytest.raises(SandboxError, match="ANYSHOT_TRUST_ALL_SUBMISSIONS"):
         choose_backend(SandboxSettings(sandbox="trusted"))
+    with nobody_answers(), pytest.raises(SandboxError, match="ANYSHOT_SANDBOX=trusted"):
+        choose_backend(
+            SandboxSettings(trust_all_submissions=True, docker_host=f"unix://{tmp_path}/no-daemon.sock")
+        )  # a daemon that is away for a moment takes no sandbox away
     backend = choose_backend(SandboxSettings(sandbox="trusted", trust_all_submissions=True))
     assert backend.name == "trusted"
     assert backend.reduced

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from anyshot_core.data.digests import digest_file
 from anyshot_core.wire.verdicts import Verdict
@@ -131,10 +132,7 @@ def _fetch(base: str, say: Say) -> str:
     if not _exists(base):
         say(f"pulling {base}")
         _docker("pull", "--quiet", base)
-    asked = subprocess.run(
-        ["docker", "image", "inspect", "--format", "{{.Id}}", base], capture_output=True, text=True
-    )
-    return asked.stdout.strip()
+    return _ask_docker("image", "inspect", "--format", "{{.Id}}", base).stdout.strip()
 
 
 def _ensure_base(recipe: Recipe, folder: Path, say: Say) -> str:
@@ -175,10 +173,21 @@ def _build_layer(base: str, tag: str, key: str, recipe: Recipe) -> None:
 
 
 def _exists(tag: str) -> bool:
-    return subprocess.run(["docker", "image", "inspect", tag], capture_output=True).returncode == 0
+    return _ask_docker("image", "inspect", tag).returncode == 0
 
 
-def _docker(*arguments: str, stdin: object = None) -> None:
-    done = subprocess.run(["docker", *arguments], stdin=stdin, capture_output=True, text=True)  # type: ignore[call-overload]
+def _docker(*arguments: str, stdin: IO[bytes] | None = None) -> None:
+    done = _ask_docker(*arguments, stdin=stdin)
     if done.returncode:
         raise SandboxError(f"docker {arguments[0]} failed: {done.stderr[-2000:]}", Verdict.IMAGE_MISSING)
+
+
+def _ask_docker(*arguments: str, stdin: IO[bytes] | None = None) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(["docker", *arguments], stdin=stdin, capture_output=True, text=True)
+    except (FileNotFoundError, PermissionError) as error:
+        raise SandboxError(
+            "the program docker is not installed here. A worker in a container takes its images from the daemon of"
+            " its host: build them there, with anyshot worker image build",
+            Verdict.IMAGE_MISSING,
+        ) from error

@@ -4,11 +4,20 @@
 page, `bubblewrap` a reduced one for machines without a daemon, `trusted` none at all, for code one wrote oneself.
 """
 
-from anyshot_worker.sandbox.interface import Backend, Box, BoxSpec, BoxUsage, ImageInfo, SandboxError
+from anyshot_worker.sandbox.interface import (
+    AttemptKey,
+    Backend,
+    Box,
+    BoxSpec,
+    BoxUsage,
+    ImageInfo,
+    SandboxError,
+)
 from anyshot_worker.sandbox.sandboxes import OpenBox, Sandboxes
 from anyshot_worker.sandbox.settings import SandboxSettings
 
 __all__ = [
+    "AttemptKey",
     "Backend",
     "Box",
     "BoxSpec",

@@ -13,7 +13,7 @@ from pathlib import Path
 from anyshot_core.data.digests import digest_file
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.images.root import SBOM_INSIDE
-from anyshot_worker.sandbox.box_folders import BoxFolders, new_name
+from anyshot_worker.sandbox.box_folders import BoxFolders
 from anyshot_worker.sandbox.filter import compile_profile
 from anyshot_worker.sandbox.flags import MAX_FILE_BYTES, NPROC_ROOM, environment, shared_memory_bytes
 from anyshot_worker.sandbox.interface import (
@@ -29,9 +29,9 @@ from anyshot_worker.sandbox.interface import (
 )
 from anyshot_worker.sandbox.local import LocalBackend
 from anyshot_worker.sandbox.local_groups import LocalGroup
+from anyshot_worker.sandbox.places import take_place
 from anyshot_worker.sandbox.processes import ProcessBox
 from anyshot_worker.sandbox.settings import SandboxSettings
-from anyshot_worker.sandbox.slots import take_slot
 
 ALWAYS_MISSING = frozenset(
     {"kernel_files", "scratch"}
@@ -88,10 +88,7 @@ class BubblewrapBackend(LocalBackend):
         """A process tree with the runner as its first process."""
         root = Path(self.prepare(spec.image).name)
         settings = self.settings
-        slot = take_slot(settings.state_folder / "slots", settings.uid_base, settings.slots)
-        name = new_name()
-        slot.assign(name)
-        stage = BoxFolders(settings.state_folder, settings.shared_folder, name)
+        slot, stage = take_place(settings)
         group = LocalGroup(stage.name)
         grouped = group.make(spec.limits) if not {"memory", "processes"} & spec.without else False
         uid = slot.uid if os.geteuid() == 0 else os.geteuid()

@@ -18,7 +18,8 @@ from anyshot_core.taskserver.channel import Death, SharedBuffer
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.sandbox import cgroups, flags
 from anyshot_worker.sandbox.attach import AttachStream
-from anyshot_worker.sandbox.box_folders import BoxFolders, new_name
+from anyshot_worker.sandbox.box_folders import BoxFolders
+from anyshot_worker.sandbox.flavours import command_to_build
 from anyshot_worker.sandbox.interface import (
     INPUT_INSIDE,
     PIXELS_INSIDE,
@@ -28,9 +29,10 @@ from anyshot_worker.sandbox.interface import (
     SandboxError,
 )
 from anyshot_worker.sandbox.lifetime import Lifetime
+from anyshot_worker.sandbox.places import take_place
 from anyshot_worker.sandbox.profile import read_profile
 from anyshot_worker.sandbox.settings import SandboxSettings
-from anyshot_worker.sandbox.slots import Slot, living_boxes, take_slot
+from anyshot_worker.sandbox.slots import Slot, living_boxes
 
 logger = logging.getLogger(__name__)
 
@@ -136,7 +138,7 @@ class DockerBackend:
                 raise SandboxError(f"the daemon does not answer: {error}") from error
             return ImageInfo(name, found["Id"], found["Config"].get("Labels") or {})
         raise SandboxError(
-            f"the image {image!r} is not on this machine; build it with: anyshot worker image build",
+            f"the image {image!r} is not on this machine; build it with: {command_to_build(image)}",
             Verdict.IMAGE_MISSING,
         )
 
@@ -144,10 +146,7 @@ class DockerBackend:
         """A container with the runner in it, attached."""
         spec = replace(spec, image=self.prepare(spec.image).digest)  # a name may move meanwhile
         settings = self.settings
-        slot = take_slot(settings.state_folder / "slots", settings.uid_base, settings.slots)
-        name = new_name()
-        slot.assign(name)
-        stage = BoxFolders(settings.state_folder, settings.shared_folder, name)
+        slot, stage = take_place(settings)
         group = cgroups.ControlGroup(stage.name, self.cgroup_driver)
         place = flags.Placement(
             uid=slot.uid,

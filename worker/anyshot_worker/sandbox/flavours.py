@@ -9,7 +9,7 @@ from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.sandbox.interface import ImageInfo, SandboxError
 
 LABEL = "org.anyshot.flavour"
-CPU = "cpu"
+CPU, GPU = "cpu", "gpu"
 
 
 def runs_on_gpus(image: ImageInfo) -> bool:
@@ -26,6 +26,14 @@ def require_flavour(image: ImageInfo, gpus: int) -> None:
             " build --flavour gpu)",
             Verdict.BAD_IMAGE,
         )
+
+
+def command_to_build(name: str) -> str:
+    """What an operator types on the machine whose Docker daemon lacks the image of that name."""
+    if name == CPU or ":" in name:  # a digest is no name to build under
+        return "anyshot worker image build"
+    option = "--flavour gpu" if name == GPU else f"--name {name}"
+    return f"anyshot worker image build {option}"
 
 
 def require_some_for_gpus(images: Iterable[ImageInfo]) -> None:

@@ -10,13 +10,14 @@ import fcntl
 import os
 import re
 import subprocess
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_worker.sandbox.interface import SandboxError
+from anyshot_worker.sandbox.interface import AttemptKey, SandboxError
 
 QUERY = "uuid,name,memory.total,ecc.errors.uncorrected.volatile.total"
 MIG_LINE = re.compile(r"^\s+MIG (?P<profile>\S+)\s+Device\s+\d+: \(UUID: (?P<uuid>MIG-[^)]+)\)")
@@ -115,20 +116,37 @@ class Gpus:
         self._folder = lock_folder
         self._devices = devices or NvidiaDevices()
         self._patience = patience
-        self._held: dict[str, list[tuple[str, int]]] = {}
+        self._held: dict[AttemptKey, list[tuple[str, int]]] = {}
+        self._guard = threading.Lock()  # who only looks whether a device is free takes it from nobody
 
     def names(self) -> list[str]:
         """One line a device, for the worker's announcement."""
-        return [f"{gpu.name} ({gpu.uuid})" for gpu in self._devices.list() if gpu.healthy]
+        return [_told(gpu) for gpu in self._devices.list() if gpu.healthy]
 
-    def take(self, count: int, run_id: str) -> tuple[str, ...]:
-        """Lock `count` healthy, idle devices for a run; raises SandboxError (GPU_UNHEALTHY) when there are too few."""
+    def free_names(self) -> list[str]:
+        """The same of the devices that a run could have now."""
+        return [_told(gpu) for gpu in self._devices.list() if gpu.healthy and self._is_free(gpu.uuid)]
+
+    def require_some(self) -> None:
+        """Raise SandboxError where a worker is set up for GPUs and there is none that it could give out."""
+        if not self.names():
+            raise SandboxError(
+                "ANYSHOT_DOCKER_RUNTIME is nvidia, and nvidia-smi names no healthy GPU here. Run nvidia-smi where this"
+                " worker runs. A container has it, and the GPUs, where it is started by the runtime nvidia, with"
+                " NVIDIA_VISIBLE_DEVICES=all and NVIDIA_DRIVER_CAPABILITIES=utility",
+                Verdict.SANDBOX_START,
+            )
+
+    def take(self, count: int, attempt: AttemptKey) -> tuple[str, ...]:
+        """Lock `count` healthy, idle devices; raises SandboxError (GPU_UNHEALTHY) when there are too few."""
         if count == 0:
             return ()
         held: list[tuple[str, int]] = []
-        for gpu in self._devices.list():
-            if len(held) < count and gpu.healthy and (lock := self._lock(gpu.uuid)) is not None:
-                held.append((gpu.uuid, lock))
+        devices = self._devices.list()
+        with self._guard:
+            for gpu in devices:
+                if len(held) < count and gpu.healthy and (lock := self._lock_idle(gpu.uuid)) is not None:
+                    held.append((gpu.uuid, lock))
         if len(held) < count:
             for _, lock in held:
                 os.close(lock)
@@ -136,29 +154,51 @@ class Gpus:
                 f"the run needs {count} GPU{'s' * (count > 1)}; healthy and free: {len(held)}",
                 Verdict.GPU_UNHEALTHY,
             )
-        self._held.setdefault(run_id, []).extend(held)
+        self._held.setdefault(attempt, []).extend(held)
         return tuple(uuid for uuid, _ in held)
 
-    def use(self, run_id: str) -> GpuUse:
-        """What a run's devices do: busy on average, bytes together; None where it has none or they cannot tell."""
-        used = [self._devices.use(uuid) for uuid, _ in self._held.get(run_id, [])]
+    def use(self, attempt: AttemptKey) -> GpuUse:
+        """What an attempt's devices do: busy on average, bytes together; None where it has none or they cannot tell."""
+        used = [self._devices.use(uuid) for uuid, _ in self._held.get(attempt, [])]
         shares = [one.share for one in used if one.share is not None]
         bytes_used = [one.memory_bytes for one in used if one.memory_bytes is not None]
         return GpuUse(sum(shares) / len(shares) if shares else None, sum(bytes_used) if bytes_used else None)
 
-    def give_back(self, run_id: str) -> None:
-        """Free a run's devices once nothing runs on them; raises SandboxError if something stays."""
-        for uuid, lock in self._held.pop(run_id, []):
-            deadline = time.monotonic() + self._patience
-            while (left := self._devices.processes(uuid)) and time.monotonic() < deadline:
-                time.sleep(0.1)
-            if left:  # the lock stays: nobody else may get a device with somebody's memory on it
-                raise SandboxError(f"processes {left} do not leave GPU {uuid}", Verdict.GPU_UNHEALTHY)
+    def give_back(self, attempt: AttemptKey) -> None:
+        """Free an attempt's devices once nothing runs on them; raises SandboxError if something stays."""
+        deadline = time.monotonic() + self._patience
+        held = self._held.pop(attempt, [])
+        left = {uuid: processes for uuid, lock in held if (processes := self._unlock(uuid, lock, deadline))}
+        if left:
+            told = ", ".join(
+                f"processes {processes} do not leave GPU {uuid}" for uuid, processes in left.items()
+            )
+            raise SandboxError(told, Verdict.GPU_UNHEALTHY)
+
+    def _unlock(self, uuid: str, lock: int, deadline: float) -> list[int]:
+        """The processes that stay on a device, and the lock with them: nobody may get somebody's memory."""
+        while (left := self._devices.processes(uuid)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        if not left:
             os.close(lock)
+        return left
+
+    def _is_free(self, uuid: str) -> bool:
+        """The lock is let go of before `nvidia-smi` is asked, which is slow: another worker may want the device now."""
+        with self._guard:
+            if (lock := self._lock(uuid)) is None:
+                return False
+            os.close(lock)
+        return not self._devices.processes(uuid)
+
+    def _lock_idle(self, uuid: str) -> int | None:
+        """The lock on a device that nothing runs on."""
+        if (lock := self._lock(uuid)) is not None and self._devices.processes(uuid):
+            os.close(lock)
+            return None
+        return lock
 
     def _lock(self, uuid: str) -> int | None:
-        if self._devices.processes(uuid):
-            return None
         self._folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(
             self._folder / f"gpu-{uuid.replace('/', '_')}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
@@ -169,6 +209,10 @@ class Gpus:
             os.close(lock)
             return None
         return lock
+
+
+def _told(gpu: Gpu) -> str:
+    return f"{gpu.name} ({gpu.uuid})"
 
 
 def _card(line: str) -> Gpu:

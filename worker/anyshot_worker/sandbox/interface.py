@@ -29,6 +29,14 @@ class SandboxError(Exception):
 
 
 @dataclass(frozen=True)
+class AttemptKey:
+    """Whose a box or a device is: one attempt of a run. A run alone will not do, as its next attempt may come here."""
+
+    run_id: str
+    epoch: int
+
+
+@dataclass(frozen=True)
 class BoxUsage:
     """What a box has used so far, as the kernel counted it; None where this machine cannot tell.
 

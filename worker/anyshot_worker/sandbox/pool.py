@@ -47,7 +47,7 @@ class WarmPool:
         began = time.monotonic()
         try:
             return self._backend.start(spec), time.monotonic() - began
-        except SandboxError:
+        except BaseException:
             self.done()
             raise
 

@@ -21,6 +21,7 @@ from anyshot_worker.sandbox.pipes import PipeStream
 from anyshot_worker.sandbox.slots import Slot
 
 STDERR_LIMIT = 4 << 20
+KILL_SECONDS = 10.0  # in which a process that was killed ends
 
 
 class ProcessBox(Lifetime):
@@ -86,7 +87,9 @@ class ProcessBox(Lifetime):
             self._killed = self._process.poll() is None
             self._group.thaw()
             self._signal(signal.SIGKILL)
-            self._process.wait(10)
+            # One that hangs in the kernel dies as soon as that lets go of it.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(KILL_SECONDS)
 
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
@@ -138,7 +141,8 @@ class ProcessBox(Lifetime):
         self._stage.remove()
         if self._scratch is not None:
             shutil.rmtree(self._scratch, ignore_errors=True)
-        self._slot.release()
+        if not self.alive():  # else its user id stays taken: the kernel counts what it does
+            self._slot.release()
 
     def _tree(self) -> list[psutil.Process]:
         if self._process is None:

@@ -18,7 +18,15 @@ from anyshot_worker.sandbox import janitor
 from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.flavours import require_flavour, require_some_for_gpus, runs_on_gpus
 from anyshot_worker.sandbox.gpu import Gpus, GpuUse, NoDevices
-from anyshot_worker.sandbox.interface import Backend, Box, BoxSpec, BoxUsage, ImageInfo, SandboxError
+from anyshot_worker.sandbox.interface import (
+    AttemptKey,
+    Backend,
+    Box,
+    BoxSpec,
+    BoxUsage,
+    ImageInfo,
+    SandboxError,
+)
 from anyshot_worker.sandbox.pool import WarmPool
 from anyshot_worker.sandbox.preflight import require_guarantees
 from anyshot_worker.sandbox.settings import SandboxSettings
@@ -30,7 +38,7 @@ GRACE_SECONDS = 60.0  # past the outer limit, before the janitor ends what the w
 
 
 def choose_backend(settings: SandboxSettings) -> Backend:
-    """The backend of the settings; never falls back to none unless the operator said so in so many words."""
+    """The backend of the settings; none at all only where the operator names that one."""
     from anyshot_worker.sandbox.bubblewrap import BubblewrapBackend
     from anyshot_worker.sandbox.trusted import TrustedBackend
 
@@ -39,7 +47,7 @@ def choose_backend(settings: SandboxSettings) -> Backend:
         return docker
     if settings.sandbox == "bubblewrap" or (settings.sandbox == "auto" and shutil.which("bwrap")):
         return BubblewrapBackend(settings)
-    if settings.trust_all_submissions:
+    if settings.sandbox == "trusted":
         return TrustedBackend(settings)
     raise SandboxError(
         "no sandbox: the Docker daemon does not answer and Bubblewrap is not installed. Install one of them; or,"
@@ -55,8 +63,7 @@ class OpenBox:
     box: Box
     image: ImageInfo
     start_seconds: float  # 0 from a warm one
-    run_id: str
-    epoch: int
+    attempt: AttemptKey
     ends_at: float  # monotonic; the janitor ends it after that
 
     @property
@@ -92,6 +99,7 @@ class Sandboxes:
         sandboxes = cls(backend, settings)
         if settings.docker_runtime == "nvidia":
             require_some_for_gpus(sandboxes._images())
+            sandboxes._gpus.require_some()
         sandboxes.sweep()
         sandboxes._thread.start()
         return sandboxes
@@ -131,9 +139,13 @@ class Sandboxes:
         """The devices that runs may have: none where no image of this worker can use one."""
         return self._gpus.names() if any(map(runs_on_gpus, self._images())) else []
 
-    def gpu_use(self, run_id: str) -> GpuUse:
-        """What a run's GPUs do at this moment."""
-        return self._gpus.use(run_id)
+    def free_gpu_names(self) -> list[str]:
+        """Those of the machine's devices that no run and nobody else is on now."""
+        return self._gpus.free_names()
+
+    def gpu_use(self, attempt: AttemptKey) -> GpuUse:
+        """What an attempt's GPUs do at this moment."""
+        return self._gpus.use(attempt)
 
     def open(
         self,
@@ -155,25 +167,26 @@ class Sandboxes:
         """
         info = self._pinned(digest) if digest else self._named(image or self.settings.sandbox_image)
         require_flavour(info, gpus or limits.gpus)
-        gpu_ids = self._gpus.take(gpus or limits.gpus, run_id)
+        attempt = AttemptKey(run_id, epoch)
+        gpu_ids = self._gpus.take(gpus or limits.gpus, attempt)
         # By digest: a box that is warm already has the image that the name meant then.
         spec = BoxSpec(info.digest, limits, gpu_ids=gpu_ids, weights=weights and self._has_weights)
         try:
             box, start_seconds = self.pool.take(spec, eager=eager)
-        except SandboxError:
-            self._gpus.give_back(run_id)
+        except BaseException:
+            self._gpus.give_back(attempt)
             raise
         ends_at = time.monotonic() + (seconds if seconds is not None else float("inf"))
-        opened = OpenBox(box, info, start_seconds, run_id, epoch, ends_at)
+        opened = OpenBox(box, info, start_seconds, attempt, ends_at)
         with self._guard:
             self._open.append(opened)
         box.when_closed(lambda: self._closed(opened))
         return opened
 
-    def retain_only(self, run_ids: set[str]) -> None:
-        """End the boxes of every run that is not listed."""
+    def retain_only(self, attempts: set[AttemptKey]) -> None:
+        """End the boxes of every attempt that is not listed."""
         for opened in self._opened():
-            if opened.run_id not in run_ids:
+            if opened.attempt not in attempts:
                 opened.close()
 
     def sweep(self) -> janitor.Swept:
@@ -198,7 +211,7 @@ class Sandboxes:
             self._open.remove(opened)
         self.pool.done()
         try:
-            self._gpus.give_back(opened.run_id)
+            self._gpus.give_back(opened.attempt)
         except SandboxError as error:  # the device stays locked, which keeps the next run off it
             logger.error("%s", error)
 

@@ -20,7 +20,10 @@ def default_state_folder() -> Path:
 class SandboxSettings(BaseSettings):
     """Environment variables `ANYSHOT_...`, all with a default that is safe."""
 
-    model_config = SettingsConfigDict(env_prefix="ANYSHOT_", frozen=True, extra="ignore")
+    # An empty variable is one that is not set: compose passes on what nobody filled in.
+    model_config = SettingsConfigDict(
+        env_prefix="ANYSHOT_", frozen=True, extra="ignore", env_ignore_empty=True
+    )
 
     sandbox: Literal["auto", "docker", "bubblewrap", "trusted"] = Field(
         default="auto", description="auto: Docker if its daemon answers, else Bubblewrap, else refuse"

@@ -11,16 +11,15 @@ from pathlib import Path
 
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.images.ours import python_path
-from anyshot_worker.sandbox.box_folders import BoxFolders, new_name
 from anyshot_worker.sandbox.flags import environment
 from anyshot_worker.sandbox.flavours import labels_of_this_python
 from anyshot_worker.sandbox.guarantees import GUARANTEES
 from anyshot_worker.sandbox.interface import BoxSpec, ImageInfo, SandboxError
 from anyshot_worker.sandbox.local import LocalBackend
 from anyshot_worker.sandbox.local_groups import LocalGroup
+from anyshot_worker.sandbox.places import take_place
 from anyshot_worker.sandbox.processes import ProcessBox
 from anyshot_worker.sandbox.settings import SandboxSettings
-from anyshot_worker.sandbox.slots import take_slot
 
 
 class TrustedBackend(LocalBackend):
@@ -47,10 +46,7 @@ class TrustedBackend(LocalBackend):
     def start(self, spec: BoxSpec) -> ProcessBox:
         """A process with a scratch folder of its own."""
         settings = self.settings
-        slot = take_slot(settings.state_folder / "slots", settings.uid_base, settings.slots)
-        name = new_name()
-        slot.assign(name)
-        stage = BoxFolders(settings.state_folder, settings.shared_folder, name)
+        slot, stage = take_place(settings)
         scratch = Path(tempfile.mkdtemp(prefix="anyshot-trusted-"))
         box = ProcessBox(spec, slot, stage, LocalGroup(stage.name), os.geteuid(), scratch)
         variables = environment(spec) | {
@@ -59,5 +55,9 @@ class TrustedBackend(LocalBackend):
             "ANYSHOT_SCRATCH": str(scratch),
             "PYTHONPATH": python_path(),
         }
-        box.launch([sys.executable, *spec.command], variables)
+        try:
+            box.launch([sys.executable, *spec.command], variables)
+        except BaseException:
+            box.close()
+            raise
         return box

@@ -30,6 +30,7 @@ __all__ = [
     "META_TEST",
     "REPORT",
     "RESCORING",
+    "SMOKE",
     "Again",
     "Kind",
     "NotAssignable",

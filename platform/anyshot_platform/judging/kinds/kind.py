@@ -135,6 +135,14 @@ class Kind(ABC):
         """Seconds of the participant's own time that a run may use; shards have theirs in common."""
         return run.phase_version.run_seconds
 
+    def training_seconds(self, run: Run) -> float | None:
+        """The limit on meta-training within these seconds, where there is one."""
+        return None
+
+    def training_protocols(self, version: PhaseVersion) -> dict[str, dict[str, Any]]:
+        """What is trained and validated on, by the names of a job's fields, where the phase says it."""
+        return {}
+
     def usage(self, session: Session, run: Run, told: Usage) -> Usage:
         """What the participant's code used, by what the worker told."""
         return told

@@ -15,16 +15,18 @@ from anyshot_core.words import told
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.artifacts.service import blob_ref
 from anyshot_platform.judging.kinds.kind import Case, Kind, NotAssignable, common_fields
+from anyshot_platform.judging.kinds.shown import count_shown
 from anyshot_platform.judging.scores import record_score
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leagues.evidence import enters_from_scratch
-from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import sent_settings
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import count_tasks, shard_bounds
 from anyshot_platform.runs.secrets import (
     RunSecrets,
     complete_protocol,
+    roles_of,
     run_secrets,
     secrets_of,
     task_fingerprint,
@@ -80,13 +82,16 @@ class ScoredKind(Kind):
 
     def budget(self, case: Case) -> Budget:
         """The limits on the participant's time."""
-        run, version = case.run, case.version
-        training = version.meta_train_seconds
         return Budget(
-            run_seconds=self.seconds(run),
-            meta_train_seconds=training * self.share_of_dataset(run) if training else None,
-            **sent_settings(version, Budget),
+            run_seconds=self.seconds(case.run),
+            meta_train_seconds=self.training_seconds(case.run),
+            **sent_settings(case.version, Budget),
         )
+
+    def training_seconds(self, run: Run) -> float | None:
+        """The phase's limit; datasets share it as they share the budget."""
+        limit = run.phase_version.meta_train_seconds
+        return limit * self.share_of_dataset(run) if limit else None
 
     def logs(self, case: Case) -> LogPolicy:
         """How much of the output of their code participants see."""
@@ -119,12 +124,26 @@ class ScoredKind(Kind):
     def training_fields(self, case: Case) -> dict[str, Any]:
         """What may be trained and validated on, where the phase says it: with the split of the tasks."""
         version, split = case.version, self.secrets(case.version, case.run).class_split
-        named = {"train_protocol": version.train_protocol, "validation_protocol": version.validation_protocol}
         return {
             name: read_protocol(complete_protocol(protocol, split))
-            for name, protocol in named.items()
-            if protocol
+            for name, protocol in self.training_protocols(version).items()
         }
+
+    def training_protocols(self, version: PhaseVersion) -> dict[str, dict[str, Any]]:
+        """As the phase says."""
+        named = {"train_protocol": version.train_protocol, "validation_protocol": version.validation_protocol}
+        return {name: protocol for name, protocol in named.items() if protocol}
+
+    def datasets_to_hold_out_of(self, session: Session, phase: Phase, version: PhaseVersion) -> int | None:
+        """The datasets that a run trains on, of which `config.json` may hold some out for validation.
+
+        None where the phase says what is validated on, so that the runner asks `config.json` for none, or has no data.
+        """
+        if "validation_protocol" in self.training_protocols(version):
+            return None
+        if version.each_dataset:
+            return 1
+        return count_shown(session, roles_of(version), version.meta_train, version.meta_test) or None
 
     def submission_of(self, case: Case) -> Submission:
         """Whose code is run."""

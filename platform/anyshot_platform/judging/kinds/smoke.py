@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlalchemy.orm import Session
+
+from anyshot_core.protocols import Roles
 from anyshot_core.wire.jobs import Budget, LogPolicy, PackRef, Smoke
 from anyshot_core.words import told
 from anyshot_platform.judging.kinds.kind import Case, NotAssignable, Planning
 from anyshot_platform.judging.kinds.scored import ScoredKind
-from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.judging.kinds.shown import count_shown
+from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.secrets import RunSecrets, run_secrets, secrets_of
+from anyshot_platform.runs.secrets import RunSecrets, roles_of, run_secrets, secrets_of
 from anyshot_platform.runs.states import RunKind
 from anyshot_platform.sight.logs import smoke_logs
 from anyshot_platform.sight.smoke import smoke_pool
@@ -74,7 +78,18 @@ class SmokeTest(ScoredKind):
         train, test = super().packs(case)
         return train[:most], test[:most]
 
-    def training_fields(self, case: Case) -> dict[str, Any]:
+    def datasets_to_hold_out_of(self, session: Session, phase: Phase, version: PhaseVersion) -> int | None:
+        """Of the packs above: what the phase says of validation does not hold here (`training_protocols`)."""
+        if version.each_dataset:
+            return 1
+        roles, public = roles_of(version), smoke_pool(session, phase)
+        return count_shown(session, Roles(roles.test) if roles else None, public, public) or None
+
+    def training_seconds(self, run: Run) -> float | None:
+        """Meta-training has no limit of its own."""
+        return None
+
+    def training_protocols(self, version: PhaseVersion) -> dict[str, dict[str, Any]]:
         """None: training and test share the public pool, which has nothing to hide."""
         return {}
 

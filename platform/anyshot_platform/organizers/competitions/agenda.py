@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.kernel.filters import in_utc
@@ -37,6 +38,7 @@ class Agenda:
     people: int  # who wait to be admitted
     entries: int  # that wait for a decision in a league
     failed: int  # submissions that failed within a day
+    prevented: int  # submissions that the settings made fail, which nobody has run again
     this_week: int  # uploads
     last_week: int
     deadline: Deadline | None
@@ -53,6 +55,12 @@ def read_agenda(session: Session, competition: Competition) -> Agenda:
             competition,
             Submission.status == SubmissionStatus.FAILED,
             Submission.finished_at > moment - timedelta(days=1),
+        ),
+        prevented=_count(
+            session,
+            competition,
+            Submission.status == SubmissionStatus.FAILED,
+            Submission.cause == Cause.ORGANIZER,
         ),
         this_week=_count(session, competition, Submission.created_at > moment - WEEK),
         last_week=_count(

@@ -10,18 +10,18 @@ from sqlalchemy.orm import Session
 from anyshot_platform.acts.merging import NOTHING_SEEN, SeenFields, Written, require_seen, require_tag
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.entries import eligibility
-from anyshot_platform.entries.choosing import choices_of
+from anyshot_platform.entries.choosing import choices_of, require_choosing
 from anyshot_platform.entries.entering import tell_who_must_answer
 from anyshot_platform.entries.models import Entry
 from anyshot_platform.entries.service import find_entry
 from anyshot_platform.entries.states import EntryState
-from anyshot_platform.errors import Conflict, Forbidden, NotFound
+from anyshot_platform.errors import Conflict, NotFound
 from anyshot_platform.kernel.language import say, together
 from anyshot_platform.leaderboards.service import refresh_everywhere, refresh_team
 from anyshot_platform.leagues.models import League
 from anyshot_platform.organizers.pools.uses import is_over
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import list_phases, live_version, require_open
+from anyshot_platform.phases.service import list_phases, live_version
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 
@@ -78,11 +78,7 @@ def choose_by_hand(
     Raises `Forbidden` where the phase decides by its rule alone, `PhaseNotOpen` once it has ended, `Stale` where
     another member chose otherwise since it was `seen`, or since the choice had this entity tag.
     """
-    if not phase.team_chooses:
-        raise Forbidden(
-            say("In %(name)s the rule of the phase decides which submission counts.", name=phase.name)
-        )
-    require_open(phase)
+    require_choosing(phase)
     entry = find_entry(session, phase.id, league.id, membership.team_id or "")
     if entry is None:
         raise NotFound(say("Your team has no entry in this league yet."))

@@ -85,7 +85,7 @@ def podium(session: Session, phase: Phase) -> list[str]:
         say(
             "%(name)s: %(names)s.",
             name=league.name,
-            names=", ".join(f"{place.rank}. {place.team} ({score(place.row.value)})" for place in places)
+            names=", ".join(f"{place.rank}. {place.name} ({score(place.row.value)})" for place in places)
             or say("nobody is on the board"),
         )
         for league, places in _boards(session, phase, PODIUM)

@@ -175,6 +175,7 @@ def _charge(counts: bool) -> Change:
 
     def change(session: Session, submission: Submission, request: ActRequest) -> None:
         submission.counts_quota, submission.quota_reason = counts, request.reason.strip() or said
+        submission.quota_decided_at = now()
 
     return change
 

@@ -12,10 +12,10 @@ from anyshot_platform.kernel.language import say
 from anyshot_platform.kit.wheels import install_line
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.sight.data import has_public_data
 from anyshot_platform.sight.smoke import smoke_pool
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.site.pools.data_taken import has_taken_data
-from anyshot_platform.site.pools.data_view import has_public_data
 from anyshot_platform.site.shell.page_header import join_state, open_for_uploads
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus

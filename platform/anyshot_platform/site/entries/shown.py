@@ -11,22 +11,38 @@ from anyshot_platform.acts.merging import tag_of
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.described.parts import Sentence
 from anyshot_platform.entries.choosing import EntryCandidate, choices_of, may_choose
+from anyshot_platform.entries.entering import default_leagues, first_status
 from anyshot_platform.entries.service import Change, TeamEntry, history_of, list_entries
 from anyshot_platform.entries.states import CHOICE_WORDS, STATE_WORDS, Choice, EntryState
 from anyshot_platform.kernel.language import say, together
-from anyshot_platform.leaderboards.reading import read_rank
+from anyshot_platform.leaderboards.reading import read_rank_of
+from anyshot_platform.leagues.models import LeagueEntry
+from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.organizers.entries.acts import chosen_by_hand
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, status_of
-from anyshot_platform.phases.states import BoardShows, PhaseStatus
+from anyshot_platform.phases.states import PhaseStatus
 from anyshot_platform.sight.phases import PhaseSight
 from anyshot_platform.teams.models import Team
 
 _UPLOAD_WORDS = {
-    BoardShows.LAST: say("A new submission in this league replaces it as soon as it is scored."),
-    BoardShows.BEST: say("A new submission in this league replaces it if it scores better."),
-    BoardShows.LAST_ABOVE_GATE: say("A new submission in this league replaces it if it beats the gate."),
-    BoardShows.LADDER: say("A new submission in this league replaces it if it gains a step of the Ladder."),
+    Choice.LAST: say("A new submission in this league replaces it as soon as it is scored."),
+    Choice.BEST: say("A new submission in this league replaces it if it scores better."),
+    Choice.ABOVE_GATE: say("A new submission in this league replaces it if it beats the gate."),
+    Choice.CLIMBED: say("A new submission in this league replaces it if it gains a step of the Ladder."),
+    Choice.BY_HAND: say("Your team chose it: a new submission does not replace it until you choose again."),
+}
+
+_UPLOAD_WORDS_ONCE_ADMITTED = {  # where each submission waits for the evidence of its run, or for organizers
+    Choice.LAST: say("A new submission in this league replaces it once it is scored and admitted."),
+    Choice.BEST: say("A new submission in this league replaces it once admitted, if it scores better."),
+    Choice.ABOVE_GATE: say(
+        "A new submission in this league replaces it once admitted, if it beats the gate."
+    ),
+    Choice.CLIMBED: say(
+        "A new submission in this league replaces it once admitted, if it gains a step of the Ladder."
+    ),
+    Choice.BY_HAND: _UPLOAD_WORDS[Choice.BY_HAND],
 }
 
 _REPLACEABLE = (EntryState.STANDING, EntryState.HELD_BACK)
@@ -74,6 +90,7 @@ class EntryOut(BaseModel):
     next_upload: Sentence = Field(
         description="what a new submission in the league does to the entry, in words; empty where none can come"
     )
+    by_default: bool = Field(description="whether an upload that names no league enters this one now")
     reason: str
     updated_at: datetime
     choices: list[ChoiceOut] = Field(description="what the team may choose instead; empty where it may not")
@@ -100,14 +117,20 @@ def show_entries(session: Session, phase: Phase, membership: Membership, sight: 
     """The entries of a member's team in a phase, as the phase lets them be seen."""
     team = session.get_one(Team, membership.team_id)
     choices = choices_of(session, live_version(session, phase), team) if may_choose(phase) else {}
+    defaults = {league.id for league in default_leagues(session, team, phase)}
     return [
-        _show(session, phase, row, sight, choices.get(row.league.id, []))
+        _show(session, phase, row, sight, choices.get(row.league.id, []), row.league.id in defaults)
         for row in list_entries(session, phase, team_id=team.id)
     ]
 
 
 def _show(
-    session: Session, phase: Phase, row: TeamEntry, sight: PhaseSight, choices: list[EntryCandidate]
+    session: Session,
+    phase: Phase,
+    row: TeamEntry,
+    sight: PhaseSight,
+    choices: list[EntryCandidate],
+    by_default: bool,
 ) -> EntryOut:
     entry = row.entry
     stands = entry.state == EntryState.STANDING
@@ -119,7 +142,9 @@ def _show(
         submission=row.submission.id,
         number=row.submission.number,
         score=row.submission.score if sight.scores else None,
-        rank=read_rank(session, live_version(session, phase), row.league, entry.team_id) if ranked else None,
+        rank=read_rank_of(session, live_version(session, phase), row.league, row.submission)
+        if ranked
+        else None,
         state=entry.state,
         state_words=STATE_WORDS[entry.state],
         choice=entry.choice,
@@ -127,7 +152,8 @@ def _show(
         by_hand=entry.by_hand_id is not None,
         chosen=chosen,
         etag=tag_of({row.league.name: chosen}),
-        next_upload=_what_an_upload_does(phase, entry.choice) if entry.state in _REPLACEABLE else "",
+        next_upload=_what_an_upload_does(session, phase, row),
+        by_default=by_default,
         reason=entry.reason,
         updated_at=entry.updated_at,
         choices=[_show_choice(one, sight) for one in choices],
@@ -135,12 +161,18 @@ def _show(
     )
 
 
-def _what_an_upload_does(phase: Phase, choice: Choice) -> str:
-    if not phase.accepts_uploads or status_of(phase) == PhaseStatus.CLOSED:
+def _what_an_upload_does(session: Session, phase: Phase, row: TeamEntry) -> str:
+    closed = not phase.accepts_uploads or status_of(phase) == PhaseStatus.CLOSED
+    if closed or row.entry.state not in _REPLACEABLE:
         return ""
-    if choice == Choice.BY_HAND:
-        return say("Your team chose it: a new submission does not replace it until you choose again.")
-    return _UPLOAD_WORDS[phase.board_shows]
+    waits = first_status(row.league) == EntryStatus.DECLARED and _is_admitted(session, row)
+    return (_UPLOAD_WORDS_ONCE_ADMITTED if waits else _UPLOAD_WORDS)[row.entry.choice]
+
+
+def _is_admitted(session: Session, row: TeamEntry) -> bool:
+    """Whether the submission is admitted; one that waits is replaced by the next one that waits."""
+    admission = session.get(LeagueEntry, (row.submission.id, row.league.id))
+    return admission is not None and admission.status == EntryStatus.ADMITTED
 
 
 def _show_choice(candidate: EntryCandidate, sight: PhaseSight) -> ChoiceOut:

@@ -39,7 +39,7 @@ class RowOut(BaseModel):
     """A row of a board; `rank` null is out of the ranking (a baseline, an organizer)."""
 
     rank: int | None
-    team: str
+    team: str = Field(description="as the board calls it: a baseline by its own name")
     submission_number: int
     is_baseline: bool
     score: float
@@ -146,7 +146,7 @@ def _show_row(
     against = said.get(row.row_key) if place.rank is not None else None
     return RowOut(
         rank=place.rank,
-        team=place.team,
+        team=place.name,
         submission_number=place.submission_number,
         is_baseline=place.is_baseline,
         score=row.value,

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.evaluations import PointScore
 from anyshot_platform.competitions.states import Role
+from anyshot_platform.entries.choosing import gates_out_of
 from anyshot_platform.errors import NotFound
 from anyshot_platform.kernel.language import Amount, say, say_count
 from anyshot_platform.kernel.paging import Page, page_of
@@ -19,7 +20,7 @@ from anyshot_platform.leaderboards.memo import BoardState, read_state, recall
 from anyshot_platform.leaderboards.reading import BoardPlace, read_board, read_history, read_lines, read_rank
 from anyshot_platform.leaderboards.sorting import sort_board
 from anyshot_platform.leaderboards.trust import Neighbour, read_neighbours, recall_against_above
-from anyshot_platform.leagues.models import Gate, League
+from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.ranking import rule_words
 from anyshot_platform.phases.service import live_version, status_of
@@ -70,7 +71,7 @@ def read_board_view(
         if hidden
         else _read(session, version, league, state, names.reveal_sort(sort), text, number)
     )
-    gate = session.scalar(select(Gate.score).where(Gate.phase_id == phase.id, Gate.league_id == league.id))
+    gate = gates_out_of(session, phase).get(league.id)
     columns = make_columns(places, names)
     evaluated = _evaluated(session, sight, version, places)
     scale = make_scale(places, gate)
@@ -153,24 +154,18 @@ def _evaluated(
     """The further evaluations of a page's rows, by what the board calls them."""
     found = of_board(session, sight, version, [place.row.submission_id for place in places]) if places else {}
     return {
-        _name_of(place): found[place.row.submission_id]
-        for place in places
-        if place.row.submission_id in found
+        place.name: found[place.row.submission_id] for place in places if place.row.submission_id in found
     }
 
 
 def _evaluated_columns(
     places: Sequence[BoardPlace], evaluated: Mapping[str, Sequence[PointScore]]
 ) -> tuple[ExtraColumn, ...]:
-    keys = {_name_of(place): place.row.row_key for place in places}
+    keys = {place.name: place.row.row_key for place in places}
     return tuple(
         ExtraColumn(title, {keys[name]: text for name, text in cells.items()})
         for title, cells in single_points(evaluated).items()
     )
-
-
-def _name_of(place: BoardPlace) -> str:
-    return place.submission_name if place.is_baseline else place.team
 
 
 def _read(

@@ -108,7 +108,7 @@ def make_rows(
         RowView(
             key=place.row.row_key,
             rank=place.rank,
-            team=place.submission_name if place.is_baseline else place.team,
+            team=place.name,
             href=hrefs.get(place.row.submission_id),
             own=own_team is not None and place.row.team_id == own_team and not place.is_baseline,
             baseline=place.is_baseline,

@@ -31,7 +31,7 @@ class EvaluatedRow:
     @property
     def name(self) -> str:
         """What the board calls it."""
-        return self.place.submission_name if self.place.is_baseline else self.place.team
+        return self.place.name
 
 
 def read_rows(

@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.sight.data import PoolShown, data_of, find_public_pack, suggested_split
 from anyshot_platform.site.pools.data_taken import note_data_taken
-from anyshot_platform.site.pools.data_view import PoolShown, data_of, find_public_pack, suggested_split
 from anyshot_platform.users.viewer import Scope
 from anyshot_platform.web.access import signed_in_as, visible_competition
 from anyshot_platform.web.files import send_stored

@@ -16,7 +16,7 @@ from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.organizers.pools.organizing import contact_sheet
 from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.pools.data_view import data_of, find_public_pack
+from anyshot_platform.sight.data import data_of, find_public_pack
 from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.web.access import visible_competition
 from anyshot_platform.web.rendering import render

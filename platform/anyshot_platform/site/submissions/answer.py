@@ -15,7 +15,7 @@ from anyshot_platform.kernel.language import Amount, begun, say, together
 from anyshot_platform.kernel.retold import retold
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.best import find_best_baseline, find_best_other
-from anyshot_platform.leaderboards.reading import read_board, read_rank
+from anyshot_platform.leaderboards.reading import read_board, read_rank_of
 from anyshot_platform.leaderboards.trust import read_beside
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.sight.access import SubmissionAccess
@@ -100,7 +100,7 @@ def _place(
     session: Session, version: PhaseVersion, row: TeamEntry, submission: Submission, *, hidden: bool
 ) -> EntryPlace:
     on_board = row.entry.state == EntryState.STANDING and not hidden
-    rank = read_rank(session, version, row.league, submission.team_id) if on_board else None
+    rank = read_rank_of(session, version, row.league, row.submission) if on_board else None
     ranked = read_board(session, version, row.league, limit=1).total if rank else 0
     counts = row.submission.id == submission.id
     words = _own_words(row, rank, ranked) if counts else _other_words(row, rank, ranked)

@@ -117,10 +117,25 @@ async def send_part(
 
 
 @router.post("/uploads/{upload_id}/check")
-def check_upload(upload_id: UploadParam, viewer: Submitter, services: ServicesDep) -> ChecksOut:
-    """Run the checks on a complete upload, without submitting it."""
+def check_upload(
+    upload_id: UploadParam,
+    viewer: Submitter,
+    services: ServicesDep,
+    competition: Annotated[str, Query(max_length=64)] = "",
+    phase: Annotated[str, Query(max_length=64)] = "",
+    smoke: bool = False,
+) -> ChecksOut:
+    """Run the checks on a complete upload, without submitting it.
+
+    With `competition` and `phase` also what depends on that phase; with `smoke` on its smoke test.
+    """
+    datasets = None
+    if competition and phase:
+        with services.database.reading() as session:
+            _, found = Door(viewer, competition, phase).enter(session)
+            datasets = service.train_datasets_of(session, found, smoke=smoke)
     with uploads.sealed_upload(services, viewer.id, upload_id) as (_, path, digest):
-        report = service.check_zip(path)
+        report = service.check_zip(path, train_datasets=datasets)
     checks = checks_here(report.to_dict()["checks"])
     return ChecksOut.model_validate({"ok": report.ok, "digest": digest, "checks": checks})
 

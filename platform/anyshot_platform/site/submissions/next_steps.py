@@ -32,7 +32,7 @@ class NextSteps:
     quota_words: str
     smoke: bool  # whether it can be smoke-tested now
     chooses: bool  # whether the team may choose now which submission counts
-    replaces: tuple[str, ...]  # what an entry does to those that stand, a sentence a league
+    replaces: tuple[str, ...]  # what the zip, naming no league, does to the entries, a sentence a league
     uses: list[SubmissionRow]  # all submissions of this zip, the newest first
 
 
@@ -60,6 +60,7 @@ def read_next_steps(session: Session, found: SubmissionAccess) -> NextSteps | No
         replaces=tuple(
             f"{row.league_name}: {row.words}"
             for row in show_entries(session, phase, membership, found.sight.phase)
+            if row.by_default
         ),
         uses=make_rows(session, found.viewer, uses),
     )

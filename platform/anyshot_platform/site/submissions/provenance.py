@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from sqlalchemy.orm import object_session
+
+from anyshot_core.demo_data import GENERATED_TEST_DATASETS
 from anyshot_core.dry_run_words import reproduce_command
-from anyshot_core.protocols import WithinDomain
+from anyshot_core.protocols import (
+    AnyWayAnyShot,
+    AttributePairs,
+    Protocol,
+    ProtocolError,
+    Roles,
+    Writers,
+    protocol_from_dict,
+)
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Provenance
+from anyshot_platform.competitions.models import Competition
 from anyshot_platform.judging.kinds import kind_of
-from anyshot_platform.kernel.filters import count, short_digest, size
+from anyshot_platform.kernel.filters import count, duration, short_digest, size
 from anyshot_platform.kernel.language import Said, say, together
+from anyshot_platform.organizers.phases.checks import open_protocol
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.pools.rights import is_public
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.secrets import data_fingerprint, task_fingerprint
 from anyshot_platform.runs.states import ENDED
+from anyshot_platform.sight.data import suggested_split
 from anyshot_platform.sight.faults import ran_out_of_gpu_memory
 
 
@@ -31,8 +46,8 @@ def train_seed_of(run: Run) -> int | None:
 
 
 def repeat_command(run: Run) -> str | None:
-    """The command that repeats an ended run, with the same training seed and limits: on the phase's training data where
-    they are public, else on generated pictures (`words_on_repeat`).
+    """The command that repeats an ended run, with the same training seed: on the phase's training data where they are
+    public, else on generated pictures. What differs, `words_on_repeat` says.
 
     The hidden tasks' seed stays hidden; of a task that failed, ways and shots are repeated.
     """
@@ -45,26 +60,90 @@ def repeat_command(run: Run) -> str | None:
         submission.filename,
         data=f"data/{submission.competition.slug}" if public else None,
         train_seed=train_seed_of(run),
+        roles=_repeated_roles(run),
         ways=run.task_ways,
         shots=run.task_shots,
-        run_seconds=kind_of(run).seconds(run),
+        learner_seconds=kind_of(run).seconds(run),
         task_seconds=version.task_seconds,
         isolated_tasks=version.isolated_tasks,
-        within_domain=version.protocol.get("name") == WithinDomain.name,
-        each_dataset=kind_of(run).by_dataset(run),
+        datasets=_datasets_at_home(submission.competition, public=public)
+        if kind_of(run).by_dataset(run)
+        else None,
         memory_bytes=version.memory_bytes if of_box else None,
     )
     return f"anyshot data get {submission.competition.slug} && {command}" if public else command
 
 
 def words_on_repeat(run: Run) -> Said:
-    """What that command trains and tests on."""
+    """What that command trains and tests on, and what it cannot repeat."""
+    return together([*_what_differs(run), _data_at_home(run)])
+
+
+def _data_at_home(run: Run) -> Said:
     if is_public(run.phase_version.meta_train):
         return say("Repeat it on your machine, with the competition's public data:")
     return say(
         "Repeat it on your machine, with generated pictures: the phase's training data are hidden. Add --data FOLDER"
         " for data of your own."
     )
+
+
+def _what_differs(run: Run) -> Iterator[Said]:
+    kind, named, repeated = kind_of(run), _named_protocols(run), _repeated_roles(run)
+    found = (repeated.test, repeated.train, repeated.validation)
+    if any(
+        one and one.get("name") != (other and other.name) for one, other in zip(named, found, strict=True)
+    ):
+        yield say("The command below cannot repeat the phase's protocol: its tasks are any-way any-shot.")
+    if repeated.test.splits_datasets:
+        yield say("The command below splits the classes in another way: the phase's split is secret.")
+    if kind.by_dataset(run):
+        time = duration(kind.seconds(run))
+        yield say(
+            "In the command below each dataset has the time of this part of the run: %(time)s.", time=time
+        )
+    if limit := kind.training_seconds(run):
+        yield say(
+            "The command below has no limit on meta-training alone; this run had %(time)s.",
+            time=duration(limit),
+        )
+
+
+def _named_protocols(run: Run) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Of test, training and validation; empty where the phase names none."""
+    named = kind_of(run).training_protocols(run.phase_version)
+    return (
+        run.phase_version.protocol,
+        named.get("train_protocol", {}),
+        named.get("validation_protocol", {}),
+    )
+
+
+def _repeated_roles(run: Run) -> Roles:
+    """The protocols as a dry run can follow them, with nothing of them that is secret."""
+    public = is_public(run.phase_version.meta_train)
+    test, train, validation = (_repeated(named, public=public) for named in _named_protocols(run))
+    return Roles(test or AnyWayAnyShot(), train, validation)
+
+
+def _repeated(named: dict[str, Any], *, public: bool) -> Protocol | None:
+    """None where these data have no such tasks. Of held-out domains, which stay hidden, the tasks' shape is left."""
+    try:
+        protocol = protocol_from_dict(open_protocol(named)) if named else None
+    except ProtocolError:
+        return None
+    if isinstance(protocol, AttributePairs | Writers) and not public:
+        return None  # generated pictures have no annotations
+    return protocol.on_shown() if protocol is not None and protocol.holds_out else protocol
+
+
+def _datasets_at_home(competition: Competition, *, public: bool) -> int:
+    """How many datasets a dry run tests on: those that `anyshot data get` splits off, or the generated ones."""
+    if not public:
+        return GENERATED_TEST_DATASETS
+    session = object_session(competition)
+    assert session is not None  # it was read from the database
+    return max(1, len(suggested_split(session, competition)["meta-test"]))
 
 
 def provenance_rows(run: Run) -> list[tuple[str, Any]]:

@@ -33,7 +33,7 @@ from anyshot_platform.site.submissions.rows import submission_state, submission_
 from anyshot_platform.site.submissions.words import KIND_WORDS
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.notes import tags_of
-from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.workers.places import find_place
 
 EXPORTS = {
@@ -157,9 +157,9 @@ def read_submission(
     submission, phase = found.submission, found.submission.phase
     slug = submission.competition.slug
     live = is_live(runs)
-    smoke = submission.kind == SubmissionKind.SMOKE
     on_board = submission.kind in (SubmissionKind.ENTRY, SubmissionKind.FINAL)
     sight, standing = found.sight, found.sight.standing
+    finished = submission.status == SubmissionStatus.FINISHED
     tags = tags_of(session, [submission.id]).get(submission.id, [])
     return SubmissionView(
         id=submission.id,
@@ -182,17 +182,11 @@ def read_submission(
         disqualified=standing.disqualified,
         withdrawn=standing.withdrawn,
         can_cancel=found.is_own and _goes_on(runs) and can_cancel(submission),
-        can_withdraw=found.is_own and on_board and sight.scored and not standing.withdrawn,
+        can_withdraw=found.is_own and on_board and finished and not standing.withdrawn,
         withdrawing_means=withdrawing_means(submission),
         can_reinstate=found.is_own and can_reinstate(submission),
         can_compare=sight.scored,
-        cancel_words=say("A smoke test costs no quota anyway.")
-        if smoke
-        else (
-            say("In this phase a cancelled submission counts towards your quota.")
-            if phase.cancelled_counts
-            else say("In this phase a cancelled submission does not count towards your quota.")
-        ),
+        cancel_words=_cancel_words(submission),
         board_href=f"/competitions/{slug}/leaderboard?phase={phase.slug}"
         if sight.scored and on_board
         else None,
@@ -203,6 +197,17 @@ def read_submission(
         note_seen=seal(note_fields(submission, tags)),
         can_annotate=found.is_own,
     )
+
+
+def _cancel_words(submission: Submission) -> str:
+    """What cancelling does to the quota."""
+    if submission.kind == SubmissionKind.SMOKE:
+        return say("A smoke test costs no quota anyway.")
+    if submission.kind != SubmissionKind.ENTRY:
+        return say("Cancelling it does not change your quota.")
+    if submission.phase.cancelled_counts:
+        return say("In this phase a cancelled submission counts towards your quota.")
+    return say("In this phase a cancelled submission does not count towards your quota.")
 
 
 def _log_words(submission: Submission) -> str:

@@ -13,6 +13,7 @@ from anyshot_platform.baselines.shipped import list_shipped
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Due, Role
+from anyshot_platform.entries.entering import default_leagues, refusal_of
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.intake.again import find_uses
 from anyshot_platform.intake.handing_in import Door, ZipSource, hand_in, look_in
@@ -32,6 +33,7 @@ from anyshot_platform.site.submissions.quota_view import quota_view
 from anyshot_platform.site.submissions.rows import submission_title
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.uploads import begin_upload, upload_path
+from anyshot_platform.teams.models import Team
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import browser_session, competition_role
 from anyshot_platform.web.rendering import redirect, render
@@ -76,7 +78,8 @@ def _show_form(
 ) -> Response:
     competition = access.competition
     known = _known(session, access, again)
-    quota = quota_view(session, phase, access.membership.team_id if access.membership else None)
+    team = _team(session, access)
+    quota = quota_view(session, phase, team.id if team else None)
     chosen = {str(value) for value in sent.getlist("league")} if sent is not None else None
     return render(
         request,
@@ -96,7 +99,7 @@ def _show_form(
         checks=check_views(problem.details.get("checks", [])) if problem else [],
         quota=quota,
         smoke=_smoke(session, phase, quota.smoke_left if quota else None),
-        leagues=_league_choices(session, competition.id, chosen, _standing(session, phase, access)),
+        leagues=_league_choices(session, phase, team, chosen, _standing(session, phase, access)),
         questions=_questions(_asked(competition), sent),
         values={
             "comment": str(sent.get("comment", "")) if sent is not None else known.comment if known else ""
@@ -105,7 +108,7 @@ def _show_form(
         known_title=submission_title(known) if known else "",
         upload_id=upload_id,
         upload_api="/api/v1/uploads",
-        check_api="/api/v1/uploads/{id}/check",
+        check_api=f"/api/v1/uploads/{{id}}/check?competition={competition.slug}&phase={phase.slug}",
         max_bytes=services.settings.upload_max_bytes,
         chunk_bytes=services.settings.upload_chunk_bytes,
         baselines=[one.name for one in list_shipped()],
@@ -133,12 +136,23 @@ def _smoke(session: SessionDep, phase: Phase, left: int | None) -> dict[str, Any
     return {"tasks": phase.smoke_tasks, "seconds": phase.smoke_seconds, "left": left}
 
 
+def _team(session: SessionDep, access: CompetitionAccess) -> Team | None:
+    team_id = access.membership.team_id if access.membership else None
+    return session.get(Team, team_id) if team_id else None
+
+
 def _league_choices(
-    session: SessionDep, competition_id: str, chosen: set[str] | None, standing: dict[str, EntryOut]
+    session: SessionDep,
+    phase: Phase,
+    team: Team | None,
+    chosen: set[str] | None,
+    standing: dict[str, EntryOut],
 ) -> list[dict[str, Any]]:
+    if chosen is None:
+        chosen = {league.slug for league in default_leagues(session, team, phase)} if team else set()
     leagues = session.scalars(
         select(League)
-        .where(League.competition_id == competition_id, League.deleted_at.is_(None))
+        .where(League.competition_id == phase.competition_id, League.deleted_at.is_(None))
         .order_by(League.position)
     )
     return [
@@ -146,12 +160,18 @@ def _league_choices(
             "slug": league.slug,
             "name": league.name,
             "fixed": False,
-            "checked": league.slug in chosen if chosen is not None else league.admission == Admission.ALL,
-            "hint": together((league.description, _LEAGUE_HINTS[league.admission])),
+            "checked": league.slug in chosen,
+            "hint": together((league.description, _league_hint(session, league, team, phase))),
             "now": standing[league.slug].words if league.slug in standing else "",
         }
         for league in leagues
     ]
+
+
+def _league_hint(session: SessionDep, league: League, team: Team | None, phase: Phase) -> str:
+    """Why the team cannot enter the league now, else how it comes in."""
+    refusal = refusal_of(session, league, team, phase.id) if team else None
+    return refusal.message if refusal else _LEAGUE_HINTS[league.admission]
 
 
 def _standing(session: SessionDep, phase: Phase, access: CompetitionAccess) -> dict[str, EntryOut]:

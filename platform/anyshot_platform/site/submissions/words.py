@@ -82,16 +82,12 @@ _BY_CAUSE = {
     ),
     Cause.INFRASTRUCTURE: Blame(
         say("This was our fault, not yours."),
-        say(
-            "The platform tried again on other workers without success. The operators know; nothing for "
-            "you "
-            "to do."
-        ),
+        say("The platform tried again without success. The operators know; nothing for you to do."),
         "server",
     ),
     Cause.ORGANIZER: Blame(
         say("The organizers' settings prevented this run."),
-        say("It runs again as soon as they have corrected them. Nothing for you to do."),
+        say("They can start it again once they have corrected them. Nothing for you to do."),
         "settings",
     ),
     Cause.USER: Blame(
