@@ -46,6 +46,8 @@ def verify_files(summary: RunSummary, expected_tasks: int, files: dict[str, str]
     for what, value, low in _values(summary):
         if not low <= value <= 1.0:  # NaN is outside, too
             raise WrongResult(f"{what} is {value}, and can only be from {low:g} to 1.")
+    if summary.half_width is not None and not 0.0 <= summary.half_width < math.inf:
+        raise WrongResult(f"The interval's half width is {summary.half_width}, and can only be 0 or more.")
     if RESULTS in files:
         table = read_table(files, open_file)
         _verify_rows(table)
@@ -110,7 +112,7 @@ def _compare(summary: RunSummary, table: TaskTable) -> None:
         again = summarize(table, np.unique(table.task).tolist(), summary.metric)
     except ScoringError as error:
         raise WrongResult(f"{RESULTS} has no score: {error}") from error
-    for name in ("tasks", "mean", "by_dataset", "by_ways", "by_shots"):
+    for name in ("tasks", "mean", "half_width", "by_dataset", "by_ways", "by_shots"):
         if not _same(getattr(summary, name), getattr(again, name)):
             raise WrongResult(f"The summary's {name} is not that of {RESULTS}.")
 
@@ -120,4 +122,6 @@ def _same(one: object, two: object) -> bool:
         return len(one) == len(two) and all(_same(a, b) for a, b in zip(one, two, strict=True))
     if isinstance(one, Group) and isinstance(two, Group):
         return str(one.key) == str(two.key) and one.tasks == two.tasks and _same(one.mean, two.mean)
+    if one is None or two is None:  # an interval that is not defined
+        return one is two
     return math.isclose(float(one), float(two), rel_tol=0, abs_tol=CLOSE)  # pyright: ignore[reportArgumentType]

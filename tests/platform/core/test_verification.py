@@ -40,6 +40,21 @@ def a_better_dataset() -> Told:
     return predictions, table, {**summary, "by_dataset": [{**first, "mean": 0.99}, *others]}
 
 
+def a_narrower_interval() -> Told:
+    predictions, table, summary = honest()
+    return predictions, table, {**summary, "half_width": 0.001}
+
+
+def no_interval() -> Told:
+    predictions, table, summary = honest()
+    return predictions, table, {**summary, "half_width": None}
+
+
+def a_negative_interval() -> Told:
+    predictions, table, summary = honest()
+    return predictions, table, {**summary, "half_width": -0.1}
+
+
 def a_better_table() -> Told:
     predictions, table, _ = honest()
     best = replace(table, normalized_accuracy=np.ones(len(table)))
@@ -69,6 +84,9 @@ def the_best_task_many_times() -> Told:
 LIES: dict[Callable[[], Told], str] = {
     a_better_score: "The summary's mean is not that of results.parquet",
     a_better_dataset: "The summary's by_dataset is not that of results.parquet",
+    a_narrower_interval: "The summary's half_width is not that of results.parquet",
+    no_interval: "The summary's half_width is not that of results.parquet",
+    a_negative_interval: "The interval's half width is -0.1, and can only be 0 or more.",
     a_better_table: "is not what its predictions score",
     one_better_task: "normalized_accuracy of task 3 is not what its predictions score",
     answers_to_other_tasks: "predictions.parquet has answers to other tasks than results.parquet",
