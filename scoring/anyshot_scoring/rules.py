@@ -120,7 +120,7 @@ class Rule(ABC):
     def words(self, runs: int | str | None = None) -> str:
         """What counts, for the pages, in sentences; `runs` is how many an entry has, None where open."""
 
-    def score_words(self, runs: int) -> str:
+    def score_words(self, runs: int | str) -> str:
         """What the score is beside a mean over tasks, as the end of a line; empty where it is just that."""
         return "" if runs == 1 else f"the {self.join.noun} of {runs} runs"
 
@@ -213,7 +213,7 @@ class ByWorstDataset(Rule):
         score = "The score is the mean over the tasks of the dataset where it is lowest."
         return f"{of_runs}{score} {_TIES.format('scores')}"
 
-    def score_words(self, runs: int) -> str:
+    def score_words(self, runs: int | str) -> str:
         of_runs = super().score_words(runs)
         return f"of them those of the worst dataset{f', {of_runs}' if of_runs else ''}"
 

@@ -18,10 +18,17 @@ def rule_words(rule: Rule, runs: int | None) -> Said:
     return say(rule.words(_MANY), runs=runs)
 
 
+def score_words(rule: Rule, runs: int) -> str:
+    """What the score is beside a mean over tasks, as the end of a line; empty where it is just that."""
+    words = rule.score_words(runs if runs == 1 else _MANY)
+    return say(words, runs=runs) if words else ""
+
+
 def sentences() -> Iterator[str]:
-    """Every sentence that `rule_words` may say, the names of the rules, and what joins runs."""
+    """Every sentence that `rule_words` and `score_words` may say, the names of the rules, and what joins runs."""
     yield from (join.noun for join in JOINS.values())
     for rule in RULES.values():
         yield rule.title
         for runs in (None, 1, _MANY):
             yield rule.words(runs)
+        yield from filter(None, (rule.score_words(runs) for runs in (1, _MANY)))

@@ -17,7 +17,7 @@ from anyshot_platform.kernel.filters import FILTERS
 from anyshot_platform.kernel.identicons import identicon
 from anyshot_platform.kernel.language import gettext, ngettext, said_here, script_words
 from anyshot_platform.kernel.retold import retold
-from anyshot_platform.phases.ranking import rule_words
+from anyshot_platform.phases.ranking import rule_words, score_words
 from anyshot_platform.phases.status_words import status_words
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.sight.standing import standing_of
@@ -71,7 +71,8 @@ def environment() -> Environment:
         alert_title=title_of,
         retold=retold,
     )
-    made.globals.update(static=static, script_words=script_words, identicon=identicon, rule_words=rule_words)
+    made.globals.update(static=static, script_words=script_words, identicon=identicon)
+    made.globals.update(rule_words=rule_words, score_words=score_words)
     return made
 
 

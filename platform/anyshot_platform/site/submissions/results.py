@@ -12,7 +12,7 @@ from anyshot_platform.kernel.filters import count, duration, percent, size
 from anyshot_platform.kernel.language import say, together
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.phases.ranking import rule_words
+from anyshot_platform.phases.ranking import rule_words, score_words
 from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore, SubmissionScore
 from anyshot_platform.scores.tables import find_results, read_table
@@ -84,7 +84,6 @@ def read_results_view(
         return None
     result = version.rule.result([one.summary.as_run() for one in scores])
     counting = scores[result.shown]
-    score_words = version.rule.score_words(len(scores))
     summary = hide_summary(counting.summary, names)
     digest = find_results(session, by_run[counting.run_id]) if sight.phase.tasks else None
     table = read_table(storage, digest)
@@ -93,7 +92,11 @@ def read_results_view(
         score=total.value if total is not None else result.score,
         half_width=result.half_width,
         population=together(
-            (say("over %(tasks)s", tasks=count(summary.tasks, "task")), score_words), by=say("; ")
+            (
+                say("over %(tasks)s", tasks=count(summary.tasks, "task")),
+                score_words(version.rule, len(scores)),
+            ),
+            by=say("; "),
         ),
         explanation=_explain(version.rule, len(scores), interval=summary.half_width is not None),
         stats=_stats(summary, runs),
