@@ -177,7 +177,7 @@ def _senders(services: Services) -> dict[str, Callable[[], object]]:
 def _serve_many(
     settings: PlatformSettings, services: Services, *, embedded_worker: bool, sweeper: bool
 ) -> None:
-    port = settings.port or _free_port(settings.host)
+    port = settings.port or free_port(settings.host)
     # The processes read their settings from the environment; what options and the key file said has to be in it.
     os.environ["ANYSHOT_SECRET_KEY"] = settings.secret_key.get_secret_value()
     os.environ["ANYSHOT_HOME"] = str(settings.home)
@@ -193,7 +193,7 @@ def _serve_many(
         )
 
 
-def _free_port(host: str) -> int:
+def free_port(host: str) -> int:
     """A port that nobody listens on now."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, 0), family=family) as taken:

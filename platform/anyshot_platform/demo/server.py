@@ -6,7 +6,6 @@ import json
 import os
 import secrets
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from pathlib import Path
 import httpx
 
 from anyshot_core.command import AS_PROCESS
-from anyshot_platform.serving import WORKER_ENDED
+from anyshot_platform.serving import WORKER_ENDED, free_port
 from anyshot_platform.settings import PlatformSettings
 
 BUBBLEWRAP_NEEDS = {"bubblewrap": "bwrap", "mmdebstrap": "mmdebstrap"}  # package: its command
@@ -88,7 +87,7 @@ def prepare_sandbox(sandbox: Sandbox) -> None:
 
 def make_settings(home: Path, port: int | None, trusted: list[str] | None) -> PlatformSettings:
     """Settings of a site of its own below `home`, on loopback."""
-    chosen = port or _free_port()
+    chosen = port or free_port("127.0.0.1")
     return PlatformSettings(
         secret_key=secrets.token_urlsafe(32),  # pyright: ignore[reportArgumentType] - pydantic wraps it
         home=home,
@@ -171,9 +170,3 @@ def wait_until_healthy(server: Server, seconds: float = 180.0) -> None:
         if time.monotonic() > deadline:
             raise ServerDown(f"the server did not answer within {seconds:.0f} s; its log is {server.log}")
         time.sleep(0.2)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

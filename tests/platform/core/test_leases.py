@@ -45,6 +45,14 @@ from tests.platform.site import PaperWorker, Site, make_small_competition, make_
 from tests.services.processes import wait_until
 
 
+def claimed_and_run_out(site: Site) -> tuple[Any, dict[str, Any]]:
+    """A worker and the run that it has, whose lease has run out."""
+    site.member("alice").submit()
+    worker, job = claimed(site)
+    let_leases_run_out(site)
+    return worker, job
+
+
 def let_leases_run_out(site: Site) -> None:
     with site.services.database.writing() as session:
         session.execute(update(Run).values(lease_expires_at=now() - timedelta(seconds=1)))
@@ -481,9 +489,7 @@ def run_in_hand(site: Site, worker: PaperWorker, job: dict[str, Any]) -> bool:
 def test_leases_are_forgiven_although_the_database_failed_once_more(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site.member("alice").submit()
-    worker, job = claimed(site)
-    let_leases_run_out(site)
+    worker, job = claimed_and_run_out(site)
     watch = LeaseWatch()
     with monkeypatch.context() as broken:
         broken.setattr(sweeper_module, "forgive_lost", fail_as_a_database)
@@ -513,9 +519,7 @@ def test_after_an_outage_no_sweep_takes_back_what_nobody_has_looked_at(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process has the duty of leases at this moment, and has not forgiven them yet."""
-    site.member("alice").submit()
-    worker, job = claimed(site)
-    let_leases_run_out(site)
+    worker, job = claimed_and_run_out(site)
     assert take_duty(site.services, "leases", "another process", 600.0)
     swept = threading.Event()
     monkeypatch.setitem(sweeper_module.SWEEPS, "last", lambda services: swept.set() or 0)

@@ -135,17 +135,21 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
 
 
 def make_s3(request: pytest.FixtureRequest) -> S3Storage:
-    made = S3Storage(
-        bucket="tests",
+    made = s3_without_bucket(request, "tests")
+    made.prepare()
+    made.prepare()
+    return made
+
+
+def s3_without_bucket(request: pytest.FixtureRequest, bucket: str) -> S3Storage:
+    return S3Storage(
+        bucket=bucket,
         endpoint=request.getfixturevalue("s3_endpoint"),
         public_endpoint=None,
         region="us-east-1",
         access_key="key",
         secret_key="secret",
     )
-    made.prepare()
-    made.prepare()
-    return made
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:botocore")

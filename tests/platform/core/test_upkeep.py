@@ -13,7 +13,6 @@ from sqlalchemy import func, select, update
 
 from anyshot_platform.app import make_services
 from anyshot_platform.artifacts.models import Artifact, Blob
-from anyshot_platform.artifacts.s3 import S3Storage
 from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.database import now
 from anyshot_platform.events.models import RunEvent
@@ -29,7 +28,13 @@ from anyshot_platform.submissions.models import Submission, Upload
 from anyshot_platform.submissions.uploads import forget_old_uploads
 from anyshot_platform.sweeper import take_back_lost
 from tests.platform.conftest import make_settings
-from tests.platform.core.test_operations import line, make_empty_postgres, make_s3, s3_endpoint
+from tests.platform.core.test_operations import (
+    line,
+    make_empty_postgres,
+    make_s3,
+    s3_endpoint,
+    s3_without_bucket,
+)
 from tests.platform.site import Person, Site
 
 __all__ = ["s3_endpoint"]  # a fixture
@@ -67,14 +72,7 @@ def test_a_backup_is_restored_into_a_storage_that_has_no_bucket_yet(
     postgres_site.member("alice").submit()
     back_up(postgres_site.services, tmp_path / "site.tar")
     empty, storage = empty_site(postgres_site.services, tmp_path / "restored"), make_s3(request)
-    fresh = S3Storage(
-        bucket="restored",
-        endpoint=request.getfixturevalue("s3_endpoint"),
-        public_endpoint=None,
-        region="us-east-1",
-        access_key="key",
-        secret_key="secret",
-    )
+    fresh = s3_without_bucket(request, "restored")
     assert fresh.bucket != storage.bucket
     object.__setattr__(empty, "storage", fresh)
     assert restore(empty, tmp_path / "site.tar") == 3
