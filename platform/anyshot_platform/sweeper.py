@@ -15,6 +15,7 @@ from anyshot_platform.announcements.phases import phases_with_news, tell_of_phas
 from anyshot_platform.budgets.limits import forget_old_hits
 from anyshot_platform.database import now
 from anyshot_platform.judging.leases import lose
+from anyshot_platform.judging.parts import lock_run
 from anyshot_platform.judging.shards import settle_forgotten_parts
 from anyshot_platform.operations.retention import collect_garbage
 from anyshot_platform.operations.watch import watch_conditions
@@ -227,8 +228,8 @@ def _take_back(services: Services, run_id: str) -> int:
 
 
 def _take_back_in(session: Session, services: Services, run_id: str) -> int:
-    run = session.execute(_still_lost(run_id)).scalar_one_or_none()
-    if run is None:
+    run = lock_run(session, run_id)
+    if run is None or session.scalar(_lost_ids().where(Run.id == run_id)) is None:
         return 0
     log.warning(
         "a lease ran out",
@@ -241,14 +242,6 @@ def _take_back_in(session: Session, services: Services, run_id: str) -> int:
     )
     lose(session, services.settings, run)
     return 1
-
-
-def _still_lost(run_id: str) -> Select[Run]:
-    return (
-        select(Run)
-        .where(Run.id == run_id, Run.state.in_(sorted(RUNNING)), Run.lease_expires_at < now())
-        .with_for_update()
-    )
 
 
 def ring_again(services: Services) -> int:

@@ -12,6 +12,7 @@ import pytest
 
 from anyshot_core.report.documentation import reading_order
 from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.web.bodies import BUNDLE
 from anyshot_worker.settings import WorkerSettings
 from tests.documentation.reference import (
     COMMANDS,
@@ -74,6 +75,12 @@ def test_every_setting_is_documented() -> None:
                 f"run python -m tests.documentation.reference: {variable} is missing"
             )
             assert settings.model_fields[name].description, f"{variable} has no description"
+
+
+def test_figures_that_pages_name_are_those_of_the_product() -> None:
+    attempts = PlatformSettings.model_fields["infrastructure_attempts"].default
+    assert f"tried up to {attempts} times" in (DOCS / "participants/results.md").read_text()
+    assert f"at most {BUNDLE >> 20} MiB; a larger one" in (DOCS / "organizers/codabench.md").read_text()
 
 
 @pytest.mark.parametrize("page", sorted(set(COMMANDS.values())), ids=lambda page: page.parent.name)

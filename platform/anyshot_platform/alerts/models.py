@@ -18,7 +18,7 @@ class Alert(Base):
 
     id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
     kind: Mapped[str] = mapped_column(String(32))  # such as queue_stalled, no_workers, run_lost
-    subject: Mapped[str] = mapped_column(String(64), default="")  # hardware class or run id
+    subject: Mapped[str] = mapped_column(String(64), default="")  # hardware class, worker or run
     message: Mapped[str] = mapped_column(Text)
     since: Mapped[datetime] = mapped_column(default=now)
     until: Mapped[datetime | None]

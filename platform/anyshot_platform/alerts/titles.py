@@ -8,6 +8,7 @@ TITLES: dict[str, str] = {
     "no_workers": say("No worker"),
     "queue_stalled": say("A queue is stuck"),
     "failure_rate": say("Many attempts fail"),
+    "worker_failing": say("A worker fails"),
     "set_aside": say("Set aside"),
     "mail_waits": say("E-mails do not go out"),
     "loop_late": say("A background thread is stuck"),

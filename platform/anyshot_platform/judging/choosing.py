@@ -3,7 +3,8 @@
 Turns: of the competitions that wait for a class of machines, the one with the fewest running evaluations on it; of
 several, the one that was served longest ago. A smoke test goes first, out of turn, unless its competition's last run
 was one too. Fair share: a team without a running evaluation goes before one that has some. Bulk work leaves one worker
-of its class free. All of this reads indexes from their top: a queue of ten thousand costs what an empty one does.
+of its class free. A run that failed through no fault of its code goes to another worker, where one takes work. All of
+this reads indexes from their top: a queue of ten thousand costs what an empty one does.
 """
 
 from __future__ import annotations
@@ -15,18 +16,20 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.database import now
 from anyshot_platform.judging.kinds import fitting_runs
 from anyshot_platform.queue import priorities
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RUNNING, RunState
-from anyshot_platform.workers.images import carried_by, count_workers
+from anyshot_platform.workers.images import carried_by, count_workers, takes_work
+from anyshot_platform.workers.models import Worker
 
 UNREADABLE = "unreadable"  # outcome of an attempt whose worker could not read the job
-UNREADABLE_PAUSE = timedelta(
-    minutes=10
-)  # before the same worker, by then of a new release, is given the run again
+ELSEWHERE = timedelta(minutes=10)  # before a worker that it went wrong with is given the run again
+# Outcomes that may be the machine's doing: one that breaks all runs is always free, and would break each for good.
+_BY_MACHINE = [verdict.value for verdict in Verdict if verdict.cause in (Cause.INFRASTRUCTURE, Cause.UNCLEAR)]
 TOO_OLD = "worker_too_old"
 _RUNNING = sorted(RUNNING)
 
@@ -49,7 +52,8 @@ def choose_run(
     fits = and_(
         _is_queued(info.hardware_class, moment), carried_by(info), fitting_runs(info), Run.id.not_in(skip)
     )
-    fits = and_(fits, ~_was_unreadable(worker_id, moment))
+    others = exists().where(takes_work(session, info.hardware_class), Worker.id != worker_id)
+    fits = and_(fits, ~_went_wrong_here(worker_id, others, moment))
     if keep_slot_from_bulk and not _bulk_may_start(session, info):
         fits = and_(fits, ~Run.bulk)
     if competition_id is not None:
@@ -128,13 +132,13 @@ def _is_queued(hardware_class: str, moment: datetime) -> ColumnElement[bool]:
     )
 
 
-def _was_unreadable(worker_id: str, moment: datetime) -> ColumnElement[bool]:
-    """This worker said a short while ago that it cannot read the run."""
+def _went_wrong_here(worker_id: str, others: ColumnElement[bool], moment: datetime) -> ColumnElement[bool]:
+    """A short while ago this worker could not read the run, or it failed here, and there are others to try it."""
     return exists().where(
         Attempt.run_id == Run.id,
         Attempt.worker_id == worker_id,
-        Attempt.outcome == UNREADABLE,
-        Attempt.ended_at > moment - UNREADABLE_PAUSE,
+        or_(Attempt.outcome == UNREADABLE, and_(Attempt.outcome.in_(_BY_MACHINE), others)),
+        Attempt.ended_at > moment - ELSEWHERE,
     )
 
 

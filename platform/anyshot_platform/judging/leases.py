@@ -17,7 +17,7 @@ from anyshot_platform.database import now
 from anyshot_platform.errors import NotFound
 from anyshot_platform.judging.choosing import TOO_OLD, UNREADABLE, choose_run
 from anyshot_platform.judging.kinds import kind_of
-from anyshot_platform.judging.parts import lock_submission
+from anyshot_platform.judging.parts import lock_run
 from anyshot_platform.judging.settlement import settle
 from anyshot_platform.kernel.metrics import CLAIM_WAIT, CLAIMS
 from anyshot_platform.queue.outbox import put_ring
@@ -129,11 +129,7 @@ def find_held(session: Session, token_id: str, run_id: str, epoch: int) -> Run:
     A lease that ran out counts until somebody else was given the run or the sweeper took it back: the attempt
     is alive after all, and nobody is harmed.
     """
-    submission_id = session.scalar(select(Run.submission_id).where(Run.id == run_id))
-    if submission_id is not None:  # first, as `settle` does: who holds a run waits for no submission
-        lock_submission(session, submission_id)
-    run = session.execute(select(Run).where(Run.id == run_id).with_for_update()).scalar_one_or_none()
-    if run is None:
+    if (run := lock_run(session, run_id)) is None:
         raise NotFound("There is no such run.")
     worker = session.get(Worker, run.worker_id) if run.worker_id else None
     if run.epoch != epoch or run.state not in RUNNING or worker is None or worker.token_id != token_id:

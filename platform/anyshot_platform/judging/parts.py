@@ -21,6 +21,15 @@ def lock_submission(session: Session, submission_id: str) -> Submission:
     return session.scalars(query.with_for_update().execution_options(populate_existing=True)).one()
 
 
+def lock_run(session: Session, run_id: str) -> Run | None:
+    """A run, locked, its submission first, as `settle` does: who holds a run waits for no submission."""
+    submission_id = session.scalar(select(Run.submission_id).where(Run.id == run_id))
+    if submission_id is not None:
+        lock_submission(session, submission_id)
+    query = select(Run).where(Run.id == run_id).with_for_update().execution_options(populate_existing=True)
+    return session.scalars(query).one_or_none()
+
+
 def list_siblings(session: Session, run: Run) -> Sequence[Run]:
     """The runs that make one score together with this one, itself included."""
     return list_generation(session, run.submission_id, run.phase_version_id, run.generation)

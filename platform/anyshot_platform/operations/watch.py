@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
@@ -22,6 +22,12 @@ from anyshot_platform.workers.images import count_workers
 
 _FEWEST_FOR_A_RATE = 5
 LOOP_LATE = "loop_late"
+_CONDITIONS = ("no_workers", "queue_stalled", "failure_rate", "worker_failing", "set_aside", "mail_waits")
+
+
+def is_watched(alert: Alert) -> bool:
+    """Whether an alert closes when its condition is over; others were reported, and are closed by hand."""
+    return alert.kind in (*_CONDITIONS, LOOP_LATE)
 
 
 def watch_conditions(session: Session, settings: PlatformSettings) -> int:
@@ -32,7 +38,7 @@ def watch_conditions(session: Session, settings: PlatformSettings) -> int:
         **_find_set_aside(session),
         **_find_mail_waiting(session, settings),
     }
-    _match_alerts(session, holding, Alert.kind.not_in(("run_lost", LOOP_LATE)))
+    _match_alerts(session, holding, Alert.kind.in_(_CONDITIONS))
     return len(holding)
 
 
@@ -150,20 +156,37 @@ def _aware(moment: datetime) -> datetime:
 
 
 def _find_failing(session: Session, settings: PlatformSettings) -> dict[tuple[str, str], str]:
-    since = now() - timedelta(hours=1)
-    outcomes = session.execute(
-        select(Attempt.outcome, func.count(Attempt.id))
-        .where(Attempt.ended_at > since)
-        .group_by(Attempt.outcome)
+    """The site, and each worker, at which too large a share of the last hour's attempts failed through our fault."""
+    ours = [verdict.value for verdict in Verdict if verdict.cause == Cause.INFRASTRUCTURE]
+    rows = session.execute(
+        select(
+            Attempt.worker_id,
+            Attempt.worker_name,
+            func.count(Attempt.id),
+            func.count(case((Attempt.outcome.in_(ours), Attempt.id))),
+        )
+        .where(Attempt.ended_at > now() - timedelta(hours=1), Attempt.outcome != "released")
+        .group_by(Attempt.worker_id, Attempt.worker_name)
     ).all()
-    ours = {verdict.value for verdict in Verdict if verdict.cause == Cause.INFRASTRUCTURE}
-    total = sum(number for outcome, number in outcomes if outcome != "released")
-    failed = sum(number for outcome, number in outcomes if outcome in ours)
-    if total < _FEWEST_FOR_A_RATE or failed / total < settings.alert_failure_rate:
-        return {}
-    words = told(
-        "%(failed)s of %(total)s attempts of the last hour failed through our fault.",
-        failed=failed,
-        total=total,
-    )
-    return {("failure_rate", ""): words}
+
+    def is_too_much(total: int, failed: int) -> bool:
+        return total >= _FEWEST_FOR_A_RATE and failed / total >= settings.alert_failure_rate
+
+    found = {
+        ("worker_failing", worker_id): told(
+            "%(failed)s of %(total)s attempts of the last hour on worker %(worker)s failed through our fault.",
+            failed=failed,
+            total=total,
+            worker=name,
+        )
+        for worker_id, name, total, failed in rows
+        if is_too_much(total, failed)
+    }
+    total, failed = sum(row[2] for row in rows), sum(row[3] for row in rows)
+    if is_too_much(total, failed):
+        found["failure_rate", ""] = told(
+            "%(failed)s of %(total)s attempts of the last hour failed through our fault.",
+            failed=failed,
+            total=total,
+        )
+    return found

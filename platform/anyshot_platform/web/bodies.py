@@ -18,7 +18,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from anyshot_platform.competitions.files import MOST_BYTES
+from anyshot_platform.competitions.files import MOST_BYTES, MOST_IN_ALL
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.kernel.filters import duration
 from anyshot_platform.kernel.language import said_here, say
@@ -39,7 +39,7 @@ ANYBODY = 64 << 10  # bytes that anyone may send
 FORM = 2 << 20
 MACHINE = 16 << 20  # a worker's batch of log lines, a summary
 WITH_TEXTS = 1 << 20  # JSON that carries pages and terms
-BUNDLE = 64 << 20
+BUNDLE = MOST_IN_ALL + (28 << 20)  # its files, its pages and the code of its baselines
 MULTIPART_EXTRA = 1 << 20  # the other fields of a form that carries a file
 HELD_AT_ONCE = 96 << 20  # bytes of small bodies in memory, of all visitors together
 _WHOLE_BODY = 30.0  # seconds for a body that is read whole
@@ -66,17 +66,20 @@ class BodyLimits:
     """The largest body of every route."""
 
     def __init__(self, settings: PlatformSettings) -> None:
-        zipped, artifact = settings.upload_max_bytes + MULTIPART_EXTRA, settings.artifact_max_bytes
+        zipped, packed = (
+            settings.upload_max_bytes + MULTIPART_EXTRA,
+            settings.pack_max_bytes + MULTIPART_EXTRA,
+        )
         rules = {
             r"PUT /api/v1/uploads/[^/]+": BodyLimit(settings.upload_max_bytes, file=True),
             r"PUT /api/v1/pools/[^/]+/packs": BodyLimit(settings.pack_max_bytes, file=True),
-            r"PUT /api/worker/v1/runs/[^/]+/artifacts/.+": BodyLimit(artifact, file=True),
+            r"PUT /api/worker/v1/runs/[^/]+/artifacts/.+": BodyLimit(settings.artifact_max_bytes, file=True),
             r"POST /competitions/[^/]+/phases/[^/]+/submit": BodyLimit(zipped, file=True),
             r"POST /competitions/[^/]+/manage/(baselines|settings)": BodyLimit(zipped, file=True),
             r"POST /competitions/[^/]+/manage/files": BodyLimit(MOST_BYTES + MULTIPART_EXTRA, file=True),
             r"(PUT /api/v1/bundles|POST /organize/import)": BodyLimit(BUNDLE, file=True),
-            r"(PUT /api/v1/transfers|POST /organize/transfer)": BodyLimit(settings.pack_max_bytes, file=True),
-            r"POST /organize/pools/[^/]+/packs": BodyLimit(settings.pack_max_bytes, file=True),
+            r"PUT /api/v1/transfers": BodyLimit(settings.pack_max_bytes, file=True),
+            r"POST /organize/(transfer|pools/[^/]+/packs)": BodyLimit(packed, file=True),
             r"[A-Z]+ /api/worker/.*": BodyLimit(MACHINE),
             r"[A-Z]+ /api/v1/competitions/[^/]+/manage/.*": BodyLimit(WITH_TEXTS),
         }

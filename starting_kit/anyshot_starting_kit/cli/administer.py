@@ -65,6 +65,14 @@ def users(client: Client, text: str) -> None:
 
 @administer.command()
 @connection_options
+def alerts(client: Client) -> None:
+    """List the alerts that are open, with their ids: `do alert.close ID` closes what is dealt with."""
+    for row in client.ask("GET", "/admin/alerts"):
+        click.echo(f"{row['since'][:16]}  {row['kind']:16} {row['id']}  {row['message']}")
+
+
+@administer.command()
+@connection_options
 def workers(client: Client) -> None:
     """List the workers of the last week, the tokens with which machines call, and the sandbox images."""
     for row in client.ask("GET", "/admin/workers"):

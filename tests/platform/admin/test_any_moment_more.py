@@ -11,6 +11,8 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActRequest, Consent
 from anyshot_platform.acts.service import ActRefused, NeedsConsent, carry_out, preview
+from anyshot_platform.alerts.models import Alert
+from anyshot_platform.alerts.service import open_alert
 from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.baselines.models import Baseline
@@ -20,7 +22,7 @@ from anyshot_platform.database import now
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import Admission, EntryStatus
 from anyshot_platform.notifications.models import Notification
-from anyshot_platform.operations import account_acts, image_acts, set_aside_acts, worker_acts
+from anyshot_platform.operations import account_acts, alert_acts, image_acts, set_aside_acts, worker_acts
 from anyshot_platform.operations.set_aside import SetAside, find_given_up
 from anyshot_platform.organizers.announcements import acts as announcement_acts
 from anyshot_platform.organizers.baselines import acts as baseline_acts
@@ -76,6 +78,7 @@ TABLES = {
         "sign-out": "d d d d d a",
     },
     "image": {"offer": "d a d", "off": "r d a"},  # never offered, offered, off
+    "alert": {"close": "d a r"},  # reported, closed, one that closes by itself
     "set_aside": {"retry": "d a", "retry-all": "d a"},  # set aside, being tried
     "worker": {
         "pause": "d a d",  # at work, paused, gone
@@ -479,6 +482,13 @@ def test_acts_of_administrators_on_what_no_worker_holds(site: Site) -> None:
 
         return made
 
+    def alert(kind: str, until: datetime | None = None) -> Callable[[Session], Alert]:
+        def made(session: Session) -> Alert:
+            return _changed(open_alert(session, kind, "x", "It happened."), session, until=until)
+
+        return made
+
+    hold(site, "alert", alert_acts.ACTS, (alert("run_lost"), alert("run_lost", now()), alert("no_workers")))
     hold(site, "set_aside", set_aside_acts.ACTS, (trouble(now()), trouble(None)))
     all_ = [lambda session, make=make: [make(session)] for make in (trouble(now()), trouble(None))]
     hold(site, "set_aside", set_aside_acts.OF_ALL, tuple(all_))

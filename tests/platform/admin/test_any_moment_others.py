@@ -16,6 +16,7 @@ import anyshot_platform.operations
 import anyshot_platform.organizers
 from anyshot_platform.acts.declaration import Act, ActRequest, Consent
 from anyshot_platform.acts.service import ActRefused, NeedsConsent, carry_out, preview
+from anyshot_platform.alerts.models import Alert
 from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.competitions.models import Competition, Membership
@@ -181,6 +182,7 @@ MOMENTS: dict[type[Any], dict[str, str]] = {
     Worker: {"paused_at": HELD, "stopped_at": HELD},
     WorkerToken: {"revoked_at": HELD, "expires_at": HELD, "last_used_at": NO_STATE},
     Trouble: {"set_aside_at": HELD},
+    Alert: {"until": HELD, "told_at": NO_STATE, "posted_at": NO_STATE},
 }
 
 

@@ -11,8 +11,9 @@ from sqlalchemy import select, update
 
 from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.database import now
+from anyshot_platform.judging.choosing import ELSEWHERE
 from anyshot_platform.judging.leases import back_off_seconds
-from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.runs.transitions import StaleEpoch, write_state
 from anyshot_platform.sweeper import take_back_lost
@@ -89,6 +90,37 @@ def test_a_paused_worker_gets_nothing(site: Site, worker: PaperWorker) -> None:
     with site.services.database.writing() as session:
         session.execute(update(Worker).values(paused_at=now()))
     assert other.claim() is None
+    assert worker.claim() is not None
+
+
+@pytest.mark.parametrize("verdict", ["DOCKER_ERROR", "KILLED"])
+@pytest.mark.parametrize("later", [{"paused_at": now()}, {"last_seen_at": now() - timedelta(hours=1)}, None])
+def test_a_machine_that_breaks_every_run_breaks_none_for_good(
+    site: Site, worker: PaperWorker, verdict: str, later: dict[str, object] | None
+) -> None:
+    job, other = worker.claim(), site.worker("another")
+    assert job is not None and other.claim() is None
+    assert worker.fail(job, verdict).status_code == 204
+    assert worker.claim() is None, "another one takes work"
+    if later is None:
+        again = other.claim()
+    else:
+        with site.services.database.writing() as session:
+            session.execute(update(Worker).where(Worker.name == "another").values(**later))
+        again = worker.claim()
+    assert again is not None and again["run_id"] == job["run_id"]
+
+
+def test_a_run_that_nobody_else_takes_comes_back_to_the_machine_that_it_failed_on(
+    site: Site, worker: PaperWorker
+) -> None:
+    change_runs(site, memory_bytes=2 << 30)
+    job, other = worker.claim(), site.worker("another", memory_bytes=1 << 30)
+    assert job is not None and other.claim() is None
+    assert worker.fail(job, "DOCKER_ERROR").status_code == 204
+    assert worker.claim() is None
+    with site.services.database.writing() as session:
+        session.execute(update(Attempt).values(ended_at=now() - ELSEWHERE))
     assert worker.claim() is not None
 
 

@@ -19,7 +19,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from anyshot_platform import cli
 from anyshot_platform.alerts.delivery import tell_operators
 from anyshot_platform.alerts.models import Alert
-from anyshot_platform.alerts.service import list_open
+from anyshot_platform.alerts.service import list_open, open_alert
 from anyshot_platform.announcements.results import say_change
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.competitions.models import Competition
@@ -41,7 +41,7 @@ from anyshot_platform.webhooks import delivery
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
 from tests.platform.admin.test_guarded_acts import log
 from tests.platform.core.test_operations import Receiver, receiver  # noqa: F401 - a fixture
-from tests.platform.site import SLUG, Site
+from tests.platform.site import SLUG, Site, make_zip
 
 ENDLESS_ERRORS = [PoolTimeout("QueuePool limit"), IndexError("list index"), UnicodeError("label too long")]
 MALFORMED = [
@@ -277,6 +277,69 @@ def test_a_mail_that_cannot_be_sent_is_an_alert_until_it_is_tried_again(site: Si
     assert "2 e-mails, webhook messages or rows were tried too often and are set aside." in operations()
     CliRunner(env=site.environment).invoke(cli.admin, ["retry", "--all"])
     assert "tried too often" not in operations()
+
+
+def test_what_was_reported_is_open_until_somebody_has_dealt_with_it(site: Site) -> None:
+    """The next sweep closed it, and mailed that it was over; a run that was given up was open for ever."""
+    change_settings(site, operator_email="ops@example.org")
+    root = site.person("root1", is_site_admin=True)
+    kinds = ("run_lost", "wrong_result", "worker_too_old", "unreadable")
+
+    def look() -> dict[str, str]:
+        sweep(site.services)
+        tell_operators(site.services)
+        return {row["kind"]: row["id"] for row in root.call("GET", "/api/v1/admin/alerts").json()}
+
+    def mailed() -> list[str]:
+        with site.services.database.reading() as session:
+            mails = session.scalars(select(Email.subject).where(Email.to == "ops@example.org"))
+            return sorted(mails)
+
+    with site.services.database.writing() as session:
+        for kind in kinds:
+            open_alert(session, kind, "x", f"This is {kind}.")
+    assert look().keys() == look().keys() == set(kinds)
+    assert mailed() == sorted(f"This is {kind}." for kind in kinds)
+    page = root.call("GET", "/admin", headers={"accept": "text/html"}).text
+    assert "This is run_lost." in page and f"/admin/alerts/{look()['run_lost']}/close" in page
+    sent = root.call("POST", f"/admin/alerts/{look()['run_lost']}/close", follow_redirects=False)
+    assert sent.status_code == 303
+    closed = root.call("POST", f"/api/v1/admin/alerts/{look()['wrong_result']}/acts/close").json()
+    assert (closed["kind"], closed["message"]) == ("wrong_result", "This is wrong_result.")
+    assert closed["until"]
+    assert look().keys() == {"worker_too_old", "unreadable"}
+    assert {"Over: This is run_lost.", "Over: This is wrong_result."} < set(mailed())
+    assert "This is run_lost." not in root.call("GET", "/admin", headers={"accept": "text/html"}).text
+
+
+def test_an_alert_whose_condition_holds_is_not_closed_by_hand(site: Site) -> None:
+    root = site.person("root1", is_site_admin=True)
+    with site.services.database.writing() as session:
+        alert = open_alert(session, "no_workers", "cpu", "No worker.")
+    assert f"/admin/alerts/{alert.id}" not in root.call("GET", "/admin", headers={"accept": "text/html"}).text
+    refused = root.call("POST", f"/api/v1/admin/alerts/{alert.id}/acts/close")
+    assert refused.status_code == 409 and "closes by itself" in refused.json()["message"]
+
+
+def test_operators_hear_of_one_machine_that_fails_among_others_that_do_not(site: Site) -> None:
+    alice = site.member("alice")
+    site.set_phase(quota_day=None, quota_concurrent=None)
+    good, bad = site.worker("good"), site.worker("bad")
+    for number in range(5):
+        alice.submit(make_zip(salt=str(number)))
+        job = bad.claim()
+        assert job is not None
+        bad.fail(job, "DOCKER_ERROR")
+        alice.submit(make_zip(salt=f"{number} beside it"))
+        for _ in range(2):
+            job = good.claim()
+            assert job is not None
+            good.complete(job, 0.5)
+    sweep(site.services)
+    with site.services.database.reading() as session:
+        (alert,) = list_open(session)
+    assert alert.kind == "worker_failing"
+    assert alert.message == "5 of 5 attempts of the last hour on worker bad failed through our fault."
 
 
 def hook(site: Site, url: str) -> None:

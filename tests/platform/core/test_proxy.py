@@ -19,12 +19,13 @@ import pytest
 from fastapi.routing import APIRoute
 
 from anyshot_platform.app import feature_routers
-from anyshot_platform.competitions.files import LOGO_LIMIT, MOST_BYTES
+from anyshot_platform.competitions.files import LOGO_LIMIT, MOST_BYTES, MOST_IN_ALL
 from anyshot_platform.web.bodies import MULTIPART_EXTRA, BodyLimits
 from tests.platform.conftest import make_settings
 from tests.services.processes import accepts, find_program, free_port, running, wait_until
 
 CONFIGURATION = (Path(__file__).parents[3] / "docker/proxy.conf").read_text()
+PACK = 8 << 30  # bytes of the largest dataset that `docker/proxy.conf` lets through
 UNITS = {"k": 10, "m": 20, "g": 30}
 
 
@@ -68,12 +69,22 @@ def test_the_proxy_lets_files_through_and_holds_no_stream_back(tmp_path: Path) -
                 assert "proxy_buffering off" in place_of(path), path
 
 
-@pytest.mark.parametrize(("page", "largest"), [("files", MOST_BYTES), ("settings", LOGO_LIMIT)])
+@pytest.mark.parametrize(
+    ("path", "largest"),
+    [
+        ("/competitions/c/manage/files", MOST_BYTES),
+        ("/competitions/c/manage/settings", LOGO_LIMIT),
+        ("/organize/import", MOST_IN_ALL),
+        ("/organize/transfer", PACK),
+        ("/organize/pools/p/packs", PACK),
+    ],
+)
 def test_the_largest_file_of_a_form_gets_through_proxy_and_site(
-    tmp_path: Path, page: str, largest: int
+    tmp_path: Path, path: str, largest: int
 ) -> None:
-    path = f"/competitions/c/manage/{page}"
-    taken = BodyLimits(make_settings(tmp_path)).of("POST", path, "multipart/form-data").most
+    settings = make_settings(tmp_path)
+    assert settings.pack_max_bytes == PACK
+    taken = BodyLimits(settings).of("POST", path, "multipart/form-data").most
     assert most_at(path) >= taken >= largest + MULTIPART_EXTRA
 
 

@@ -6,16 +6,22 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from sqlalchemy import select, text
 
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
+from anyshot_platform.judging.parts import lock_submission
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.runs.models import Run
 from anyshot_platform.submissions.models import Submission
+from anyshot_platform.sweeper import take_back_lost
 from tests.platform.core.races import AT_ONCE
 from tests.platform.core.test_access import member_of
+from tests.platform.core.test_leases import let_leases_run_out
 from tests.platform.entries.test_entries import scored
 from tests.platform.entries.test_finals import FINAL, end_feedback, final  # noqa: F401 - a fixture
 from tests.platform.site import SLUG, Site
+from tests.services.processes import wait_until
 
 API = f"/api/v1/competitions/{SLUG}"
 
@@ -61,3 +67,20 @@ def test_a_ban_wins_against_who_joins_at_the_same_moment(site: Site) -> None:
     with site.services.database.reading() as session:
         found = session.query(Membership).filter(Membership.id.in_(members.values()))
         assert {member.status for member in found} == {MemberStatus.BANNED}
+
+
+def test_a_sweeper_that_takes_a_run_back_stands_in_nobodys_way(site: Site) -> None:
+    """Whoever reports of a run locks its submission first: a sweeper that held the run meanwhile would never end."""
+    site.member("ada").submit()
+    job = site.worker().claim()
+    assert job is not None
+    let_leases_run_out(site)
+    waiting = text("SELECT 1 FROM pg_locks WHERE NOT granted")
+    with ThreadPoolExecutor(1) as threads:
+        with site.services.database.writing() as session:
+            run = session.get_one(Run, job["run_id"])
+            lock_submission(session, run.submission_id or "")
+            swept = threads.submit(take_back_lost, site.services)
+            wait_until(lambda: session.execute(waiting).first() is not None, "a sweeper that waits")
+            session.execute(select(Run).where(Run.id == run.id).with_for_update(nowait=True))
+        assert swept.result() == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import logging
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,6 @@ def files(site: Site) -> dict[str, bytes]:
     return {
         f"{api}/archive": make_zip(salt="stored"),
         f"{api}/runs/{job['run_id']}/artifacts/logger.zip": tables,
-        f"/submissions/{submission}/logger.zip": tables,
         f"/organize/pools/small-train/packs/{pack.id}/download": data,
         f"/api/v1/competitions/small/data/{pack.digest}/pack": data,
         job["submission"]["url"]: make_zip(salt="stored"),
@@ -152,3 +152,20 @@ def test_of_a_run_that_was_tried_again_the_files_of_its_last_attempt_are_shown(s
         kept_of_run = [name for name in whole.namelist() if name.startswith("runs/")]
         assert kept_of_run == ["runs/1/log.txt"]
         assert whole.read("runs/1/log.txt") == b"the second attempt"
+
+
+def test_the_page_of_a_submission_offers_what_each_of_its_runs_kept(site: Site) -> None:
+    site.set_version(train_seeds=[1, 2], test_seeds=[])
+    alice, worker = site.member("alice"), site.worker()
+    submission = alice.submit(make_zip(salt="two runs")).json()["id"]
+    tables = {}
+    for number in (1, 2):
+        job = worker.claim()
+        assert job is not None
+        tables[f"Run {number} of 2"] = content = f"tables of run {number}".encode()
+        kept = hand_over(worker, job, {"logger.zip": content})
+        assert worker.complete(job, 0.5, **kept).status_code == 204
+    page = alice.call("GET", f"/submissions/{submission}").text
+    unfolded = re.findall(r"<summary>(Run \d of 2)[^<]*</summary>(.*?)</details>", page, re.DOTALL)
+    links = {title: re.findall(r'href="([^"]*logger\.zip)"', files) for title, files in unfolded}
+    assert {title: alice.call("GET", link).content for title, (link,) in links.items()} == tables

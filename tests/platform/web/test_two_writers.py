@@ -324,6 +324,7 @@ FORMS = {
     "/account/security/sessions/{session_id}/end": ONCE,
     "/account/tokens": ADDS,
     "/account/tokens/{token_id}/revoke": ONCE,
+    "/admin/alerts/{alert_id}/{act}": "an act",
     "/admin/images/{name}/{act}": "an act",
     "/admin/images": "test_two_administrators_describe_an_image",
     "/admin/set-aside/{act}": "an act",

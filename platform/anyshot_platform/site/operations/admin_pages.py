@@ -18,7 +18,14 @@ from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam
-from anyshot_platform.operations import account_acts, image_acts, overview, set_aside_acts, worker_acts
+from anyshot_platform.operations import (
+    account_acts,
+    alert_acts,
+    image_acts,
+    overview,
+    set_aside_acts,
+    worker_acts,
+)
 from anyshot_platform.operations.set_aside import find_given_up, list_set_aside
 from anyshot_platform.operations.watch import late_loops
 from anyshot_platform.queue.loops import read_loops
@@ -45,6 +52,7 @@ def show_operations(request: Request, viewer: Admin, session: SessionDep, servic
         section="admin",
         current="operations",
         alerts=list_open(session),
+        alert_acts=alert_acts.ACTS,
         queues=overview.read_queues(session),
         workers=overview.read_workers(session),
         worker_acts=worker_acts.ACTS,
@@ -58,6 +66,15 @@ def show_operations(request: Request, viewer: Admin, session: SessionDep, servic
         all_acts=set_aside_acts.OF_ALL,
         now=now().astimezone(UTC),
     )
+
+
+@router.post("/alerts/{alert_id}/{act}")
+def act_on_alert(
+    request: Request, viewer: Admin, session: SessionDep, alert_id: str, act: str, form: FormDep
+) -> Response:
+    """Close an alert that is dealt with."""
+    alert = alert_acts.find_alert(session, alert_id)
+    return perform_named(request, session, form, alert_acts.ACTS, act, alert, viewer, "/admin")
 
 
 @router.post("/set-aside/{act}")

@@ -8,20 +8,16 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import HTMLResponse, PlainTextResponse, StreamingResponse
 from starlette.responses import Response
 
-from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.tables import MEDIA, Form
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.site.submissions import exported
 from anyshot_platform.site.submissions.downloads import (
     attached,
-    find_artifact,
     note_reading,
     send_everything,
 )
 from anyshot_platform.site.submissions.show import find_version, read_runs
 from anyshot_platform.web.access import submission_reader
-from anyshot_platform.web.files import send_stored
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/submissions/{submission_id}", include_in_schema=False)
@@ -36,17 +32,6 @@ def download_log(found: Reader, session: SessionDep, services: ServicesDep) -> R
     return StreamingResponse(
         lines, media_type="text/plain; charset=utf-8", headers=attached(found, "log.txt")
     )
-
-
-@router.get("/logger.zip")
-def download_logger(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
-    """The tables that the participant's own logger wrote, of the first run."""
-    runs = read_runs(session, found.submission, find_version(session, found.submission))
-    if not runs:
-        raise NotFound(say("There is no such file."))
-    file = find_artifact(session, found, runs[0].id, "logger.zip")
-    name = f"submission-{found.submission.number}-logger.zip"
-    return send_stored(services, file.digest, name, "application/zip")
 
 
 @router.get("/tasks.csv")

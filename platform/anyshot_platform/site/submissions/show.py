@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -28,20 +29,30 @@ from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.submissions.failures import FailureView, find_failed, show_failure
 from anyshot_platform.site.submissions.noting import note_fields
-from anyshot_platform.site.submissions.progress import QueueForecast, RunProgress, is_live, show_run
+from anyshot_platform.site.submissions.progress import (
+    QueueForecast,
+    RunProgress,
+    is_live,
+    run_title,
+    show_run,
+)
 from anyshot_platform.site.submissions.rows import submission_state, submission_title
+from anyshot_platform.site.submissions.training import LOGGER
 from anyshot_platform.site.submissions.words import KIND_WORDS
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.notes import tags_of
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.workers.places import find_place
 
-EXPORTS = {
-    SNAPSHOTS: say("Snapshots of training"),
-    LAYERS: say("Features"),
-    ESTIMATES: say("Estimates from support sets"),
-    PROBABILITIES: say("Probabilities of the answers"),
-}  # the files by what pages call them
+# The files that a run keeps, by what pages call them, and what they are good for.
+_ANALYSED = say("for `anyshot analyse`")
+KEPT_FILES = {
+    LOGGER: (say("Tables of the logger"), say("CSV, zipped")),
+    SNAPSHOTS: (say("Snapshots of training"), _ANALYSED),
+    LAYERS: (say("Features"), _ANALYSED),
+    ESTIMATES: (say("Estimates from support sets"), _ANALYSED),
+    PROBABILITIES: (say("Probabilities of the answers"), _ANALYSED),
+}
 
 
 @dataclass(frozen=True)
@@ -96,6 +107,7 @@ class SubmissionView:
     board_href: str | None
     stream_href: str
     downloads: list[Download]
+    files_of_runs: list[tuple[str, list[Download]]]  # of a single run they are among the downloads
     log_words: str
     tags: list[str]
     note_seen: str
@@ -161,6 +173,7 @@ def read_submission(
     sight, standing = found.sight, found.sight.standing
     finished = submission.status == SubmissionStatus.FINISHED
     tags = tags_of(session, [submission.id]).get(submission.id, [])
+    kept = _files_of_runs(session, sight, runs)
     return SubmissionView(
         id=submission.id,
         title=submission_title(submission),
@@ -191,7 +204,8 @@ def read_submission(
         if sight.scored and on_board
         else None,
         stream_href=f"/submissions/{submission.id}/stream",
-        downloads=_downloads(session, sight, runs),
+        downloads=_downloads(sight, runs, kept),
+        files_of_runs=kept if len(runs) > 1 else [],
         log_words=_log_words(submission) if live else "",
         tags=tags,
         note_seen=seal(note_fields(submission, tags)),
@@ -238,7 +252,7 @@ def _league_badges(session: Session, submission: Submission) -> list[LeagueBadge
     ]
 
 
-def _downloads(session: Session, sight: Sight, runs: list[Run]) -> list[Download]:
+def _downloads(sight: Sight, runs: list[Run], kept: list[tuple[str, list[Download]]]) -> list[Download]:
     submission = sight.submission
     base = f"/submissions/{submission.id}"
     files = [
@@ -255,31 +269,35 @@ def _downloads(session: Session, sight: Sight, runs: list[Run]) -> list[Download
         if sight.phase.tasks:
             files.append(Download(say("Results of each task"), f"{base}/tasks.csv", None, "table", "CSV"))
         files.append(Download(say("Report"), f"{base}/report.html", None, "file-text", say("one HTML file")))
-    kept = _kept_files(session, sight, runs[0]) if runs else {}
-    if (size := kept.get("logger.zip")) is not None:
-        files.append(
-            Download(
-                say("Tables of the logger"), f"{base}/logger.zip", size, "chart-line", say("CSV, zipped")
-            )
-        )
-    for name, title in EXPORTS.items():
-        if name in kept:
-            href = f"/api/v1{base}/runs/{runs[0].id}/artifacts/{name}"
-            files.append(Download(title, href, kept[name], "chart-line", say("for `anyshot analyse`")))
+    if len(runs) == 1:
+        files += [file for _, of_run in kept for file in of_run]
     if runs:
         files.append(Download(say("Log"), f"{base}/log.txt", None, "terminal", say("plain text")))
     files.append(Download(say("Everything"), f"{base}/everything.zip", None, "download", say("one zip")))
     return files
 
 
-def _kept_files(session: Session, sight: Sight, run: Run) -> dict[str, int]:
-    """The files of a run that the viewer may have, with their sizes."""
+def _files_of_runs(session: Session, sight: Sight, runs: Sequence[Run]) -> list[tuple[str, list[Download]]]:
+    """What each run is called, and the files that it has kept and the viewer may have; runs without are left out."""
     rows = session.execute(
-        select(Artifact.name, Artifact.size).where(
-            Artifact.run_id == run.id, Artifact.final, Artifact.expired_at.is_(None)
+        select(Artifact.run_id, Artifact.name, Artifact.size).where(
+            Artifact.run_id.in_([run.id for run in runs]), Artifact.final, Artifact.expired_at.is_(None)
         )
     )
-    return {name: size for name, size in rows if sight.may_have(name)}
+    sizes = {(run_id, name): size for run_id, name, size in rows if sight.may_have(name)}
+    base = f"/api/v1/submissions/{sight.submission.id}/runs"
+    found = (
+        (
+            run_title(run),
+            [
+                Download(title, f"{base}/{run.id}/artifacts/{name}", sizes[run.id, name], "chart-line", use)
+                for name, (title, use) in KEPT_FILES.items()
+                if (run.id, name) in sizes
+            ],
+        )
+        for run in runs
+    )
+    return [(title, files) for title, files in found if files]
 
 
 def stream_state(session: Session, sight: Sight, runs: list[Run]) -> dict[str, Any]:
