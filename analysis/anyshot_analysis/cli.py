@@ -17,7 +17,7 @@ from anyshot_analysis.jobs.options import choices_of, help_of
 from anyshot_analysis.jobs.registry import JOBS, again, run
 from anyshot_core.data.problems import DataError
 from anyshot_core.exports import array_role
-from anyshot_core.results import BadResultsFile, read_kind
+from anyshot_core.results import BadResultsFile, is_archive, read_kind
 
 ROLES = {
     ".anyshot-pack": "meta_test",
@@ -218,7 +218,15 @@ def expand(paths: Sequence[Path]) -> list[Path]:
 
 def _below(folder: Path) -> list[Path]:
     found = sorted(path for path in folder.rglob("*") if path.suffix in TABLES or path.name == EVALUATIONS)
-    return [path for path in found if not _is_further(path)]
+    return [path for path in found if not _is_further(path) and not _is_foreign(path)]
+
+
+def _is_foreign(path: Path) -> bool:
+    """Whether a table is of no run, as that of a report; one that cannot be read is left to who says so."""
+    try:
+        return path.suffix == ".parquet" and not read_kind(path) and not is_archive(path)
+    except (BadResultsFile, FileNotFoundError):
+        return False
 
 
 def _is_further(path: Path) -> bool:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +25,7 @@ from anyshot_core.data.layout import SUFFIX
 
 ENDED = ("finished", "failed", "cancelled")
 _RETRIES = 3
+OUTAGE_SECONDS = 600.0  # for which one who follows asks again, as workers do: an upgrade or a reboot is done
 _TRIES_OF_A_PART = 6  # without a byte more: with the pauses between, half a minute
 _LONG = httpx.Timeout(30.0, read=1800.0)  # for answers that come when a file has been checked and stored
 
@@ -33,6 +36,10 @@ class ClientError(RuntimeError):
 
 class Unreachable(ClientError):
     """The platform does not answer, or answers with a fault of its own."""
+
+
+class PerhapsQueued(Unreachable):
+    """A submission was sent and no answer came: it may be queued, or not."""
 
 
 class NotAllowed(ClientError):
@@ -49,6 +56,14 @@ class Refused(ClientError):
     def __init__(self, message: str, code: str, details: dict[str, Any]) -> None:
         super().__init__(message)
         self.code, self.details = code, details
+
+
+@dataclass(frozen=True)
+class _Patience:
+    """For how many seconds of an outage reading is tried again, and who hears of it."""
+
+    seconds: float
+    tell: Callable[[str], object]
 
 
 class Client:
@@ -71,6 +86,7 @@ class Client:
         if token:
             headers["Authorization"] = f"Bearer {token}"
         self._wait = wait
+        self._patience: _Patience | None = None
         self._http = httpx.Client(
             base_url=server.rstrip("/"), headers=headers, timeout=httpx.Timeout(30.0), transport=transport
         )
@@ -240,7 +256,8 @@ class Client:
     ) -> dict[str, Any]:
         """Submit a zip; one that the team has submitted before is not sent again, a broken upload goes on.
 
-        `on_sent` hears bytes sent and bytes in all. Raises Refused with code "bad_archive", "quota_used_up", ....
+        `on_sent` hears bytes sent and bytes in all. Raises Refused with code "bad_archive", "quota_used_up", ...., and
+        PerhapsQueued where the last request broke off.
         """
         body = {
             "comment": comment,
@@ -250,12 +267,32 @@ class Client:
         }
         path = f"/competitions/{competition}/phases/{phase}/submissions"
         try:
-            return self._ask("POST", path, json={"digest": digest_file(archive), **body}, timeout=_LONG)
+            return self._queue(path, {"digest": digest_file(archive), **body})
         except Refused as refusal:
             if refusal.code not in ("unknown_zip", "invalid"):  # older platforms do not know the word
                 raise
+        try:
+            return self._submit_upload(archive, path, body, on_sent)
+        except Refused as refusal:
+            if refusal.code != "not_found":
+                raise
+        return self._submit_upload(archive, path, body, on_sent)  # another command used the one gone on with
+
+    def _submit_upload(
+        self, archive: Path, path: str, body: dict[str, Any], on_sent: Callable[[int, int], object]
+    ) -> dict[str, Any]:
         upload = self.upload(archive, on_sent)
-        return self._ask("POST", path, json={"upload_id": upload["id"], **body}, timeout=_LONG)
+        return self._queue(path, {"upload_id": upload["id"], **body})
+
+    def _queue(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Ask for a submission to be queued. Raises `PerhapsQueued` where that was sent and not answered."""
+        try:
+            return self._ask("POST", path, json=body, timeout=_LONG)
+        except Unreachable as failure:
+            if isinstance(failure.__cause__, httpx.ConnectError | httpx.ConnectTimeout):
+                raise  # nothing was sent
+            told = "The submission may be queued all the same: look at yours before you submit again."
+            raise PerhapsQueued(f"{failure} {told}") from failure
 
     def submit_again(
         self,
@@ -267,10 +304,9 @@ class Client:
         leagues: tuple[str, ...],
         smoke: bool,
     ) -> dict[str, Any]:
-        """Submit a zip that the team has submitted before, by its sha-256."""
+        """Submit a zip that the team has submitted before, by its sha-256. Raises as `submit` does."""
         body = {"digest": digest, "comment": comment, "leagues": list(leagues), "smoke": smoke}
-        path = f"/competitions/{competition}/phases/{phase}/submissions"
-        return self._ask("POST", path, json=body, timeout=_LONG)
+        return self._queue(f"/competitions/{competition}/phases/{phase}/submissions", body)
 
     def compare(self, submission_id: str, other_id: str) -> dict[str, Any]:
         """What the board's model says of two submissions to one phase: the first minus the second."""
@@ -374,9 +410,10 @@ class Client:
             raise
 
     def follow(self, submission_id: str, every: float = 1.0) -> Iterator[dict[str, Any]]:
-        """The submission again and again until it has ended; the last one yielded is its end."""
+        """The submission again and again until it has ended, through outages; the last one yielded is its end."""
         while True:
-            state = self.submission(submission_id)
+            with self.outlasting():
+                state = self.submission(submission_id)
             yield state
             if state["status"] in ENDED:
                 return
@@ -438,20 +475,65 @@ class Client:
         return self._ask(method, path, params=params, **options)
 
     def fetch(self, path: str, target: Path, body: Any = None) -> None:
-        """Write a file of the API to `target`; with a `body`, it is asked for by POST."""
+        """Write a file of the API to `target`; with a `body`, it is asked for by POST.
+
+        What was there before stays until the new file has come whole.
+        """
         asked: dict[str, Any] = {"method": "GET"} if body is None else {"method": "POST", "json": body}
         try:
             with self._http.stream(url=f"/api/v1{path}", follow_redirects=True, **asked) as answer:
                 if answer.is_error:
                     answer.read()
                     raise _as_error(answer)
-                with target.open("wb") as file:
+                with _written_whole(target) as file:
                     for piece in answer.iter_bytes(1 << 20):
                         file.write(piece)
         except httpx.HTTPError as error:
             raise Unreachable(f"{self._http.base_url} broke off ({error}).") from error
 
-    def _ask(self, method: str, path: str, *, tries: int = _RETRIES, **options: Any) -> Any:
+    @contextmanager
+    def outlasting(
+        self, tell: Callable[[str], object] = lambda words: None, seconds: float = OUTAGE_SECONDS
+    ) -> Iterator[None]:
+        """Inside, what is read is asked for again while the platform is away, for so many seconds.
+
+        `tell` hears once that it is away, and once that it answers again. Inside another such block the outer one
+        holds.
+        """
+        before = self._patience
+        self._patience = before or _Patience(seconds, tell)
+        try:
+            yield
+        finally:
+            self._patience = before
+
+    def _ask(self, method: str, path: str, **options: Any) -> Any:
+        """One request; reading goes on through an outage where `outlasting` says so."""
+        if method != "GET" or self._patience is None:
+            return self._ask_a_few_times(method, path, **options)
+        try:
+            return self._ask_a_few_times(method, path, **options)
+        except Unreachable as failure:
+            if self._patience.seconds <= 0:
+                raise
+            self._patience.tell(f"{failure} Trying again for {self._patience.seconds / 60:g} minutes.")
+        answer = self._ask_until(time.monotonic() + self._patience.seconds, method, path, **options)
+        self._patience.tell("The platform answers again.")
+        return answer
+
+    def _ask_until(self, end: float, method: str, path: str, **options: Any) -> Any:
+        """Ask after ever longer pauses; raises `Unreachable` where the last answer before `end` is none."""
+        attempt = 0
+        while True:
+            self._pause(attempt)
+            try:
+                return self._ask_a_few_times(method, path, **options)
+            except Unreachable:
+                if time.monotonic() >= end:
+                    raise
+                attempt += 1
+
+    def _ask_a_few_times(self, method: str, path: str, *, tries: int = _RETRIES, **options: Any) -> Any:
         """One request. Reading is tried again when the connection or the server fails; writing is not."""
         again = tries if method == "GET" else 1
         for attempt in range(again):
@@ -459,6 +541,7 @@ class Client:
                 answer = self._http.request(method, f"/api/v1{path}", **options)
             except httpx.HTTPError as error:
                 failure: ClientError = Unreachable(f"{self._http.base_url} does not answer ({error}).")
+                failure.__cause__ = error
             else:
                 if answer.is_success:
                     return answer.json()
@@ -473,7 +556,25 @@ class Client:
         raise AssertionError("unreachable")
 
     def _pause(self, attempt: int) -> None:
-        time.sleep(min(self._wait * 2**attempt, 15.0))
+        time.sleep(min(self._wait * 2 ** min(attempt, 10), 15.0))
+
+
+@contextmanager
+def _written_whole(target: Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of `target` once the block ends, and is gone if it fails."""
+    if target.exists() and not target.is_file():  # a pipe or a device, as /dev/stdout: it cannot be replaced
+        with target.open("wb") as file:
+            yield file
+        return
+    whole = target.resolve()  # a link stays one
+    whole.parent.mkdir(parents=True, exist_ok=True)
+    part = whole.with_name(f".{whole.name}.part")
+    try:
+        with part.open("wb") as file:
+            yield file
+        part.replace(whole)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _as_error(answer: httpx.Response) -> ClientError:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 
 from sqlalchemy import Select, and_, or_, select, update
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from anyshot_platform.announcements.phases import phases_with_news, tell_of_phase
@@ -22,9 +21,9 @@ from anyshot_platform.operations.watch import watch_conditions
 from anyshot_platform.organizers.pools.acts import pools_to_publish, publish_if_over
 from anyshot_platform.organizers.rehearsals.playing import go_on, underway
 from anyshot_platform.pools.images import fingerprint_old_pack, packs_without
+from anyshot_platform.queue.duties import take_duty
 from anyshot_platform.queue.isolation import each, forget_old_troubles
 from anyshot_platform.queue.loops import Loop, forget_dead_processes, this_process
-from anyshot_platform.queue.models import Sweep
 from anyshot_platform.queue.outbox import forget_old_rings, put_ring
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING, RunState
@@ -90,29 +89,6 @@ class Sweeper:
     def _do(self, duty: str, every: float, work: Callable[[Services], object]) -> None:
         if take_duty(self._services, duty, self._holder, every):
             work(self._services)
-
-
-def take_duty(services: Services, duty: str, holder: str, every: float) -> bool:
-    """Whether this process is to do a duty now: nobody else did in the last `every` seconds."""
-    moment = now()
-    # Half a second of grace, so that a sweeper's own rhythm does not miss its own lease by a hair.
-    until = moment + timedelta(seconds=max(every - 0.5, 0.0))
-    try:
-        with services.database.writing() as session:
-            row = session.get(Sweep, duty)
-            if row is None:
-                session.add(Sweep(duty=duty, holder=holder, until=until, last_at=moment))
-                session.flush()
-                return True
-            taken = session.execute(
-                update(Sweep)
-                .where(Sweep.duty == duty, or_(Sweep.until <= moment, Sweep.holder == ""))
-                .values(holder=holder, until=until, last_at=moment)
-                .execution_options(synchronize_session=False)
-            )
-            return taken.rowcount == 1  # pyright: ignore[reportAttributeAccessIssue]
-    except IntegrityError:  # two processes made the row at once
-        return False
 
 
 def sweep(services: Services) -> dict[str, int]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from anyshot_core.client import Client, ClientError, NotAllowed, Refused, Unreachable
+from anyshot_core.client import Client, ClientError, NotAllowed, PerhapsQueued, Refused, Unreachable
 
 Answers = Callable[[httpx.Request], httpx.Response]
 
@@ -50,6 +52,14 @@ class Uploads:
 
 def lost(request: httpx.Request) -> httpx.Response:
     raise httpx.ReadError("the line went dead")
+
+
+class Broken(httpx.SyncByteStream):
+    """A file of which the beginning comes."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield b"the beginning"
+        raise httpx.ReadError("the line went dead")
 
 
 @pytest.mark.parametrize(
@@ -128,6 +138,35 @@ def test_a_download_that_breaks_off_or_is_not_allowed_says_so(tmp_path: Path) ->
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("broken", [lost, lambda _: httpx.Response(200, stream=Broken())])
+def test_a_download_that_breaks_off_leaves_the_file_that_was_there(broken: Answers, tmp_path: Path) -> None:
+    """It was emptied first: a second download of a good file that broke off destroyed the first one."""
+    (target := tmp_path / "results.parquet").write_bytes(b"complete")
+    with pytest.raises(Unreachable, match="broke off"):
+        client(broken).download("one", "run", "results.parquet", target)
+    assert target.read_bytes() == b"complete" and list(tmp_path.iterdir()) == [target]
+
+
+def test_a_download_makes_its_folder_and_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
+    whole = client(lambda _: httpx.Response(200, content=b"new"))
+    whole.fetch("/one", target := tmp_path / "a" / "b" / "zip")
+    (link := tmp_path / "link").symlink_to(target)
+    target.write_bytes(b"old")
+    whole.fetch("/one", link)
+    assert target.read_bytes() == b"new" and link.is_symlink()
+    assert sorted(tmp_path.rglob("*")) == [tmp_path / "a", tmp_path / "a" / "b", target, link]
+
+
+def test_a_download_into_a_pipe_goes_through_it(tmp_path: Path) -> None:
+    """As `-o /dev/stdout` does: a pipe cannot be replaced by a file."""
+    os.mkfifo(pipe := tmp_path / "pipe")
+    with ThreadPoolExecutor() as other:
+        read = other.submit(pipe.read_bytes)
+        client(lambda _: httpx.Response(200, content=b"through")).fetch("/one", pipe)
+        assert read.result(10) == b"through"
+    assert list(tmp_path.iterdir()) == [pipe] and pipe.is_fifo()
+
+
 def test_reading_is_tried_again_and_writing_is_not() -> None:
     """A page of a proxy between is no answer of the platform."""
     asked: list[str] = []
@@ -164,3 +203,72 @@ def test_a_submission_is_followed_to_its_end() -> None:
     states = iter(["queued", "running", "finished", "never asked for"])
     following = client(lambda _: httpx.Response(200, json={"status": next(states)})).follow("one", every=0.0)
     assert [state["status"] for state in following] == ["queued", "running", "finished"]
+
+
+def away(times: int, answers: Answers) -> Answers:
+    """The site does not answer the first so many requests."""
+    asked = iter(range(times))
+    return lambda request: answers(request) if next(asked, None) is None else lost(request)
+
+
+def test_who_follows_outlasts_an_outage() -> None:
+    """Three tries, three seconds: a proxy that was started anew ended `--follow`."""
+    states = iter(["queued", "finished"])
+    following = client(away(20, lambda _: httpx.Response(200, json={"status": next(states)})))
+    assert [state["status"] for state in following.follow("one", every=0.0)] == ["queued", "finished"]
+
+
+def test_an_outage_is_told_once_and_its_end_once() -> None:
+    told: list[str] = []
+    one = client(away(20, lambda _: httpx.Response(200, json=[])))
+    with one.outlasting(told.append):
+        assert one.competitions() == one.competitions() == []
+    assert told == [
+        "https://site.example does not answer (the line went dead). Trying again for 10 minutes.",
+        "The platform answers again.",
+    ]
+    one = client(away(20, lambda _: httpx.Response(200, json=[])))
+    with one.outlasting(told.append):
+        pass
+    with pytest.raises(Unreachable):  # outside of the block
+        one.competitions()
+    assert len(told) == 2
+
+
+def test_an_outage_that_does_not_end_and_a_refusal_are_not_waited_for() -> None:
+    one = client(lost)
+    told: list[str] = []
+    with one.outlasting(told.append, seconds=0.01), pytest.raises(Unreachable):
+        one.competitions()
+    assert len(told) == 1
+    one = client(lambda _: no("forbidden", 403))
+    with one.outlasting(told.append), pytest.raises(NotAllowed):
+        one.competitions()
+    asked: list[str] = []
+    one = client(lambda request: asked.append(request.method) or httpx.Response(502))
+    with one.outlasting(told.append), pytest.raises(Unreachable):
+        one.cancel("one")
+    assert asked == ["POST"] and len(told) == 1
+
+
+def unconnected(request: httpx.Request) -> httpx.Response:
+    raise httpx.ConnectError("connection refused")
+
+
+@pytest.mark.parametrize("broken", [lost, lambda _: httpx.Response(504, text="<html>"), unconnected])
+def test_a_submission_without_an_answer_may_be_queued(broken: Answers, tmp_path: Path) -> None:
+    """Who submits once more has two submissions, and a quota that is used up. Where nothing was sent, none is there."""
+    (file := tmp_path / "zip").write_bytes(b"0123456789")
+
+    def answers(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/submissions"):
+            return no("unknown_zip", 404) if b'"digest"' in request.content else broken(request)
+        return httpx.Response(200, json={"id": "u", "received": 10, "part_bytes": 4})
+
+    with pytest.raises(Unreachable) as failure:
+        client(answers).submit(file, "small", "feedback")
+    assert isinstance(failure.value, PerhapsQueued) == (broken is not unconnected)
+    with pytest.raises(Unreachable) as failure:
+        client(broken).submit_again("0" * 64, "small", "feedback", comment="", leagues=(), smoke=False)
+    assert isinstance(failure.value, PerhapsQueued) == (broken is not unconnected)
+    assert ("may be queued all the same" in str(failure.value)) == (broken is not unconnected)

@@ -72,8 +72,9 @@ def read_seen(path: Path, layer: str) -> LayerImages:
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
-    """Distances of the datasets of the first file of `arrays`, and of the classes within each."""
-    seen = read_seen(inputs.paths("arrays", 1)[0], parameters.layer)
+    """Distances of the datasets of the file of `arrays`, and of the classes within each."""
+    (path,) = inputs.paths("arrays", most=1)
+    seen = read_seen(path, parameters.layer)
     found = group_distances(seen.features, seen.dataset)
     if isinstance(found, Undefined):
         raise BadAnalysis(f"the images are of too few datasets: {found.reason}")

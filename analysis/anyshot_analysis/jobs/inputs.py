@@ -36,6 +36,7 @@ NEEDED = {  # by role, in the words of who gives files
     "probabilities": "probabilities.npz of a run (`anyshot dry-run --probabilities`)",
     "evaluations": "evaluations.json of a run (`anyshot dry-run --evaluate base --evaluate novel`)",
 }
+MOST_NAMED = 12  # files of too many that a message names
 
 
 class BadAnalysis(ValueError):
@@ -59,12 +60,14 @@ class Inputs:
 
     files: Mapping[str, Sequence[Path]]
 
-    def paths(self, role: str, least: int = 1) -> list[Path]:
-        """The files of a role; BadAnalysis if there are fewer than `least`."""
+    def paths(self, role: str, least: int = 1, most: int | None = None) -> list[Path]:
+        """The files of a role; BadAnalysis if there are fewer than `least`, or more than `most`."""
         found = [Path(p) for p in self.files.get(role, ())]
         if len(found) < least:
             few = f"{least} of them, found {len(found)}" if least > 1 else "found none"
             raise BadAnalysis(f"this analysis takes {NEEDED.get(role, role)}: {few}")
+        if most is not None and len(found) > most:
+            raise BadAnalysis(_too_many(role, found, most))
         return found
 
     @cached_property
@@ -131,6 +134,16 @@ class Inputs:
         return values.reshape(-1, len(next(iter(self.runs.values()))[0].table)).mean(axis=0)
 
 
+def _too_many(role: str, found: Sequence[Path], most: int) -> str:
+    """Which files were found, of which somebody has to say what is meant."""
+    names = ", ".join(map(str, found[:MOST_NAMED]))
+    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    several = f"the {most} that you mean" if most > 1 else "the one that you mean"
+    return (
+        f"this analysis takes {NEEDED.get(role, role)}: {most} of them, found {names}{more}. Name {several}"
+    )
+
+
 def _share_tasks(runs: Sequence[FoundRun]) -> bool:
     """Whether the runs of a submission say that they have the same tasks, or were drawn from one known seed."""
     seeds = {run.identity.test_seed for run in runs}
@@ -138,7 +151,7 @@ def _share_tasks(runs: Sequence[FoundRun]) -> bool:
 
 
 def _class_table(paths: Sequence[Path], results: TaskTable) -> ClassTable:
-    parts = [read_predictions(path).predictions.class_table() for path in paths]
+    parts = [_read_classes(path) for path in paths]
     table = ClassTable(
         **{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(ClassTable)}
     )
@@ -146,6 +159,13 @@ def _class_table(paths: Sequence[Path], results: TaskTable) -> ClassTable:
         names = ", ".join(path.name for path in paths)
         raise BadAnalysis(f"{names} does not hold the predictions of the tasks of its run's results")
     return table
+
+
+def _read_classes(path: Path) -> ClassTable:
+    try:
+        return read_predictions(path).predictions.class_table()
+    except BadResultsFile as error:
+        raise BadAnalysis(f"{path}: {error}") from error
 
 
 def counter(progress: Progress, what: str, total: int) -> Callable[[int], None]:

@@ -69,8 +69,8 @@ def read_layers(path: Path, maps: str) -> dict[str, Rows]:
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
-    """All pairs of layers of the first two files of `arrays`; equally named ones in full."""
-    one_path, two_path = inputs.paths("arrays", 2)[:2]
+    """All pairs of layers of the two files of `arrays`; equally named ones in full."""
+    one_path, two_path = inputs.paths("arrays", 2, most=2)
     one, two = read_layers(one_path, parameters.maps), read_layers(two_path, parameters.maps)
     shared = [name for name in one if name in two]
     if not shared:

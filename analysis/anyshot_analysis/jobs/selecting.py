@@ -58,9 +58,10 @@ def read_scores(path: Path) -> dict[str, NDArray[np.float64]]:
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
-    """Rules and oracle calls on the first file of `snapshots`, or of `arrays` where there is none."""
+    """Rules and oracle calls on the file of `snapshots`, or of `arrays` where there is none."""
     of_a_run = bool(inputs.files.get("snapshots"))
-    scores = read_scores(inputs.paths("snapshots" if of_a_run else "arrays", 1)[0])
+    (path,) = inputs.paths("snapshots" if of_a_run else "arrays", most=1)
+    scores = read_scores(path)
     rng = np.random.default_rng(parameters.seed)
     redrawn = []
     for _ in range(parameters.replicates):

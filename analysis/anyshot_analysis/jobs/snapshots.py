@@ -57,8 +57,9 @@ def read_scores(path: Path) -> dict[str, NDArray[np.float64]]:
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
-    """Advice from the first file of `snapshots`."""
-    scores = read_scores(inputs.paths("snapshots", 1)[0])
+    """Advice from the file of `snapshots`."""
+    (path,) = inputs.paths("snapshots", most=1)
+    scores = read_scores(path)
     choosing, judging = scores["validation"][:, ::2], scores["validation"][:, 1::2]
     means = {name: scores[name].mean(axis=1) for name in SCORES if name in scores}
     means["validation"] = choosing.mean(axis=1)

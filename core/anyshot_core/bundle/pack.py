@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+DRY_RUN_FOLDER = "anyshot-dry-run"  # into which a dry run writes where no other folder is named
 
 _LEFT_OUT = {
     "__pycache__",
@@ -14,34 +18,47 @@ _LEFT_OUT = {
     ".venv",
     ".DS_Store",
     "__MACOSX",
+    DRY_RUN_FOLDER,
 }
 _EXPECTED = "expected.toml"  # a baseline's recorded score says nothing to the runner, and would change the zip's digest
 _EPOCH = (2020, 1, 1, 0, 0, 0)
 _ALREADY_PACKED = {".zip", ".gz", ".npz", ".png", ".jpg", ".pt", ".pth", ".safetensors", ".bin"}
 
 
-def pack_folder(folder: Path, target: Path) -> list[str]:
+def pack_folder(folder: Path, target: Path, without: Iterable[Path] = ()) -> list[str]:
     """Write the zip at `target` and return the names in it. Raises FileNotFoundError without such a folder.
 
-    Links are followed, so that what they point to is packed. Caches, version control and `expected.toml` are left out.
+    Links are followed, so that what they point to is packed; a link to a folder around it is left out. So are caches,
+    version control, what dry runs write, `expected.toml`, and the files and folders of `without`.
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder} is not a folder")
-    names = sorted(_names(folder, target))
+    left_out = {path.resolve() for path in (target, *without)}
+    names = sorted(set(_names(folder, left_out)) - {_EXPECTED})
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for name in names:
             _add(archive, folder / name, name)
     return names
 
 
-def _names(folder: Path, target: Path) -> list[str]:
-    found = []
-    for path in folder.rglob("*"):
-        relative = path.relative_to(folder)
-        unwanted = _LEFT_OUT & set(relative.parts) or relative.as_posix() == _EXPECTED
-        if path.is_file() and not unwanted and path.resolve() != target.resolve():
-            found.append(relative.as_posix())
-    return found
+def _names(folder: Path, without: set[Path]) -> Iterator[str]:
+    # Where a folder, and each above it on the way to it, really is.
+    around: dict[Path, tuple[Path, ...]] = {folder: (folder.resolve(),)}
+    for place, folders, files in os.walk(folder, followlinks=True):
+        here = Path(place)
+        ways = {here / name: (here / name).resolve() for name in folders if name not in _LEFT_OUT}
+        above = around.pop(here)
+        for path, real in ways.items():
+            if real not in without and not any(outer.is_relative_to(real) for outer in above):
+                around[path] = (*above, real)
+        folders[:] = [name for name in folders if here / name in around]
+        yield from (path.relative_to(folder).as_posix() for path in _files(here, files, without))
+
+
+def _files(folder: Path, names: Iterable[str], without: set[Path]) -> Iterator[Path]:
+    for path in (folder / name for name in names if name not in _LEFT_OUT):
+        if path.is_file() and path.resolve() not in without:
+            yield path
 
 
 def _add(archive: zipfile.ZipFile, path: Path, name: str) -> None:

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from anyshot_core.results.formats import BadResultsFile, read_kind
 from anyshot_core.results.identity import Identity
-from anyshot_core.results.tasks import read_results
+from anyshot_core.results.tasks import ResultsFile, read_results
 from anyshot_scoring.errors import BadTable
 from anyshot_scoring.table import COLUMNS, INTEGERS, STRINGS, TaskTable
 
 SUFFIXES = (".parquet", ".csv", ".zip")
+_OF_ARCHIVES = {"team", "submission", "run", "seed_index"}  # columns
 
 
 @dataclass(frozen=True)
@@ -118,11 +119,19 @@ def _open(path: Path) -> Iterator[tuple[Identity, TaskTable]]:
         yield from _open_zip(path)
     elif path.suffix == ".csv":
         yield from _open_csv(path.read_text(encoding="utf-8"), path.name)
-    elif read_kind(path) or not _is_archive(path):
-        found = read_results(path)
-        yield found.identity, found.table
-    else:
+    elif is_archive(path):
         yield from _open_archive(path)
+    else:
+        found = _read_results(path, str(path))
+        yield found.identity, found.table
+
+
+def _read_results(source: Path | io.BytesIO, name: str) -> ResultsFile:
+    """The results of a run; what is wrong with them begins with the file's name."""
+    try:
+        return read_results(source)
+    except BadResultsFile as error:
+        raise BadResultsFile(f"{name}: {error}") from error
 
 
 def _open_zip(path: Path) -> Iterator[tuple[Identity, TaskTable]]:
@@ -135,7 +144,7 @@ def _open_zip(path: Path) -> Iterator[tuple[Identity, TaskTable]]:
                 name for name in names if name.startswith("runs/") and name.endswith("/results.parquet")
             ]
             for name in results:
-                found = read_results(io.BytesIO(archive.read(name)))
+                found = _read_results(io.BytesIO(archive.read(name)), f"{path}, {name}")
                 identity = found.identity
                 number = "" if identity.run_key else name.split("/")[1]
                 yield identity.model_copy(update=about | {"run": identity.run or number}), found.table
@@ -184,8 +193,12 @@ def _numbers(column: str, cells: Sequence[str | None], name: str) -> list[Any]:
         raise BadResultsFile(f"{name}: column {column}: {error}") from error
 
 
-def _is_archive(path: Path) -> bool:
-    return {"team", "submission", "run", "seed_index"} <= set(pq.read_schema(path).names)
+def is_archive(path: Path) -> bool:
+    """Whether a Parquet file is that of a competition's archive. Raises `BadResultsFile` or `FileNotFoundError`."""
+    try:
+        return not read_kind(path) and set(pq.read_schema(path).names) >= _OF_ARCHIVES
+    except BadResultsFile as error:
+        raise BadResultsFile(f"{path}: {error}") from error
 
 
 def _open_archive(path: Path) -> Iterator[tuple[Identity, TaskTable]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain, count
 from typing import Any
 
@@ -11,14 +12,17 @@ from authlib.common.errors import AuthlibBaseError
 from authlib.common.security import generate_token
 from authlib.integrations.httpx_client import OAuth2Client
 from httpx2 import HTTPError
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.accounts.proving import require_own
+from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.accounts.service import create_user
 from anyshot_platform.errors import Conflict, Forbidden, NotFound
 from anyshot_platform.kernel.language import say
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.users.models import OAuthIdentity, User
+from anyshot_platform.users.viewer import Viewer
 
 TIMEOUT = 10.0
 
@@ -147,12 +151,14 @@ def who_is(settings: PlatformSettings, name: str, *, code: str, verifier: str) -
 
 
 def find_or_make_user(
-    session: Session, settings: PlatformSettings, name: str, person: OAuthPerson, signed_in: str | None
+    session: Session, settings: PlatformSettings, name: str, person: OAuthPerson, viewer: Viewer
 ) -> User:
     """The account of that person: the linked one, the one signed in (which gets linked), or a new one.
 
-    An e-mail address that the provider knows links nothing: whoever holds it there need not hold it here.
+    An e-mail address that the provider knows links nothing: whoever holds it there need not hold it here. Raises
+    `NeedsProof` before it links: a stolen session would make itself a log-in that outlives it.
     """
+    signed_in = viewer.user_id
     known = session.scalars(
         select(OAuthIdentity).where(OAuthIdentity.provider == name, OAuthIdentity.subject == person.subject)
     ).one_or_none()
@@ -165,10 +171,48 @@ def find_or_make_user(
         return user
     if signed_in is None and settings.sign_up != "open":
         raise LogInFailed(say("This site takes no new accounts."))
+    if signed_in is not None:
+        require_own(viewer, settings)
+        note_event(session, signed_in, "account.log_in_added", name)
     user = session.get_one(User, signed_in) if signed_in else _make_user(session, person)
     session.add(OAuthIdentity(user_id=user.id, provider=name, subject=person.subject))
     session.flush()
     return user
+
+
+@dataclass(frozen=True)
+class OtherLogIn:
+    """An account elsewhere that logs in here: at which provider, and since when."""
+
+    id: str
+    label: str
+    created_at: datetime
+
+
+def list_log_ins(session: Session, user_id: str) -> list[OtherLogIn]:
+    """The accounts elsewhere that log in to this one, oldest first."""
+    rows = session.scalars(
+        select(OAuthIdentity).where(OAuthIdentity.user_id == user_id).order_by(OAuthIdentity.created_at)
+    )
+    return [OtherLogIn(row.id, PROVIDERS[row.provider].label, row.created_at) for row in rows]
+
+
+def remove_log_in(session: Session, user_id: str, identity_id: str) -> str:
+    """Let an account elsewhere log in no more; its provider's name.
+
+    Raises:
+        NotFound: it is none of this account.
+        Conflict: it is the only way into the account.
+    """
+    row = session.get(OAuthIdentity, identity_id)
+    if row is None or row.user_id != user_id:
+        raise NotFound(say("There is no such log-in."))
+    ways = session.scalar(select(func.count(OAuthIdentity.id)).where(OAuthIdentity.user_id == user_id)) or 0
+    if ways == 1 and session.get_one(User, user_id).password_hash is None:
+        raise Conflict(say("It is the only way into your account: set a password first."))
+    session.delete(row)
+    note_event(session, user_id, "account.log_in_removed", row.provider)
+    return PROVIDERS[row.provider].label
 
 
 def _make_user(session: Session, person: OAuthPerson) -> User:

@@ -4,6 +4,8 @@ the password. A stolen session or token alone publishes, launches, deletes, bans
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -18,8 +20,11 @@ from anyshot_platform.database import now
 from anyshot_platform.errors import Forbidden, NotSignedIn
 from anyshot_platform.kernel.language import say
 from anyshot_platform.services import Services
+from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.users.models import ApiToken, LoginSession, User
 from anyshot_platform.users.viewer import Viewer
+
+ALWAYS_MINUTES = 15.0  # for what gives the account away, also where the site asks nothing else again
 
 
 class NeedsProof(Forbidden):
@@ -52,16 +57,42 @@ def require_fresh(viewer: Viewer, minutes: float) -> None:
         )
 
 
+def require_own(viewer: Viewer, settings: PlatformSettings) -> None:
+    """Raise `NeedsProof` before what gives the account away: another address, another way to log in."""
+    require_fresh(viewer, settings.prove_minutes or ALWAYS_MINUTES)
+
+
 def prove(services: Services, viewer: Viewer, text: str) -> None:
     """Take a password or code as proof; raises `WrongPassword`, `WrongCode`, or `TooMany`."""
-    spend(services, "proofs", viewer.id)
-    try:
+    with _counted(services, viewer):
         known = _know(services, viewer, text)
         with services.database.writing() as session:
             user = service.as_then(session, known)
             if user.second_factor_since is not None:
                 second_factor.use_code(session, services.signer, user, text)
             _mark(session, viewer)
+
+
+def know_password(services: Services, viewer: Viewer, text: str) -> User:
+    """The viewer's account, by its password; raises `WrongPassword`, or `TooMany`: a session is no place to guess in.
+
+    An account without a password is known by a log-in that is not long ago; raises `NeedsProof`.
+    """
+    with services.database.reading() as session:
+        user = session.get_one(User, viewer.id)
+    if user.password_hash is None:
+        require_own(viewer, services.settings)
+        return user
+    with _counted(services, viewer):
+        return service.require_password(services.database, viewer.id, text)
+
+
+@contextmanager
+def _counted(services: Services, viewer: Viewer) -> Iterator[None]:
+    """One try of the few that an account has; a failure is noted."""
+    spend(services, "proofs", viewer.id)
+    try:
+        yield
     except NotSignedIn:
         with services.database.writing() as session:
             note_event(session, viewer.id, "account.proof_failed")

@@ -18,8 +18,16 @@ from anyshot_platform.entries.eligibility import forget_answers
 from anyshot_platform.errors import Conflict, Invalid, NotFound, NotSignedIn
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.signing import digest_secret, new_secret
+from anyshot_platform.notifications.service import forget_messages
 from anyshot_platform.results.winners import forget_checks
-from anyshot_platform.users.models import ApiToken, LoginSession, OneTimeToken, RecoveryCode, User
+from anyshot_platform.users.models import (
+    ApiToken,
+    LoginSession,
+    OAuthIdentity,
+    OneTimeToken,
+    RecoveryCode,
+    User,
+)
 from anyshot_platform.users.viewer import TOKEN_PREFIX, Scope
 
 _USERNAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{1,30})[A-Za-z0-9]")
@@ -317,11 +325,8 @@ def revoke_token(session: Session, user_id: str, token_id: str) -> None:
     note_event(session, user_id, "token.revoke")
 
 
-def change_password(
-    database: Database, user_id: str, *, old: str, new: str, keep_session: str | None = None
-) -> None:
-    """Set a new password; other browsers are signed out. The old one is asked where there is one."""
-    known = require_password(database, user_id, old)
+def change_password(database: Database, known: User, *, new: str, keep_session: str | None = None) -> None:
+    """Set a new password of an account whose old one was just asked; other browsers are signed out."""
     hashed = new_hash(new, known.username, known.email)
     with database.writing() as session:
         set_password(session, as_then(session, known), hashed, keep_session=keep_session)
@@ -339,11 +344,12 @@ def reset_password(database: Database, secret: str, purpose: str, new: str) -> N
 
 
 def set_password(session: Session, user: User, hashed: str, *, keep_session: str | None = None) -> None:
-    """Give an account a password, by its hash: all sessions but one end, and all tokens."""
+    """Give an account a password, by its hash: all sessions but one end, all tokens, and all links that were sent."""
     user.password_hash = hashed
     end_all_sessions(session, user.id, keep=keep_session)
     note_event(session, user.id, "account.new_password")
     revoke_all_tokens(session, user.id)  # whoever had the old password may have made some
+    void_links(session, user.id)  # and may have asked for another address
 
 
 def revoke_all_tokens(session: Session, user_id: str) -> None:
@@ -420,15 +426,18 @@ def _find_one_time_token(session: Session, secret: str, purpose: str) -> tuple[U
 def erase_user(session: Session, user: User) -> None:
     """Delete an account: personal data goes, a pseudonym stays where others' records refer to it."""
     moment = now()
+    forget_messages(session, user)  # while it has its address
     pseudonym = f"deleted-{user.id[-12:]}"
     user.username, user.username_key = pseudonym, pseudonym
     user.email = user.email_key = user.password_hash = user.email_verified_at = None
     user.display_name = user.affiliation = user.country = user.homepage = user.about = ""
     user.is_site_admin = user.profile_public = False
     user.totp_sealed = user.totp_step = user.second_factor_since = None
-    session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user.id))
+    for secrets in (RecoveryCode, OAuthIdentity, OneTimeToken):  # a link's subject may be an address
+        session.execute(delete(secrets).where(secrets.user_id == user.id))
     user.deleted_at = moment
     end_all_sessions(session, user.id)
     forget_answers(session, user.id)
     forget_checks(session, user.id)
     revoke_all_tokens(session, user.id)
+    note_event(session, user.id, "account.delete")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.alerts.models import Alert
@@ -34,7 +34,10 @@ def close_alert(session: Session, kind: str, subject: str) -> None:
     for alert in session.scalars(
         select(Alert).where(Alert.kind == kind, Alert.subject == subject, Alert.until.is_(None))
     ):
-        alert.until, alert.told_at, alert.posted_at = now(), None, None
+        # By a statement: the moments may be others by now than they were when the alert was read.
+        session.execute(
+            update(Alert).where(Alert.id == alert.id).values(until=now(), told_at=None, posted_at=None)
+        )
         emit(session, None, "alert.closed", {"kind": kind, "subject": subject, "message": alert.message})
         mark_outbox(session)
 

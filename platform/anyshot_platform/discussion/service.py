@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
-from anyshot_platform.competitions.states import Role
+from anyshot_platform.competitions.models import Membership
+from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
 from anyshot_platform.discussion.models import Post, PostEdit, Thread
 from anyshot_platform.discussion.reading import find_post
@@ -18,7 +19,8 @@ from anyshot_platform.kernel.language import Amount, say
 from anyshot_platform.kernel.plain import plain
 from anyshot_platform.kernel.texts import visible
 from anyshot_platform.notifications.service import notify
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.sight.access import CompetitionAccess, is_shown
+from anyshot_platform.users.models import User
 
 LONGEST_POST = 20_000
 
@@ -43,17 +45,12 @@ def begin_thread(session: Session, access: CompetitionAccess, *, title: str, bod
 
 
 def reply(session: Session, access: CompetitionAccess, thread: Thread, body: str) -> Post:
-    """Answer in a thread; those who wrote in it before are told."""
+    """Answer in a thread; those who wrote in it before are told, where they may still see it."""
     _require_open(access, thread)
     post = _add_post(session, thread, access.viewer.id, body)
-    others: Sequence[str] = session.scalars(
-        select(Post.author_id)
-        .where(Post.thread_id == thread.id, Post.author_id != access.viewer.id, Post.deleted_at.is_(None))
-        .distinct()
-    ).all()
     notify(
         session,
-        others,
+        _readers_in(session, access, thread),
         kind="discussion.reply",
         title=say(
             "%(username)s answered in “%(title)s”", username=access.viewer.username, title=thread.title
@@ -63,6 +60,23 @@ def reply(session: Session, access: CompetitionAccess, thread: Thread, body: str
         about=access.competition.id,
     )
     return post
+
+
+def _readers_in(session: Session, access: CompetitionAccess, thread: Thread) -> Sequence[str]:
+    """The others who wrote in a thread and whose post stands, as far as they may see the competition now."""
+    competition = access.competition
+    members = select(Membership.user_id).where(
+        Membership.competition_id == competition.id, Membership.status == MemberStatus.APPROVED
+    )
+    if not is_shown(competition):
+        members = members.where(Membership.role != Role.PARTICIPANT)
+    administrators = select(User.id).where(User.is_site_admin)
+    return session.scalars(
+        select(Post.author_id)
+        .where(Post.thread_id == thread.id, Post.author_id != access.viewer.id, Post.deleted_at.is_(None))
+        .where(or_(Post.author_id.in_(members), Post.author_id.in_(administrators)))
+        .distinct()
+    ).all()
 
 
 def edit_post(session: Session, access: CompetitionAccess, thread: Thread, post_id: str, body: str) -> Post:

@@ -110,7 +110,7 @@ def choose(
         phase,
         version,
         team,
-        _wishes(session, phase, team),
+        _wishes(session, phase, team) if phase.team_chooses else {},
         gates_out_of(session, phase) if phase.board_shows == BoardShows.LAST_ABOVE_GATE else {},
         eligibilities_of(session, entered, team),
     )
@@ -124,7 +124,7 @@ class _Known:
     phase: Phase
     version: PhaseVersion
     team: Team
-    wishes: Mapping[str, str]  # league id: the submission that the team chose by hand
+    wishes: Mapping[str, str]  # league id: the submission that the team chose by hand, where it may
     gates: Mapping[str, float]  # league id: into the phase that takes its entries from this one
     eligibility: Mapping[str, Eligibility]
 

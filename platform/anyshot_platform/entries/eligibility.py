@@ -50,6 +50,16 @@ class Eligibility:
     missing: tuple[str, ...] = ()  # user names of those whose answers are needed
     decided_by: str | None = None
 
+    @property
+    def must_answer(self) -> frozenset[str]:
+        """The user names of those whose answers hold the team back; empty where the organizers have decided."""
+        return frozenset(self.missing) if self.status == EntryStatus.DECLARED else frozenset()
+
+    @property
+    def waits(self) -> bool:
+        """Whether all have answered, and the team waits for the organizers' decision."""
+        return self.status == EntryStatus.DECLARED and not self.missing
+
 
 def questions_of(league: League) -> list[LeagueQuestionSpec]:
     """What a league asks; one confirmation where every member must qualify and no question is written."""
@@ -79,24 +89,39 @@ def eligibility_of(session: Session, league: League, team: Team) -> Eligibility:
 
 def eligibilities_of(session: Session, leagues: Sequence[League], team: Team) -> dict[str, Eligibility]:
     """Where the team stands with each of these leagues, by league id; the queries are as many for one as for all."""
-    asking = [league.id for league in leagues if asks(league)]
-    members = _members(session, team) if asking else []
-    answers = _answers(session, asking, team) if asking else {}
-    verdicts = _verdicts(session, asking, team) if asking else {}
+    found = _weigh_all(session, leagues, [team])
+    return {league.id: found[league.id, team.id] for league in leagues}
 
-    def weigh(league: League) -> Eligibility:
+
+def eligibilities_in(session: Session, league: League, teams: Sequence[Team]) -> dict[str, Eligibility]:
+    """Where each of these teams stands with a league, by team id; the queries are as many for one as for all."""
+    found = _weigh_all(session, [league], teams)
+    return {team.id: found[league.id, team.id] for team in teams}
+
+
+def _weigh_all(
+    session: Session, leagues: Sequence[League], teams: Sequence[Team]
+) -> dict[tuple[str, str], Eligibility]:
+    """Where each team stands with each league, by league id and team id."""
+    asking, team_ids = [league.id for league in leagues if asks(league)], [team.id for team in teams]
+    members = _members(session, team_ids) if asking else {}
+    answers = _answers(session, asking, team_ids) if asking else {}
+    verdicts = _verdicts(session, asking, team_ids) if asking else {}
+
+    def weigh(league: League, team_id: str) -> Eligibility:
         if league.id not in asking:
             return Eligibility(False, EntryStatus.ADMITTED, "")
         said = tuple(
-            MemberAnswers(member, user, answers.get((league.id, member.id))) for member, user in members
+            MemberAnswers(member, user, answers.get((league.id, team_id, member.id)))
+            for member, user in members.get(team_id, ())
         )
-        missing, verdict = _missing(league, said), verdicts.get(league.id)
+        missing, verdict = _missing(league, said), verdicts.get((league.id, team_id))
         status, reason = _judge(league, missing, verdict)
         return Eligibility(
             True, status, reason, _present(said), missing, verdict.decided_by if verdict else None
         )
 
-    return {league.id: weigh(league) for league in leagues}
+    return {(league.id, team_id): weigh(league, team_id) for league in leagues for team_id in team_ids}
 
 
 def _judge(league: League, missing: tuple[str, ...], verdict: TeamVerdict | None) -> tuple[EntryStatus, str]:
@@ -124,31 +149,35 @@ def _present(members: tuple[MemberAnswers, ...]) -> tuple[MemberAnswers, ...]:
     return tuple(member for member in members if member.user.deleted_at is None)
 
 
-def _members(session: Session, team: Team) -> list[tuple[Membership, User]]:
+def _members(session: Session, team_ids: Sequence[str]) -> dict[str | None, list[tuple[Membership, User]]]:
+    """The members of each team, the oldest first."""
     rows = session.execute(
         select(Membership, User)
         .join(User, User.id == Membership.user_id)
-        .where(Membership.team_id == team.id, Membership.status == MemberStatus.APPROVED)
+        .where(Membership.team_id.in_(team_ids), Membership.status == MemberStatus.APPROVED)
         .order_by(Membership.created_at, Membership.id)
     )
-    return [(member, user) for member, user in rows]
+    found: dict[str | None, list[tuple[Membership, User]]] = {}
+    for member, user in rows:
+        found.setdefault(member.team_id, []).append((member, user))
+    return found
 
 
 def _answers(
-    session: Session, league_ids: Sequence[str], team: Team
-) -> dict[tuple[str, str], dict[str, Any]]:
-    """What was answered for the team, by league and membership."""
-    rows = session.scalars(
-        select(LeagueAnswer).where(LeagueAnswer.league_id.in_(league_ids), LeagueAnswer.team_id == team.id)
-    )
-    return {(row.league_id, row.membership_id): row.answers for row in rows}
+    session: Session, league_ids: Sequence[str], team_ids: Sequence[str]
+) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """What was answered for the teams, by league, team and membership."""
+    mine = (LeagueAnswer.league_id.in_(league_ids), LeagueAnswer.team_id.in_(team_ids))
+    rows = session.scalars(select(LeagueAnswer).where(*mine))
+    return {(row.league_id, row.team_id, row.membership_id): row.answers for row in rows}
 
 
-def _verdicts(session: Session, league_ids: Sequence[str], team: Team) -> dict[str, TeamVerdict]:
-    rows = session.scalars(
-        select(TeamVerdict).where(TeamVerdict.league_id.in_(league_ids), TeamVerdict.team_id == team.id)
-    )
-    return {row.league_id: row for row in rows}
+def _verdicts(
+    session: Session, league_ids: Sequence[str], team_ids: Sequence[str]
+) -> dict[tuple[str, str], TeamVerdict]:
+    """What was decided on the teams, by league and team."""
+    mine = (TeamVerdict.league_id.in_(league_ids), TeamVerdict.team_id.in_(team_ids))
+    return {(row.league_id, row.team_id): row for row in session.scalars(select(TeamVerdict).where(*mine))}
 
 
 def answer(session: Session, league: League, membership: Membership, said: Mapping[str, str]) -> None:

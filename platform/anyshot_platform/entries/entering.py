@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
@@ -158,11 +158,16 @@ def enter(session: Session, submission: Submission, leagues: Sequence[League]) -
     session.flush()
 
 
-def tell_who_must_answer(session: Session, team: Team, league: League) -> None:
-    """Ask the members whose answers to a league's questions hold their team's entry back."""
+def tell_who_must_answer(
+    session: Session, team: Team, league: League, asked_before: Collection[str] = ()
+) -> None:
+    """Ask the members whose answers to a league's questions hold their team's entry back.
+
+    `asked_before` are the user names of those who were told already.
+    """
     found = eligibility_of(session, league, team)
-    held_back = found.status == EntryStatus.DECLARED
-    waiting = [row.user.id for row in found.members if held_back and row.user.username in found.missing]
+    asked = found.must_answer.difference(asked_before)
+    waiting = [row.user.id for row in found.members if row.user.username in asked]
     notify(
         session,
         waiting,

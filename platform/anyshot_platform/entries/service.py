@@ -30,10 +30,11 @@ class TeamEntry:
 def stand(
     session: Session, phase: Phase, version: PhaseVersion, team: Team, *, leaving: str | None = None
 ) -> dict[str, StandingEntry]:
-    """What a team has in each league under a version, by league id; under the live one the entries follow."""
-    leagues = session.scalars(
-        select(League).where(League.competition_id == phase.competition_id, League.deleted_at.is_(None))
-    ).all()
+    """What a team has in each league under a version, by league id; under the live one the entries follow.
+
+    Hidden leagues are kept in line too: when they are back, what they show is as it is then.
+    """
+    leagues = session.scalars(select(League).where(League.competition_id == phase.competition_id)).all()
     found = choose(session, phase, version, team, leagues, leaving=leaving)
     if version.number == phase.live_version:
         entries = _entries_of(session, phase, team)

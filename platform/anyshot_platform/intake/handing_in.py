@@ -11,9 +11,11 @@ from sqlalchemy.orm import Session
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.intake.again import known_zip
 from anyshot_platform.intake.service import (
+    BadArchive,
     Wishes,
     Zip,
     check_again,
+    check_zip,
     store_zip,
     submit,
     train_datasets_of,
@@ -23,7 +25,7 @@ from anyshot_platform.phases.service import find_phase, require_open
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import CompetitionAccess, find_access, find_competition, require_visible
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.uploads import drop_upload, sealed_upload, use_up
+from anyshot_platform.submissions.uploads import drop_upload, forget_upload, sealed_upload, use_up
 from anyshot_platform.users.viewer import Viewer
 
 T = TypeVar("T")
@@ -96,4 +98,10 @@ def _fetch(
     if known is not None:
         return check_again(services, known, datasets)
     with sealed_upload(services, door.viewer.id, source.upload_id) as (upload, path, digest):
-        return store_zip(services, path, upload.filename, digest, datasets)
+        try:
+            return store_zip(services, path, upload.filename, digest, datasets)
+        except BadArchive:
+            # One that another phase or a smoke test would take can be sent there; any other is of no use.
+            if datasets is None or not check_zip(path).ok:
+                forget_upload(services, upload.id)
+            raise

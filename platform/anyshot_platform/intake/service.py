@@ -25,7 +25,7 @@ from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.metrics import UPLOADS
 from anyshot_platform.kernel.retold import retold
 from anyshot_platform.kernel.storage import as_file
-from anyshot_platform.leaderboards.service import refresh_team
+from anyshot_platform.leaderboards.service import note_history, refresh_team
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, require_open
 from anyshot_platform.queue import priorities
@@ -223,3 +223,4 @@ def refresh_boards(session: Session, submission: Submission) -> None:
     """Bring the boards in line after a submission was withdrawn, disqualified, deleted, or restored."""
     for version in submission.phase.versions:
         refresh_team(session, version, submission.team_id)
+    note_history(session, submission)

@@ -43,7 +43,7 @@ def queue_missing(
         tests = [
             test
             for run, points in _together(missing.tests)
-            for test in FURTHER.plan_tests(session, missing.submission, run, points)
+            for test in FURTHER.plan_tests(session, missing.submission, run, points, version)
         ]
         enqueue(session, [test.run for test in tests if test.place == 0])
         session.add_all(tests)

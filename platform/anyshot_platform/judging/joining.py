@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.judging.kinds import again_by, counting_runs, starting_kind
+from anyshot_platform.judging.parts import deciding
 from anyshot_platform.judging.queueing import queue_again, queue_runs
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import RescoreMode, VersionState
@@ -82,15 +84,24 @@ def queue_under(
 
 
 def finished_runs(session: Session, submission: Submission, version: PhaseVersion) -> list[Run]:
-    """The newest runs of a submission under a version that finished."""
-    query = select(Run).where(
-        Run.submission_id == submission.id,
-        Run.phase_version_id == version.id,
-        Run.state == RunState.FINISHED,
+    """The finished runs of the newest generation under a version that has a result of every seed; none without one.
+
+    A re-run that was partly lost leaves the earlier result standing, and what starts from results starts from that.
+    """
+    query = select(Run).where(Run.submission_id == submission.id, Run.phase_version_id == version.id)
+    runs = session.scalars(query.order_by(Run.generation.desc(), Run.seed_index, Run.shard_index))
+    for _, group in groupby(runs, key=lambda run: run.generation):
+        together = list(group)
+        if _has_every_seed(together, version):
+            return [run for run in together if run.state == RunState.FINISHED]
+    return []
+
+
+def _has_every_seed(runs: Sequence[Run], version: PhaseVersion) -> bool:
+    seeds = {run.seed_index for run in runs}
+    return seeds == set(range(version.seeded_runs)) and all(
+        run.state == RunState.FINISHED for run in deciding(runs)
     )
-    runs = list(session.scalars(query.order_by(Run.generation, Run.seed_index)))
-    newest = max((run.generation for run in runs), default=0)
-    return [run for run in runs if run.generation == newest]
 
 
 def scored_submissions(session: Session, phase: Phase) -> Sequence[Submission]:

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.entries.choosing import StandingEntry
 from anyshot_platform.leaderboards.rows import BoardCandidate
-from anyshot_platform.leagues.models import League, LeagueEntry
+from anyshot_platform.leagues.models import LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.scores.models import SubmissionScore
@@ -45,14 +45,12 @@ def find_baselines(
         select(LeagueEntry.league_id, SubmissionScore)
         .join(Submission, Submission.id == SubmissionScore.submission_id)
         .join(LeagueEntry, LeagueEntry.submission_id == SubmissionScore.submission_id)
-        .join(League, League.id == LeagueEntry.league_id)
         .where(
             SubmissionScore.phase_version_id == version.id,
             SubmissionScore.team_id == team.id,
             Submission.kind == SubmissionKind.BASELINE,
             counting(),
             LeagueEntry.status == EntryStatus.ADMITTED,
-            League.deleted_at.is_(None),
         )
     )
     if leaving is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.kernel.filters import duration
@@ -15,6 +15,7 @@ from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore
+from anyshot_platform.scores.newest import newest_scored
 
 DURATION = "duration"
 
@@ -63,14 +64,8 @@ def _text(spec: ColumnSpec, version: PhaseVersion, place: BoardPlace, runs: list
 def _metrics_of(
     session: Session, version: PhaseVersion, submissions: Sequence[str]
 ) -> dict[str, list[dict[str, float]]]:
-    """The metrics of each run that counts: of each submission's newest generation with scores."""
-    newest = (
-        select(Run.submission_id, func.max(Run.generation).label("generation"))
-        .join(RunScore, RunScore.run_id == Run.id)
-        .where(Run.phase_version_id == version.id, Run.submission_id.in_(submissions))
-        .group_by(Run.submission_id)
-        .subquery()
-    )
+    """The metrics of each run that counts."""
+    newest = newest_scored(version, submissions)
     rows = session.execute(
         select(Run.submission_id, RunScore.summary)
         .join(RunScore, RunScore.run_id == Run.id)

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.entries.choosing import may_stand
 from anyshot_platform.leaderboards.candidates import find_baselines
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
-from anyshot_platform.leaderboards.rows import BoardCandidate, add_row, remove_row, shown_of
+from anyshot_platform.leaderboards.rows import BoardCandidate, add_row, note_change, remove_row, shown_of
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.submissions.models import Submission
@@ -32,10 +32,11 @@ def keep_frozen(
     moment: datetime,
     leaving: str | None,
 ) -> set[str]:
-    """Take off a team's rows that may no longer stand, bring back those that may again; returns their leagues.
+    """Take off a team's rows that may no longer stand, bring back those that may again; returns the leagues touched.
 
-    No other submission moves up for one that leaves, and what stays keeps its figures. What may stand again returns
-    unless it was scored anew meanwhile: new scores wait until the board is no longer frozen.
+    A row that stays keeps its figures, and leaves the ranking with its team. No other submission moves up for one that
+    leaves. What may stand again returns unless it was scored anew meanwhile: new scores wait until the board is no
+    longer frozen.
     """
     may = may_stand(session, version, team, leaving=leaving)
     if team.out_of_ranking:
@@ -52,7 +53,18 @@ def keep_frozen(
         remove_row(session, row)
     for stood in back:
         add_row(session, version, team, stood)
-    return {one.league_id for one in (*gone, *back)}
+    moved = [row for row in rows if row not in gone and _follow_ranking(session, team, row)]
+    return {one.league_id for one in (*gone, *back, *moved)}
+
+
+def _follow_ranking(session: Session, team: Team, row: BoardRow) -> bool:
+    """Rank a team's own row as the team is: baselines are never ranked. Returns whether that changed anything."""
+    ranked = not team.out_of_ranking
+    if row.row_key != team.id or row.ranked == ranked:
+        return False
+    row.ranked = ranked
+    note_change(session, row, row.value)
+    return True
 
 
 def _stood_at(session: Session, version: PhaseVersion, team: Team, moment: datetime) -> list[BoardCandidate]:

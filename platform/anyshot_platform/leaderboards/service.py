@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, exists, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.entries.service import stand
@@ -17,6 +17,7 @@ from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.scores.ranked import entry_of
 from anyshot_platform.sight.phases import publication_of
+from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_scoring.rankings import rank_values, value_beside
 
@@ -124,6 +125,21 @@ def rebuild_boards(session: Session, version: PhaseVersion) -> None:
 def note_team(session: Session, team_id: str) -> None:
     """Note that a team's rows are to be shown anew, frozen boards included: its name or standing has changed."""
     for row in session.scalars(select(BoardRow).where(BoardRow.team_id == team_id)):
+        note_change(session, row, row.value)
+
+
+def note_history(session: Session, submission: Submission) -> None:
+    """Note that boards on which a submission stood before another one of its team are to be shown anew.
+
+    Whether it counts has changed, and so have the tops and lines that they show of the past.
+    """
+    stood = exists().where(
+        BoardChange.phase_version_id == BoardRow.phase_version_id,
+        BoardChange.league_id == BoardRow.league_id,
+        BoardChange.submission_id == submission.id,
+    )
+    mine = (BoardRow.team_id == submission.team_id, BoardRow.submission_id != submission.id)
+    for row in session.scalars(select(BoardRow).where(*mine, stood)):
         note_change(session, row, row.value)
 
 

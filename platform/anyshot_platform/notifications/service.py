@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, delete, func, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition, Membership
@@ -193,6 +193,25 @@ def mark_seen(session: Session, user_id: str, url: str) -> None:
     """Mark the messages about a page as read: their reader has it open."""
     about = (Notification.user_id == user_id, Notification.url == url, Notification.read_at.is_(None))
     session.execute(update(Notification).where(*about).values(read_at=now()))
+
+
+def forget_messages(session: Session, user: User) -> None:
+    """Delete what was told to a user: on the page, in digests, and in e-mails to the address of the account.
+
+    An address that nobody confirmed may be another account's too, which keeps its e-mails.
+    """
+    session.execute(delete(Notification).where(Notification.user_id == user.id))
+    session.execute(delete(Email).where(Email.digest_of == user.id))
+    if user.email and not _has_another_account(session, user, user.email):
+        session.execute(
+            delete(Email).where(or_(Email.to == user.email, func.lower(Email.to) == user.email.lower()))
+        )
+
+
+def _has_another_account(session: Session, user: User, address: str) -> bool:
+    same = or_(User.email_key == address.casefold(), func.lower(User.email) == address.lower())
+    others = select(User.id).where(same, User.id != user.id, User.deleted_at.is_(None))
+    return user.email_key is None and session.scalar(others.limit(1)) is not None
 
 
 def choose(session: Session, user_id: str, kind: str, *, page: bool, email: bool) -> None:

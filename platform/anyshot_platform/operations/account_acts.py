@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session, aliased
 
 from anyshot_platform.accounts.proving import require_proof
 from anyshot_platform.accounts.second_factor import turn_off
+from anyshot_platform.accounts.service import void_links
 from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target, by_name
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import Role
@@ -38,6 +39,7 @@ def _ends(session: Session, user: User) -> list[str]:
 
 
 def _end_everything(session: Session, user: User) -> None:
+    void_links(session, user.id)
     for table in (LoginSession, ApiToken):
         session.execute(update(table).where(*_open(table, user)).values(revoked_at=now()))
 

@@ -1,4 +1,4 @@
-"""What site administrators do with what background work was given up: have it tried again."""
+"""What site administrators do with what is set aside: have it tried again, or give it up."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target, by_name
 from anyshot_platform.kernel.language import say
-from anyshot_platform.operations.set_aside import SetAside, find_given_up, list_set_aside, release
+from anyshot_platform.operations.set_aside import (
+    SetAside,
+    count_set_aside,
+    find_given_up,
+    give_up,
+    list_set_aside,
+    release,
+    release_all,
+)
 
 _UNDO = "What was sent cannot be called back; what fails again is set aside again."
 
@@ -17,9 +25,20 @@ def _target(session: Session, one: SetAside) -> Target:
     return Target(one.kind[:32], one.id[:64], one.what, f"“{one.what}”")
 
 
+def _not_set_aside() -> str:
+    return say("It is not set aside: it is being tried, or it has gone out.")
+
+
+def _no_webhook() -> str:
+    return say("Its webhook is removed: nothing more is posted to it.")
+
+
 def _look(session: Session, one: SetAside, request: ActRequest) -> Findings:
-    if find_given_up(session, one.kind, one.id).since is None:
-        return Findings(done=say("It is not set aside: it is being tried, or it has gone out."))
+    found = find_given_up(session, one.kind, one.id)
+    if found.removed:
+        return Findings(refused=[_no_webhook()])
+    if found.since is None and not found.given_up:
+        return Findings(done=_not_set_aside())
     return Findings(does=[say("It is tried again, from its first attempt on.")])
 
 
@@ -28,25 +47,40 @@ def _retry(session: Session, one: SetAside, request: ActRequest) -> ActDone:
     return ActDone(say("It is tried again."), before={"attempts": one.attempts, "error": one.error})
 
 
+def _look_give_up(session: Session, one: SetAside, request: ActRequest) -> Findings:
+    found = find_given_up(session, one.kind, one.id)
+    if found.given_up:
+        return Findings(done=say("It is given up already."))
+    if found.since is None:
+        return Findings(done=_no_webhook() if found.removed else _not_set_aside())
+    return Findings(
+        does=[say("It is not tried again: what it was for stays undone. It no longer counts as set aside.")]
+    )
+
+
+def _give_up(session: Session, one: SetAside, request: ActRequest) -> ActDone:
+    give_up(session, one.kind, one.id)
+    return ActDone(say("It is given up."), before={"attempts": one.attempts, "error": one.error})
+
+
 def _target_of_all(session: Session, all_: Sequence[SetAside]) -> Target:
     return Target("set_aside", "", "", "")
 
 
 def _look_all(session: Session, all_: Sequence[SetAside], request: ActRequest) -> Findings:
-    found = list_set_aside(session)
-    if not found:
+    number = count_set_aside(session)
+    if not number:
         return Findings(done=say("Nothing is set aside."))
-    return Findings(does=[say("Tried again, each from its first attempt on: %(number)s.", number=len(found))])
+    return Findings(does=[say("Tried again, each from its first attempt on: %(number)s.", number=number)])
 
 
 def _retry_all(session: Session, all_: Sequence[SetAside], request: ActRequest) -> ActDone:
-    found = list_set_aside(session)
-    for one in found:
-        release(session, one.kind, one.id)
+    number, newest = count_set_aside(session), list_set_aside(session)
+    release_all(session)
     return ActDone(
         say("All of it is tried again."),
-        after={"tried_again": [f"{one.kind} {one.id}" for one in found]},
-        result=len(found),
+        after={"number": number, "newest": [f"{one.kind} {one.id}" for one in newest]},
+        result=number,
     )
 
 
@@ -60,6 +94,15 @@ RETRY: Act[SetAside] = Act(
     also=("POST /retry",),
     button=Button("Try again", style="btn--small"),
 )
+GIVE_UP: Act[SetAside] = Act(
+    key="set_aside.give_up",
+    title="Give up {}",
+    target=_target,
+    look=_look_give_up,
+    do=_give_up,
+    undo="Have it tried again by its kind and id, which the audit log names: `anyshot admin retry KIND ID`.",
+    button=Button("Give up", style="btn--small"),
+)
 RETRY_ALL: Act[Sequence[SetAside]] = Act(
     key="set_aside.retry_all",
     title="Try all again that is set aside",
@@ -69,4 +112,4 @@ RETRY_ALL: Act[Sequence[SetAside]] = Act(
     undo=_UNDO,
     button=Button("Try all again"),
 )
-ACTS, OF_ALL = by_name(RETRY), by_name(RETRY_ALL)
+ACTS, OF_ALL = by_name(RETRY, GIVE_UP), by_name(RETRY_ALL)

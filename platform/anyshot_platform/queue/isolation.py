@@ -25,8 +25,8 @@ DATABASE_IS_AWAY = (OperationalError, InterfaceError, TimeoutError)  # no fault 
 
 def each(services: Services, duty: str, subjects: Iterable[str], work: Callable[[str], int]) -> int:
     """Do `work` for every subject that is not resting after a failure; returns the sum of what it returned."""
-    resting = _resting(services, duty)
-    return sum(_one(services, duty, subject, work) for subject in subjects if subject not in resting)
+    rest = resting(services, duty)
+    return sum(_one(services, duty, subject, work) for subject in subjects if subject not in rest)
 
 
 def back_off(attempts: int) -> timedelta:
@@ -39,7 +39,8 @@ def describe_error(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".replace("\x00", "\ufffd")[:1000]
 
 
-def _resting(services: Services, duty: str) -> set[str]:
+def resting(services: Services, duty: str) -> set[str]:
+    """The rows of a duty that rest after a failure, or are set aside."""
     with services.database.reading() as session:
         rows = session.scalars(select(Trouble).where(Trouble.duty == duty))
         return {row.subject for row in rows if row.set_aside_at is not None or row.next_at > now()}

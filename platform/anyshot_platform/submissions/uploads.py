@@ -68,35 +68,46 @@ def begin_upload(
     )
     folder = services.settings.upload_folder
     folder.mkdir(parents=True, exist_ok=True)
-    upload_path(services, upload).touch(exist_ok=False)
     session.add(upload)
-    session.flush()
+    session.flush()  # what is over the budget leaves no file
+    upload_path(services, upload).touch(exist_ok=False)
     return upload
 
 
-def begin_or_resume_pack(
-    services: Services, session: Session, user_id: str, *, filename: str, size: int, digest: str | None
+def begin_or_resume(
+    services: Services,
+    session: Session,
+    user_id: str,
+    *,
+    filename: str,
+    size: int,
+    digest: str | None,
+    purpose: UploadPurpose = UploadPurpose.SUBMISSION,
 ) -> Upload:
-    """Announce the upload of a pack; one of the same bytes that its user broke off is gone on with."""
+    """Announce an upload; one of the same bytes that its user broke off is gone on with, and counted once."""
+    known = _find_broken(services, session, user_id, size, digest, purpose) if digest else None
+    if known is None:
+        return begin_upload(
+            services, session, user_id, filename=filename, size=size, digest=digest, purpose=purpose
+        )
+    known.filename = clean_filename(filename)
+    known.received = upload_path(services, known).stat().st_size
+    return known
+
+
+def _find_broken(
+    services: Services, session: Session, user_id: str, size: int, digest: str, purpose: UploadPurpose
+) -> Upload | None:
+    """The user's newest upload of these bytes that was used for nothing, if its file is there."""
     begun = select(Upload).where(
         Upload.user_id == user_id,
-        Upload.purpose == UploadPurpose.PACK,
+        Upload.purpose == purpose,
         Upload.digest == digest,
         Upload.size == size,
         Upload.used_at.is_(None),
     )
-    known = session.scalars(begun.order_by(Upload.created_at.desc())).first() if digest else None
-    if known is not None and upload_path(services, known).exists():
-        return known
-    return begin_upload(
-        services,
-        session,
-        user_id,
-        filename=filename,
-        size=size,
-        digest=digest,
-        purpose=UploadPurpose.PACK,
-    )
+    known = session.scalars(begun.order_by(Upload.created_at.desc())).first()
+    return known if known is not None and upload_path(services, known).exists() else None
 
 
 def clean_filename(name: str) -> str:
@@ -190,7 +201,7 @@ def sealed_upload(
     try:
         with contextlib.suppress(FileNotFoundError):
             shutil.copyfile(upload_path(services, upload), path)
-        yield upload, path, _require_whole(upload, path)
+        yield upload, path, _require_whole(services, upload, path)
     finally:
         path.unlink(missing_ok=True)
 
@@ -210,7 +221,7 @@ def take_upload(services: Services, session: Session, user_id: str, upload_id: s
     _require_purpose(upload, UploadPurpose.SUBMISSION)
     path = upload_path(services, upload)
     content = path.read_bytes() if path.exists() else b""
-    _require_digest(upload, len(content), hashlib.sha256(content).hexdigest())
+    _require_digest(services, upload, len(content), hashlib.sha256(content).hexdigest())
     use_up(session, upload.id)
     path.unlink(missing_ok=True)
     return upload, content
@@ -221,14 +232,15 @@ def _require_purpose(upload: Upload, purpose: UploadPurpose) -> None:
         raise NotFound(say("This upload is for something else."))
 
 
-def _require_whole(upload: Upload, path: Path) -> str:
+def _require_whole(services: Services, upload: Upload, path: Path) -> str:
     """The digest of the bytes that arrived; raises `Conflict` or `Invalid` unless they are all that was announced."""
     digest = digest_file(path)
-    _require_digest(upload, path.stat().st_size, digest)
+    _require_digest(services, upload, path.stat().st_size, digest)
     return digest
 
 
-def _require_digest(upload: Upload, received: int, digest: str) -> None:
+def _require_digest(services: Services, upload: Upload, received: int, digest: str) -> None:
+    """Raise `Conflict` where bytes are missing, `Invalid` where they are others: those are thrown away."""
     if received != upload.size:
         raise Conflict(
             say("%(received)s of %(size)s bytes have arrived.", received=received, size=upload.size),
@@ -236,6 +248,7 @@ def _require_digest(upload: Upload, received: int, digest: str) -> None:
             size=upload.size,
         )
     if upload.digest is not None and digest != upload.digest:
+        upload_path(services, upload).write_bytes(b"")  # or the next try would go on with the same bytes
         raise Invalid(
             say("The bytes that arrived are not the ones announced. Please upload again."), digest=digest
         )
@@ -247,6 +260,16 @@ def drop_upload(services: Services, upload_id: str) -> None:
         upload = session.get(Upload, upload_id)
     if upload is not None:
         upload_path(services, upload).unlink(missing_ok=True)
+
+
+def forget_upload(services: Services, upload_id: str) -> None:
+    """Remove an upload that nobody will use, unless it is used already: it counts no longer."""
+    with services.database.writing() as session:
+        upload = session.get(Upload, upload_id, with_for_update=True)
+        if upload is None or upload.used_at is not None:
+            return
+        session.delete(upload)
+    upload_path(services, upload).unlink(missing_ok=True)
 
 
 def forget_old_uploads(services: Services, *, older_than: timedelta = timedelta(days=2)) -> int:

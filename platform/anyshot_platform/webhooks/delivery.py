@@ -150,7 +150,7 @@ def _due() -> Select[WebhookDelivery, Webhook]:
         select(WebhookDelivery, Webhook)
         .join(Webhook, Webhook.id == WebhookDelivery.webhook_id)
         .join(first, first.c.id == WebhookDelivery.id)
-        .where(first.c.place <= _AT_ONCE_EACH)
+        .where(first.c.place <= _AT_ONCE_EACH, Webhook.deleted_at.is_(None))
         .order_by(WebhookDelivery.next_at)
         .limit(_BATCH)
     )

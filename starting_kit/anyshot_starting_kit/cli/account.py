@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import wraps
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any, NoReturn
 
 import click
 
-from anyshot_core.client import Client, NotAllowed, Refused, Unreachable
+from anyshot_core.client import OUTAGE_SECONDS, Client, NotAllowed, PerhapsQueued, Refused, Unreachable
 from anyshot_starting_kit.cli.exits import Exit
 
 # A competition's and a phase's short name, and the number that a team's submissions to a phase have.
@@ -54,7 +55,19 @@ def write_account(account: Account) -> None:
 
 
 def remember_submission(submission_id: str) -> None:
-    write_account(replace(read_account(), last=submission_id))
+    """Keep which submission was made last; what is queued is queued, so this warns where it cannot be kept."""
+    try:
+        write_account(replace(read_account(), last=submission_id))
+    except OSError as error:
+        told = f"Your latest submission could not be noted ({error}): name it to other commands."
+        click.echo(told, err=True)
+
+
+def outlasting(client: Client, *, follow: bool = True) -> AbstractContextManager[None]:
+    """While a submission is followed, an outage of minutes is waited for; stderr says so."""
+    if not follow:
+        return nullcontext()
+    return client.outlasting(lambda words: click.echo(words, err=True), OUTAGE_SECONDS)
 
 
 def connection_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -73,6 +86,8 @@ def connection_options(command: Callable[..., Any]) -> Callable[..., Any]:
             with Client(address, token or known) as client:
                 client.ask_for_proof = _ask_for_proof
                 return command(client=client, **options)
+        except PerhapsQueued as error:
+            _give_up(f"{error} Your submissions: anyshot list", Exit.UNAVAILABLE)
         except Unreachable as error:
             _give_up(str(error), Exit.UNAVAILABLE)
         except NotAllowed as error:

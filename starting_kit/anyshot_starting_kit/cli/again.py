@@ -10,10 +10,10 @@ import click
 from rich.console import Console
 
 from anyshot_core.client import Client
-from anyshot_starting_kit.cli.account import connection_options, remember_submission, which_submission
+from anyshot_starting_kit.cli.account import connection_options, which_submission
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.cli.status import follow_to_end
-from anyshot_starting_kit.cli.submit import tell_queued, tell_replaced
+from anyshot_starting_kit.cli.submit import note_queued, tell_replaced
 
 
 @click.command()
@@ -52,8 +52,7 @@ def again(
         leagues=leagues,
         smoke=smoke,
     )
-    remember_submission(made["id"])
-    tell_queued(client, made, slug, phase, followed=follow)
+    note_queued(client, made, slug, phase, followed=follow)
     code = Exit.OK
     if follow:
         _, code = follow_to_end(client, made["id"], console)

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from anyshot_core.client import ENDED, Client
-from anyshot_starting_kit.cli.account import connection_options, which_submission
+from anyshot_starting_kit.cli.account import connection_options, outlasting, which_submission
 
 COLUMNS = (
     *("run_id", "epoch", "series", "stage", "seconds", "width", "step", "rows", "loss", "accuracy"),
@@ -31,8 +31,9 @@ def curves(client: Client, submission: str | None, follow: bool, as_csv: bool) -
         table.writeheader()
     after = 0
     while True:
-        ended = not follow or client.submission(submission_id)["status"] in ENDED
-        found = client.measures(submission_id, after)
+        with outlasting(client, follow=follow):
+            ended = not follow or client.submission(submission_id)["status"] in ENDED
+            found = client.measures(submission_id, after)
         for one in found:
             if as_csv:
                 table.writerow(one)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from anyshot_core.data.download import DownloadError
 from anyshot_core.data.layout import SUFFIX
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.exits import Exit
+
+# What a pool is for, as the API names it. Of several datasets of one name, that of the first role is kept.
+_ROLES = ("meta-training", "meta-testing", "smoke test")
 
 
 @click.command()
@@ -30,12 +34,14 @@ from anyshot_starting_kit.cli.exits import Exit
 def get(client: Client, competition: str, out: Path | None) -> None:
     """Download the public datasets of COMPETITION, so that `anyshot dry-run --data FOLDER` takes them.
 
-    Broken-off downloads continue, what is there already is only checked; every file is compared with its sha-256. The
-    split in info/meta_splits.txt is that of the phases, or a fifth of the datasets is held out. Exits with 1 where
-    nothing is public, with 3 when the platform cannot be reached.
+    Broken-off downloads continue, what is there already is only checked; every file is compared with its sha-256. Of
+    several datasets of one name, the one to train on is kept, else the one to test on; the others are named. The split
+    in info/meta_splits.txt is that of the phases, or a fifth of the datasets is held out. Exits with 1 where nothing is
+    public, with 3 when the platform cannot be reached.
     """
     found = client.data(competition)
-    packs = {pack["digest"]: pack for pool in found["pools"] for pack in pool["datasets"]}
+    kept, left_out = choose(found["pools"])
+    packs = [one.pack for one in kept]
     if not packs:
         click.echo(f"{competition} has no public datasets. {_hidden(found)}", err=True)
         sys.exit(Exit.FAILED)
@@ -43,7 +49,7 @@ def get(client: Client, competition: str, out: Path | None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        for pack in packs.values():
+        for pack in packs:
             bar = progress.add_task(pack["name"], total=pack["size"])
             try:
                 client.fetch_dataset(
@@ -54,8 +60,44 @@ def get(client: Client, competition: str, out: Path | None) -> None:
                 click.echo(f"{pack['name']}: {error}", err=True)
                 sys.exit(Exit.UNAVAILABLE)
     _write_split(folder, found["split"])
-    _write_sums(folder, list(packs.values()))
-    _tell(folder, list(packs.values()), found)
+    _write_sums(folder, packs)
+    _tell(folder, packs, left_out, found)
+
+
+@dataclass(frozen=True)
+class OfPool:
+    """A public dataset, with the pool that it is of."""
+
+    pack: dict[str, Any]
+    pool: dict[str, Any]
+
+    @property
+    def words(self) -> str:
+        """The pool in words: pool birds, version 2 (meta-training in Final)."""
+        pool = self.pool
+        return f"pool {pool['name']}, version {pool['version']} ({', '.join(pool['used_for'])})"
+
+
+def choose(pools: list[dict[str, Any]]) -> tuple[list[OfPool], list[tuple[OfPool, OfPool]]]:
+    """One dataset of each name, and those left out, each with the one that is kept instead.
+
+    A dataset is kept as a file of its name: there is room for one.
+    """
+    kept: dict[str, OfPool] = {}
+    left_out: dict[str, tuple[OfPool, OfPool]] = {}
+    for pool in sorted(pools, key=_place):
+        for pack in pool["datasets"]:
+            one = OfPool(pack, pool)
+            instead = kept.setdefault(pack["name"], one)
+            if instead.pack["digest"] != pack["digest"]:
+                left_out.setdefault(pack["digest"], (one, instead))
+    return list(kept.values()), list(left_out.values())
+
+
+def _place(pool: dict[str, Any]) -> int:
+    """The place of the first role that a pool has, among all roles."""
+    places = (place for place, role in enumerate(_ROLES) for use in pool["used_for"] if use.startswith(role))
+    return next(places, len(_ROLES))
 
 
 def _write_split(folder: Path, split: dict[str, list[str]]) -> None:
@@ -69,12 +111,22 @@ def _write_sums(folder: Path, packs: list[dict[str, Any]]) -> None:
     (folder / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
 
 
-def _tell(folder: Path, packs: list[dict[str, Any]], found: dict[str, Any]) -> None:
+def _tell(
+    folder: Path,
+    packs: list[dict[str, Any]],
+    left_out: list[tuple[OfPool, OfPool]],
+    found: dict[str, Any],
+) -> None:
     width = max(len(pack["name"]) for pack in packs)
     for pack in packs:
         licence = pack["licence"] or "licence not recorded"
         click.echo(
             f"{pack['name']:<{width}}  {pack['images']:7} images {pack['classes']:5} classes  {licence}"
+        )
+    for one, instead in left_out:
+        click.echo(
+            f"Left out: {one.pack['name']} of {one.words}, {one.pack['images']} images: it has the same name as that of"
+            f" {instead.words}."
         )
     if hidden := _hidden(found):
         click.echo(hidden)

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.markup import escape
 
 from anyshot_core.bundle import check_bundle
-from anyshot_core.bundle.pack import pack_folder
+from anyshot_core.bundle.pack import DRY_RUN_FOLDER, pack_folder
 from anyshot_core.data.problems import DataError
 from anyshot_core.evaluations import (
     EVALUATIONS,
@@ -29,6 +30,7 @@ from anyshot_core.taskserver.job import Hooks
 from anyshot_core.wire.verdicts import Cause
 from anyshot_core.wire.worker_api import Budget
 from anyshot_starting_kit.cli.check import describe
+from anyshot_starting_kit.cli.dry_run_files import LEARNER, SNAPSHOTS, remove_earlier
 from anyshot_starting_kit.cli.dry_run_view import ProgressView, save
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.dryrun.evaluate import (
@@ -188,7 +190,7 @@ EVALUATE_HELP = (
     "-o",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("anyshot-dry-run"),
+    default=Path(DRY_RUN_FOLDER),
     show_default=True,
     help="Folder for report, results, logs.",
 )
@@ -232,9 +234,13 @@ def dry_run(
     0 when it ran, 1 when the submission failed or would be refused, 3 when the sandbox is missing, 4 when the fault is
     not the submission's.
     """
-    if protocol is not None and (within_domain or ways or shots):
+    if protocol is not None and (within_domain or ways or shots or _is_given("query")):
         raise click.UsageError(
-            "--protocol says ways and shots itself: leave --within-domain, --ways, --shots."
+            "--protocol says ways, shots and query itself: leave --within-domain, --ways, --shots, --query."
+        )
+    if output.resolve() == submission.resolve():
+        raise click.UsageError(
+            "-o is the folder of the submission itself, and would make the results a part of it: name another one."
         )
     tested = protocol or _protocol(within_domain, ways, shots, query)
     if each_dataset and not tested.splits_datasets:
@@ -251,9 +257,9 @@ def dry_run(
     except DataError as error:
         raise click.UsageError(f"--evaluate: {error}") from error
     console = Console(quiet=as_json, highlight=False)
-    kept = learner or (output / "learner.bin" if keep_learner or further or exports else None)
+    kept = learner or (output / LEARNER if keep_learner or further or exports else None)
     with tempfile.TemporaryDirectory() as folder:
-        bundle = _bundle(submission, Path(folder))
+        bundle = _bundle(submission, Path(folder), output)
         report = check_bundle(bundle)
         console.print(escape(describe(report)))
         if not report.ok:
@@ -285,7 +291,7 @@ def dry_run(
                 keep_learner=None if learner else kept,
                 further=evaluations,
                 exports=exports,
-                keep_snapshots=output / "snapshots" if snapshots else None,
+                keep_snapshots=output / SNAPSHOTS if snapshots else None,
                 max_items=QUICK_ITEMS if quick else None,
                 isolated_tasks=isolated,
                 sandbox=sandbox,
@@ -293,8 +299,9 @@ def dry_run(
             )
             if plan.keep_learner is not None:
                 output.mkdir(parents=True, exist_ok=True)
-            with ProgressView(console, plan) as view:
+            with ProgressView(console, plan, lambda: remove_earlier(output, learner)) as view:
                 result = carry_out(plan, view.hooks)
+                view.begin()
                 tested = list(_test_further(plan, result, kept, view.hooks))
                 exported = _export(plan, result, kept, output, view.hooks)
         except (NoData, DataError) as error:
@@ -302,7 +309,7 @@ def dry_run(
         except NoSandbox as error:
             click.echo(str(error), err=True)
             sys.exit(Exit.UNAVAILABLE)
-        summary = save(result, plan, submission.name, output, console, tested, exported)
+        summary = save(result, plan, submission.resolve().name, output, console, tested, exported)
     _end(as_json, summary, max(exit_code(run) for run in (result, *(one.run for one in tested))))
 
 
@@ -322,6 +329,11 @@ def _export(
     return export(plan, result, kept, output, hooks)
 
 
+def _is_given(option: str) -> bool:
+    """Whether the command says it, even if it says what the default is."""
+    return click.get_current_context().get_parameter_source(option) is not ParameterSource.DEFAULT
+
+
 def _protocol(within_domain: bool, ways: Range | None, shots: Range | None, query: int) -> Protocol:
     if within_domain:
         return WithinDomain(ways=ways or Range(5, 5), shots=shots or Range(5, 5), query=query)
@@ -336,10 +348,10 @@ def exit_code(result: DryRun) -> Exit:
     return Exit.FAILED if failure.verdict.cause is Cause.PARTICIPANT else Exit.OURS
 
 
-def _bundle(submission: Path, folder: Path) -> Path:
+def _bundle(submission: Path, folder: Path, output: Path) -> Path:
     if submission.is_file():
         return submission
-    pack_folder(submission, folder / "submission.zip")
+    pack_folder(submission, folder / "submission.zip", without=[output])
     return folder / "submission.zip"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
@@ -27,6 +27,15 @@ from anyshot_core.results import Identity, write_predictions, write_results
 from anyshot_core.taskserver.job import Hooks, JobOutcome, LogLine, ServerProgress
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.worker_api import Stage
+from anyshot_starting_kit.cli.dry_run_files import (
+    EVALUATIONS,
+    PREDICTIONS,
+    REPORT,
+    REPORT_TEXT,
+    RESULTS,
+    TASKS,
+    further_name,
+)
 from anyshot_starting_kit.dryrun.evaluate import DryRun, DryRunPlan, PointRun
 
 _STAGES = {
@@ -38,10 +47,14 @@ _STAGES = {
 
 
 class ProgressView:
-    """A bar over the log of the submission; Ctrl-C cancels the run in order."""
+    """A bar over the log of the submission; Ctrl-C cancels the run in order.
 
-    def __init__(self, console: Console, plan: DryRunPlan) -> None:
+    `on_begin` is called once, when nothing can be refused any more and nothing of the run is written yet.
+    """
+
+    def __init__(self, console: Console, plan: DryRunPlan, on_begin: Callable[[], None]) -> None:
         self._console, self._plan = console, plan
+        self._on_begin, self._begun = on_begin, False
         self._cancelled = threading.Event()
         self._lines: list[str] = []
         self._progress = Progress(
@@ -57,7 +70,14 @@ class ProgressView:
             on_progress=self._show_progress, on_log=self._show_line, cancelled=self._cancelled.is_set
         )
 
+    def begin(self) -> None:
+        """The run has begun; it says so by its progress, unless it fails before."""
+        if not self._begun:
+            self._begun = True
+            self._on_begin()
+
     def _show_progress(self, progress: ServerProgress) -> None:
+        self.begin()
         budget = self._plan.budget.run_seconds
         used = f"{progress.seconds_used:.1f} of {budget:g} s used"
         stage = _STAGES[progress.stage]
@@ -102,14 +122,14 @@ def save(
         return data
     assert result.table is not None and result.summary is not None and result.predictions is not None
     identity, meta = plan.identify(Path(name).stem, outcome), _facts(outcome, plan, name)
-    write_results(output / "results.parquet", result.table, identity)
-    write_predictions(output / "predictions.parquet", result.predictions, identity)
+    write_results(output / RESULTS, result.table, identity)
+    write_predictions(output / PREDICTIONS, result.predictions, identity)
     report = build_report(result.summary, result.table, meta)
     scores = _save_further(further, identity, output)
     page = render_page(report, evaluations_section({"Score": scores}))
-    (output / "report.html").write_text(page, encoding="utf-8")
+    (output / REPORT).write_text(page, encoding="utf-8")
     text = report_text(result.summary, result.table, meta)
-    (output / "report.txt").write_text(text, encoding="utf-8")
+    (output / REPORT_TEXT).write_text(text, encoding="utf-8")
     console.print(escape(text), soft_wrap=True)
     if scores:
         console.print(escape(f"Further evaluations\n{score_text(scores)}\n"), soft_wrap=True)
@@ -119,17 +139,17 @@ def save(
     console.print(escape(_times(outcome)), soft_wrap=True)
     if plan.max_items is not None:
         console.print("It runs. The score means nothing yet: meta-training was cut short (--quick).")
-    console.print(f"Report: {output / 'report.html'}")
+    console.print(f"Report: {output / REPORT}")
     pool = Pool.open(plan.data.test, verify=False)
     tasks = PoolTasks(pool, plan.tasks_protocol, plan.test_seed, 0, plan.tasks)
     pictures = tasks_page(pool, tasks.spec, result.predictions, f"Tasks of the dry run of {name}")
     if pictures:
-        (output / "tasks.html").write_text(pictures, encoding="utf-8")
-        console.print(f"Its first tasks, with images and predictions: {output / 'tasks.html'}")
+        (output / TASKS).write_text(pictures, encoding="utf-8")
+        console.print(f"Its first tasks, with images and predictions: {output / TASKS}")
     found: dict[str, Any] = {"evaluations": [score.to_dict() for score in scores]} if scores else {}
     if files or notes:
         found |= {"exports": [str(path) for path in files], "notes": list(notes)}
-    return data | {"summary": result.summary.to_dict(), "report": str(output / "report.html")} | found
+    return data | {"summary": result.summary.to_dict(), "report": str(output / REPORT)} | found
 
 
 def _save_further(further: Sequence[PointRun], identity: Identity, output: Path) -> list[PointScore]:
@@ -145,12 +165,12 @@ def _save_further(further: Sequence[PointRun], identity: Identity, output: Path)
                 "test_pool": tested.pool,
             }
         )
-        write_results(output / f"results-{tested.name}.parquet", tested.run.table, own)
-        write_predictions(output / f"predictions-{tested.name}.parquet", tested.run.predictions, own)
+        write_results(output / further_name(RESULTS, tested.name), tested.run.table, own)
+        write_predictions(output / further_name(PREDICTIONS, tested.name), tested.run.predictions, own)
     scores = [tested.score for tested in further]
     if scores:
         text = json.dumps([score.to_dict() for score in scores], indent=1)
-        (output / "evaluations.json").write_text(text + "\n", encoding="utf-8")
+        (output / EVALUATIONS).write_text(text + "\n", encoding="utf-8")
     return scores
 
 

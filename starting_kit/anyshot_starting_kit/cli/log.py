@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from anyshot_core.client import ENDED, Client
-from anyshot_starting_kit.cli.account import connection_options, which_submission
+from anyshot_starting_kit.cli.account import connection_options, outlasting, which_submission
 
 
 @click.command()
@@ -23,16 +23,17 @@ def log(client: Client, submission: str | None, follow: bool, find: str, as_json
     """Print the log of SUBMISSION (its number or id; without it your latest)."""
     submission_id = which_submission(client, submission)
     reading = LogReading(client, submission_id, find)
-    while True:
-        ended = not follow or client.submission(submission_id)["status"] in ENDED
-        for line in reading.raw() if as_json else reading.lines():
-            click.echo(line)
-        if ended:
-            break
-        time.sleep(0.5)
-    if not as_json:
-        for line in missing_lines(client.submission(submission_id)):
-            click.echo(line)
+    with outlasting(client, follow=follow):
+        while True:
+            ended = not follow or client.submission(submission_id)["status"] in ENDED
+            for line in reading.raw() if as_json else reading.lines():
+                click.echo(line)
+            if ended:
+                break
+            time.sleep(0.5)
+        if not as_json:
+            for line in missing_lines(client.submission(submission_id)):
+                click.echo(line)
 
 
 class LogReading:

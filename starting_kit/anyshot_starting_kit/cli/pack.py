@@ -20,7 +20,10 @@ from anyshot_starting_kit.cli.exits import Exit
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Zip to write [FOLDER.zip]."
 )
 def pack(folder: Path, output: Path | None) -> None:
-    """Zip FOLDER, leaving caches out, and check the zip. Exits with 1 when the platform would refuse it."""
+    """Zip FOLDER, leaving out caches and anyshot-dry-run, and check the zip.
+
+    Exits with 1 when the platform would refuse it.
+    """
     target = output or folder.resolve().with_name(f"{folder.resolve().name}.zip")
     names = pack_folder(folder, target)
     report = check_bundle(target)

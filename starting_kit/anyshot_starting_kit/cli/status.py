@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from anyshot_core.client import Client
-from anyshot_starting_kit.cli.account import connection_options, which_submission
+from anyshot_starting_kit.cli.account import connection_options, outlasting, which_submission
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.cli.log import LogReading, missing_lines
 
@@ -44,7 +44,7 @@ def status(client: Client, submission: str | None, follow: bool, as_json: bool) 
 
 
 def follow_to_end(client: Client, submission_id: str, console: Console) -> tuple[dict[str, Any], Exit]:
-    """Show a bar below the log until the submission has ended; returns its end."""
+    """Show a bar below the log until the submission has ended, through outages; returns its end."""
     log = LogReading(client, submission_id)
     state: dict[str, Any] = {}
     columns = (
@@ -53,7 +53,9 @@ def follow_to_end(client: Client, submission_id: str, console: Console) -> tuple
         TextColumn("{task.fields[words]}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as bar:
+    # A bar that nobody sees would take what is said on stderr, too.
+    bar = Progress(*columns, console=console, transient=True, disable=console.quiet)
+    with outlasting(client), bar:
         task = bar.add_task("queued", total=None, words="")
         for state in client.follow(submission_id):
             _show(bar, task, state)

@@ -10,11 +10,12 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
 from anyshot_core.bundle import check_bundle
 from anyshot_core.bundle.pack import pack_folder
-from anyshot_core.client import Client, NotAllowed, Refused
+from anyshot_core.client import Client, ClientError, NotAllowed, Refused
 from anyshot_starting_kit.cli.account import connection_options, remember_submission
 from anyshot_starting_kit.cli.check import describe
 from anyshot_starting_kit.cli.exits import Exit
@@ -80,7 +81,7 @@ def submit(
             TextColumn("uploading"), BarColumn(), DownloadColumn(), console=console, transient=True
         )
         with bar:
-            task = bar.add_task("upload", total=archive.stat().st_size)
+            shown = SentBytes(bar, archive.stat().st_size)
             made = client.submit(
                 archive,
                 slug,
@@ -89,18 +90,31 @@ def submit(
                 leagues=league,
                 fact_sheet=answers,
                 smoke=smoke,
-                on_sent=lambda sent, total: bar.update(task, completed=sent, total=total),
+                on_sent=shown,
             )
-    remember_submission(made["id"])
-    if not as_json:
-        tell_queued(client, made, slug, phase, followed=follow)
-    if follow:
-        made, code = follow_to_end(client, made["id"], console)
-    else:
-        code = Exit.OK
-    if as_json:
-        click.echo(json.dumps(made, indent=1))
+    code = Exit.OK
+    try:
+        note_queued(client, made, slug, phase, followed=follow, quiet=as_json)
+        if follow:
+            made, code = follow_to_end(client, made["id"], console)
+    finally:
+        if as_json:  # also where it could not be followed: it is queued
+            click.echo(json.dumps(made, indent=1))
     sys.exit(code)
+
+
+class SentBytes:
+    """Shows how far an upload is; says once what was sent before, by a command that broke off."""
+
+    def __init__(self, bar: Progress, total: int) -> None:
+        self._bar, self._task = bar, bar.add_task("upload", total=total)
+        self._begun = False
+
+    def __call__(self, sent: int, total: int) -> None:
+        if sent and not self._begun:
+            self._bar.console.print(f"The upload goes on at {decimal(sent)} of {decimal(total)}.")
+        self._begun = True
+        self._bar.update(self._task, completed=sent, total=total)
 
 
 def _archive(submission: Path, folder: Path) -> Path:
@@ -157,15 +171,30 @@ def _is_entered(row: dict[str, Any], leagues: tuple[str, ...]) -> bool:
     return bool(row.get("by_default", True))  # older platforms do not say
 
 
-def tell_queued(client: Client, made: dict[str, Any], slug: str, phase: str, *, followed: bool) -> None:
-    """Number and page of a new submission, what is left of the quota, and how to watch it unless it is followed."""
+def note_queued(
+    client: Client, made: dict[str, Any], slug: str, phase: str, *, followed: bool, quiet: bool = False
+) -> None:
+    """Say what is queued, and keep it as the latest; then what is left, and how to watch it unless it is followed."""
     place = made.get("queue_place")
     queue = f", {place} before it" if place else ""
     name = f"{slug}/{phase}/{made['number']}"
-    click.echo(f"Submission {name} is {made['status']}{queue}: {client.page_of(made['id'])}")
-    quota = client.quota(slug, phase)
+    if not quiet:  # the name first: what comes after may fail
+        click.echo(f"Submission {name} is {made['status']}{queue}: {client.page_of(made['id'])}")
+    remember_submission(made["id"])
+    if quiet:
+        return
+    _tell_left(client, slug, phase)
+    if not followed:
+        click.echo(f"Watch it: anyshot status --follow {name}")
+
+
+def _tell_left(client: Client, slug: str, phase: str) -> None:
+    """What is left of the quota, or why that is not known."""
+    try:
+        quota = client.quota(slug, phase)
+    except ClientError as error:
+        click.echo(f"How many submissions are left could not be read: {error}", err=True)
+        return
     for span, words in (("day", "today"), ("phase", "in this phase")):
         if quota[span]["left"] is not None:
             click.echo(f"  {quota[span]['left']} of {quota[span]['limit']} submissions left {words}.")
-    if not followed:
-        click.echo(f"Watch it: anyshot status --follow {name}")

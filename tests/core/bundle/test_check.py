@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -163,6 +164,34 @@ def test_packing_leaves_caches_out_and_is_reproducible(tmp_path: Path) -> None:
     pack_folder(folder, tmp_path / "b.zip")
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
     assert check_bundle(tmp_path / "a.zip").ok and check_bundle(folder).ok
+
+
+def test_what_a_link_points_to_is_packed_and_a_link_around_does_not_go_on(tmp_path: Path) -> None:
+    """A linked folder was left out without a word, so that a submission ran without its weights."""
+    folder = tmp_path / "mine"
+    for name in ("mine/model.py", "weights/w.pt", "weights/deep/v.pt", "one.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(MODEL)
+    (folder / "weights").symlink_to(tmp_path / "weights")
+    (folder / "helper.py").symlink_to(tmp_path / "one.py")
+    (folder / "gone.py").symlink_to(tmp_path / "gone.py")
+    (folder / "self").symlink_to(folder)
+    (folder / "up").symlink_to(tmp_path)
+    (tmp_path / "weights" / "deep" / "back").symlink_to(tmp_path / "weights")
+    (tmp_path / "weights" / "home").symlink_to(folder)
+    expected = ["helper.py", "model.py", "weights/deep/v.pt", "weights/w.pt"]
+    assert pack_folder(folder, tmp_path / "a.zip") == expected
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        assert archive.read("weights/w.pt") == MODEL
+
+
+def test_what_a_dry_run_wrote_is_no_part_of_the_zip(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    for name in ("model.py", "anyshot-dry-run/report.html", "out/learner.bin", "output.py", "net/out/a.py"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(MODEL)
+    packed = pack_folder(folder, tmp_path / "a.zip", without=[folder / "net" / ".." / "out"])
+    assert packed == ["model.py", "net/out/a.py", "output.py"]
 
 
 def test_a_path_is_named_as_it_stands_in_the_zip(tmp_path: Path) -> None:

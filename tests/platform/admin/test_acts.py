@@ -30,7 +30,7 @@ from anyshot_platform.pools.service import create_pool, create_pool_version
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
 from tests.platform.admin.results import draw_table, finish_with_results
 from tests.platform.admin.test_manage import BASE, acts, finish, flash, page, phase_form, post
-from tests.platform.site import SLUG, PaperWorker, Site, make_paper_pack, summary
+from tests.platform.site import SLUG, PaperWorker, Person, Site, make_paper_pack, summary
 
 
 def draft(site: Site, **changes: Any) -> str:
@@ -113,6 +113,113 @@ def test_one_submission_is_scored_again_under_the_same_version(site: Site) -> No
     worker.complete(job, 0.4)
     assert site.submission(submission).score == 0.4
     assert acts(site)[-1] == "submission.rescore"
+
+
+ANSWERS, LEARNER = "predictions.parquet", "learner.bin"
+
+
+def test_a_result_that_lacks_a_run_is_not_scored_again(site: Site) -> None:
+    """It became finished without a score, the team heard that it was scored, and what was free cost quota."""
+    owner, worker, pia = site.owner(), site.worker(), site.member("pia")
+    site.set_version(train_seeds=[1, 2], test_seeds=[1, 2])
+    submission = pia.submit().json()["id"]
+    finish_keeping(worker, 0.5, ANSWERS)
+    job = worker.claim()
+    assert job is not None
+    worker.fail(job, "BAD_SETTINGS")
+    free = site.submission(submission)
+    assert (free.status, free.counts_quota) == ("failed", False)
+    asked = post(owner, f"{BASE}/submissions/acts", act="rescore", id=[submission]).text
+    assert "Not all of its seeded runs are finished: there is no whole result to score again." in asked
+    post(owner, f"{BASE}/submissions/acts", act="rescore", confirmed="1", id=[submission])
+    assert worker.claim() is None
+    after = site.submission(submission)
+    assert (after.status, after.verdict, after.counts_quota) == ("failed", free.verdict, False)
+
+
+def test_a_submission_whose_rerun_failed_does_not_get_its_old_score_back(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
+    submission = site.member("pia").submit().json()["id"]
+    finish_keeping(worker, 0.5, ANSWERS)
+    post(owner, f"{BASE}/submissions/acts", act="rerun", confirmed="1", id=[submission])
+    job = worker.claim()
+    assert job is not None
+    worker.fail(job, "RUNTIME_ERROR")
+    asked = post(owner, f"{BASE}/submissions/acts", act="rescore", id=[submission]).text
+    assert "It failed when it was run again, and its earlier score is gone: run it again." in " ".join(
+        asked.split()
+    )
+    post(owner, f"{BASE}/submissions/acts", act="rescore", confirmed="1", id=[submission])
+    assert worker.claim() is None and site.submission(submission).status == "failed"
+
+
+def test_a_result_that_stands_after_a_lost_rerun_is_what_is_scored_again(site: Site) -> None:
+    """Of the re-run that was partly lost one run was scored again: under a draft there was never a score."""
+    owner, worker = site.owner(), site.worker()
+    site.set_version(train_seeds=[1, 2], test_seeds=[1, 2])
+    submission = site.member("pia").submit().json()["id"]
+    finish_keeping(worker, 0.5, ANSWERS)
+    finish_keeping(worker, 0.6, ANSWERS)
+    post(owner, f"{BASE}/submissions/acts", act="rerun", confirmed="1", id=[submission])
+    finish_keeping(worker, 0.8, ANSWERS)
+    job = worker.claim()
+    assert job is not None
+    worker.fail(job, "BAD_SETTINGS")
+    assert (site.submission(submission).status, site.submission(submission).score) == ("finished", 0.5)
+    version = draft(site, **{"scoring.ranking": "mean_run", "scoring.runs": "2"})
+    assert flash(post(owner, f"{version}/rescore", mode="score")) == "2 runs are queued."
+    finish(worker, 0.5, 0.6)
+    asked = post(owner, f"{version}/make-live", confirm="feedback")
+    assert flash(asked) == "Version 2 is live."
+    assert site.submission(submission).score == pytest.approx(0.55)
+    post(owner, f"{BASE}/submissions/acts", act="rescore", confirmed="1", id=[submission])
+    finish(worker, 0.7, 0.9)
+    assert site.submission(submission).score == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("mode", ["score", "meta_test", "everything"])
+def test_a_version_that_is_made_live_is_tested_further(site: Site, mode: str) -> None:
+    """The further evaluations of the phase were empty from then on, and stayed so."""
+    owner, worker, pia = site.owner(), site.worker(), site.member("pia")
+    version = draft(site, **{"scoring.ranking": "mean_run"})
+    site.set_phase(evaluations="shots numbers=1 tasks=4")
+    submission = pia.submit().json()["id"]
+    finish_keeping(worker, 0.5, ANSWERS, LEARNER)
+    finish(worker, 0.3)  # the further test
+    assert further(pia, submission) == [0.3]
+    post(owner, f"{version}/rescore", mode=mode)
+    finish_keeping(worker, 0.55, ANSWERS, LEARNER)
+    assert worker.claim() is None  # a draft is not tested further
+    asked = " ".join(post(owner, f"{version}/make-live").text.split())
+    assert "1 test of the further evaluations is queued under this version, after all other work." in asked
+    post(owner, f"{version}/make-live", confirm="feedback")
+    finish(worker, 0.4)
+    assert further(pia, submission) == [0.4]
+    assert owner.call("POST", f"/api/v1{BASE}/phases/feedback/acts/evaluate", json={}).is_success
+    assert worker.claim() is None
+    first = f"{BASE}/phases/feedback/versions/1"
+    assert "tests of the further" not in post(owner, f"{first}/make-live").text
+    post(owner, f"{first}/make-live", confirm="feedback")
+    assert worker.claim() is None and further(pia, submission) == [0.3], "what was tested is kept"
+
+
+def test_who_makes_a_version_live_reads_that_a_learner_is_gone(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
+    site.member("pia").submit()
+    finish_keeping(worker, 0.5, ANSWERS)  # no learner was kept
+    version = draft(site, **{"scoring.ranking": "mean_run"})
+    site.set_phase(evaluations="shots numbers=1 tasks=4")
+    post(owner, f"{version}/rescore", mode="score")
+    finish_keeping(worker, 0.55, ANSWERS)
+    asked = " ".join(post(owner, f"{version}/make-live").text.split())
+    assert "1 submission has no learner any more: it gets no further evaluations under this version." in asked
+    assert "is queued under this version" not in asked
+
+
+def further(person: Person, submission: str) -> list[float]:
+    """The scores of a submission's further evaluations, as its page has them."""
+    rows = person.call("GET", f"/api/v1/submissions/{submission}/evaluations").json()
+    return [row["mean"] for row in rows]
 
 
 @pytest.mark.seconds("runs an archive's script")

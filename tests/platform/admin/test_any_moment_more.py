@@ -23,7 +23,7 @@ from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import Admission, EntryStatus
 from anyshot_platform.notifications.models import Notification
 from anyshot_platform.operations import account_acts, alert_acts, image_acts, set_aside_acts, worker_acts
-from anyshot_platform.operations.set_aside import SetAside, find_given_up
+from anyshot_platform.operations.set_aside import SetAside, find_given_up, give_up
 from anyshot_platform.organizers.announcements import acts as announcement_acts
 from anyshot_platform.organizers.baselines import acts as baseline_acts
 from anyshot_platform.organizers.competitions import file_acts, page_acts
@@ -43,6 +43,7 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
+from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
 from anyshot_platform.workers.models import Image, Worker, WorkerToken
 from anyshot_platform.workers.tokens import create_worker_token
 from tests.platform.admin.test_guarded_acts import log
@@ -79,7 +80,11 @@ TABLES = {
     },
     "image": {"offer": "d a d", "off": "r d a"},  # never offered, offered, off
     "alert": {"close": "d a r"},  # reported, closed, one that closes by itself
-    "set_aside": {"retry": "d a", "retry-all": "d a"},  # set aside, being tried
+    "set_aside": {
+        "retry": "d a d r",
+        "give-up": "d a a a",
+        "retry-all": "d a",
+    },  # set aside, being tried, given up, of a removed webhook
     "worker": {
         "pause": "d a d",  # at work, paused, gone
         "resume": "a d a",
@@ -489,7 +494,22 @@ def test_acts_of_administrators_on_what_no_worker_holds(site: Site) -> None:
         return made
 
     hold(site, "alert", alert_acts.ACTS, (alert("run_lost"), alert("run_lost", now()), alert("no_workers")))
-    hold(site, "set_aside", set_aside_acts.ACTS, (trouble(now()), trouble(None)))
+
+    def given_up(session: Session) -> SetAside:
+        give_up(session, "lease", trouble(now())(session).id)
+        return find_given_up(session, "lease", "one")
+
+    def of_removed_webhook(session: Session) -> SetAside:
+        hook = Webhook(url="https://example.org/", created_by=site.owner_id, deleted_at=now())
+        session.add(hook)
+        session.flush()
+        failed = WebhookDelivery(webhook_id=hook.id, event="test", payload={}, ended_at=now())
+        session.add(failed)
+        session.flush()
+        return find_given_up(session, "webhook", failed.id)
+
+    aside = (trouble(now()), trouble(None), given_up, of_removed_webhook)
+    hold(site, "set_aside", set_aside_acts.ACTS, aside)
     all_ = [lambda session, make=make: [make(session)] for make in (trouble(now()), trouble(None))]
     hold(site, "set_aside", set_aside_acts.OF_ALL, tuple(all_))
 

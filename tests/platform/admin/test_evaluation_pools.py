@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
-from anyshot_platform.database import Database
+from anyshot_platform.database import Database, now
 from anyshot_platform.evaluations.points import list_points
 from anyshot_platform.migration import migrate
+from anyshot_platform.organizers.pools.acts import pools_to_publish, publish_if_over
 from anyshot_platform.organizers.pools.organizing import put_packs
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.models import Pack, Pool
+from anyshot_platform.pools.models import Pack, Pool, PoolVersion
 from tests.platform.admin.test_leaking_images import OTHERS, SEEDS, drawn, page_text, pool_of
-from tests.platform.admin.test_manage import BASE, page
+from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.admin.test_two_actors import log
 from tests.platform.admin.test_upgrades import fill
 from tests.platform.site import Person, Site
@@ -115,6 +117,58 @@ def test_a_name_alone_opens_nobodys_pool_to_an_evaluation(site: Site, owner: Per
     copied = owner.call("POST", "/api/v1/competitions/small/manage/clone", json={"slug": "again"})
     assert "the evaluation pool was left out. There is no pool more that you may use." in copied.text
     assert versions_tested(site, "again") == []
+
+
+def _tick(site: Site) -> list[str]:
+    """The pools that the clock publishes now."""
+    with site.services.database.writing() as session:
+        done = [one for one in pools_to_publish(session) if publish_if_over(session, one)]
+        return [session.get_one(Pool, one).slug for one in done]
+
+
+def test_a_pool_that_an_evaluation_tests_on_is_in_use(site: Site, owner: Person) -> None:
+    """It was deleted under a running phase, and its labels were given away."""
+    save(owner, evaluations=LINE)
+    path = "/api/v1/pools/more"
+    named = "“Feedback” of “A small competition”"
+    refused = owner.call("DELETE", path)
+    assert refused.status_code == 409 and f"{named} uses this pool." in refused.text
+    refused = owner.call("PUT", f"{path}/publication", json={"published": True, "confirm": "more"})
+    assert refused.status_code == 409
+    assert f"{named} has not ended and tests on datasets of this pool" in refused.text
+    save(owner, evaluations="")
+    assert owner.call("DELETE", path).is_success
+
+
+def test_images_that_an_evaluation_tests_on_are_not_published_in_another_pool(
+    site: Site, owner: Person, tmp_path: Path
+) -> None:
+    save(owner, evaluations=LINE)
+    seeds = [*OTHERS[:-1], SEEDS[0] + 200]  # of the pool `more`
+    pool_of(site, "copy", drawn(tmp_path, "Copy", seeds))
+    refused = owner.call("PUT", "/api/v1/pools/copy/publication", json={"published": True, "confirm": "copy"})
+    assert refused.status_code == 409 and "1 image of Copy is in More too" in refused.text
+    with site.services.database.writing() as session:
+        copy = session.scalars(select(PoolVersion.id).join(Pool).where(Pool.slug == "copy")).one()
+    site.set_version(meta_train_pool_version_id=copy)
+    compared = page_text(page(owner, "/organize/pools/more").text)
+    assert "1 image of More is in Copy too" in compared, (
+        "the page of the pool compares what its competition uses"
+    )
+
+
+def test_the_clock_waits_for_a_phase_whose_evaluation_tests_on_the_pool(site: Site, owner: Person) -> None:
+    save(owner, evaluations=LINE)
+    path = "/organize/pools/more/publish-when-over"
+    asked = page_text(post(owner, path).text)
+    assert "of “A small competition” uses it." in asked and "No phase" not in asked
+    assert flash(post(owner, path, confirm="more")).startswith("It will be published")
+    assert log(site, "pool.publish_when_over"), "in the log of the competition that uses it"
+    assert _tick(site) == []
+    site.set_phase(ends_at=now() - timedelta(seconds=1), needs_publishing=True)
+    assert _tick(site) == [], "its results are not public yet"
+    site.set_phase(published_at=now())
+    assert _tick(site) == ["more"]
 
 
 def test_an_upgrade_holds_what_was_tested_on_until_then(empty_database: str) -> None:

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from fastapi.testclient import TestClient
+from httpx2 import Response
 from sqlalchemy import func, select
 
 from anyshot_platform.accounts import oauth
+from anyshot_platform.accounts.service import begin_session, create_user, erase_user
 from anyshot_platform.app import create_app
+from anyshot_platform.audit.models import AuditEntry
+from anyshot_platform.database import now
 from anyshot_platform.services import Services
 from anyshot_platform.users.models import OAuthIdentity, User
+
+PASSWORD = "a long passphrase of ann"
 
 
 class FakeGitHub(BaseHTTPRequestHandler):
@@ -107,6 +115,24 @@ def test_the_first_log_in_makes_an_account_and_the_second_finds_it(
         assert session.scalar(select(func.count(OAuthIdentity.id))) == 1
 
 
+def test_a_deleted_account_leaves_its_log_in_to_a_new_one(client: TestClient, services: Services) -> None:
+    """“This account cannot log in.”, said the site for ever to who had deleted it."""
+
+    def log_in() -> str:
+        answer = client.get("/oauth/github/callback", params={"code": "good", "state": begin(client)})
+        assert answer.status_code == 303, answer.text
+        return client.get("/api/v1/me").json()["id"]
+
+    first = log_in()
+    with services.database.writing() as session:
+        erase_user(session, session.get_one(User, first))
+    assert client.get("/api/v1/me").status_code == 401
+    second = log_in()
+    with services.database.reading() as session:
+        assert second != first and session.get_one(User, second).username == "octo-cat"
+        assert session.scalars(select(OAuthIdentity.user_id)).all() == [second]
+
+
 @pytest.mark.parametrize(
     ("code", "state", "cookie"),
     [("bad", None, True), ("good", "another state", True), ("good", None, False)],
@@ -141,6 +167,85 @@ def test_a_provider_that_does_not_answer_signs_nobody_in_and_is_named(
 def test_a_provider_that_is_not_set_up_is_not_there(client: TestClient) -> None:
     assert client.get("/oauth/orcid/start").status_code == 404
     assert client.get("/oauth/elsewhere/start").status_code == 404
+
+
+def signed_in(
+    client: TestClient, services: Services, *, password: str | None = PASSWORD, proved: int = 0
+) -> str:
+    """An account whose browser the client is, with a proof of so many minutes ago; its id."""
+    with services.database.writing() as session:
+        user = create_user(session, username="ann", email="ann@example.org", password=password)
+        new = begin_session(session, user, user_agent="", days=1)
+        new.session.proved_at = now() - timedelta(minutes=proved)
+    client.cookies.set("anyshot_session", new.secret)
+    return user.id
+
+
+def come_back(client: TestClient) -> Response:
+    """Log in by the other site."""
+    return client.get("/oauth/github/callback", params={"code": "good", "state": begin(client)})
+
+
+def remove_the_only_one(client: TestClient) -> Response:
+    """Press the button of the page."""
+    page = client.get("/account/security").text
+    token = page.split('name="csrf_token" value="')[1].split('"')[0]
+    (place,) = re.findall(r'action="(/account/security/log-ins/[^"]+/remove)"', page)
+    return client.post(place, data={"csrf_token": token})
+
+
+def test_a_stolen_session_makes_itself_no_log_in_that_outlives_it(
+    client: TestClient, services: Services
+) -> None:
+    ann = signed_in(client, services, proved=60)
+    refused = come_back(client)
+    assert refused.headers["location"] == "/account/prove?next=/account/security"
+    assert "anyshot_session" not in refused.cookies
+    with services.database.reading() as session:
+        assert session.scalars(select(OAuthIdentity)).all() == []
+        noted = session.scalars(select(AuditEntry.action).where(AuditEntry.object_id == ann)).all()
+        assert "account.log_in_added" not in noted
+    client.cookies.delete("anyshot_session")
+    assert come_back(client).status_code == 303
+    with services.database.reading() as session:
+        assert session.scalars(select(OAuthIdentity.user_id)).one() != ann, "a stranger has their own account"
+
+
+def test_a_log_in_of_another_site_is_added_shown_and_removed(client: TestClient, services: Services) -> None:
+    ann = signed_in(client, services)
+    assert "No account of another site logs in to yours." in client.get("/account/security").text
+    assert come_back(client).status_code == 303
+    page = client.get("/account/security").text
+    assert "GitHub <span" in page and "Add GitHub" in page
+    assert remove_the_only_one(client).status_code == 303
+    assert "No account of another site logs in to yours." in client.get("/account/security").text
+    with services.database.reading() as session:
+        assert session.scalars(select(OAuthIdentity)).all() == []
+        noted = session.scalars(select(AuditEntry.action).where(AuditEntry.object_id == ann)).all()
+        assert {"account.log_in_added", "account.log_in_removed"} <= set(noted)
+
+
+def test_the_only_way_into_an_account_stays(client: TestClient, services: Services) -> None:
+    signed_in(client, services, password=None)
+    assert come_back(client).status_code == 303
+    remove_the_only_one(client)
+    assert (
+        "It is the only way into your account: set a password first." in client.get("/account/security").text
+    )
+    with services.database.reading() as session:
+        assert session.scalars(select(OAuthIdentity)).one()
+
+
+def test_a_stolen_session_gives_an_account_without_a_password_none(
+    client: TestClient, services: Services
+) -> None:
+    ann = signed_in(client, services, password=None, proved=60)
+    token = client.get("/account/security").text.split('name="csrf_token" value="')[1].split('"')[0]
+    sent = {"csrf_token": token, "password": "mallory's long passphrase"}
+    answer = client.post("/account/security/password", data=sent, headers={"accept": "text/html"})
+    assert answer.headers["location"].startswith("/account/prove")
+    with services.database.reading() as session:
+        assert session.get_one(User, ann).password_hash is None
 
 
 class FakeOrcid(FakeGitHub):

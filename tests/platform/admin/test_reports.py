@@ -174,6 +174,27 @@ def test_a_submission_that_was_scored_again_is_judged_by_its_new_results(board: 
     assert result["keys"][-1] == first and result["scores"][-1] == pytest.approx(0.1, abs=0.05)
 
 
+@pytest.mark.seconds("a whole report")
+def test_a_rerun_that_was_partly_lost_leaves_reports_on_the_result_that_stands(
+    board: Site, tmp_path: Path
+) -> None:
+    """One of its runs came back with the skill of the last, and another was lost: pia still leads."""
+    owner, worker = board.owner(), board.worker()
+    with board.services.database.reading() as session:
+        first = session.scalars(select(Submission.id).join(Team).where(Team.name == "pia")).one()
+    acts_at = f"/api/v1/competitions/{SLUG}/manage/submissions/acts"
+    assert owner.call("POST", acts_at, json={"act": "rerun", "ids": [first]}).status_code == 200
+    assert finish_with_results(worker, 0.1, seed=70) == first
+    job = worker.claim()
+    assert job is not None
+    worker.fail(job, "BAD_SETTINGS")
+    wish = {"analysis": "flips", "phase": "feedback", "settings": {"replicates": 1000}}
+    report = owner.call("POST", API, json=wish).json()["id"]
+    assert work_off(board, tmp_path) == 1
+    result = owner.call("GET", f"{API}/{report}").json()["result"]["result"]
+    assert result["keys"][0] == first and result["scores"][0] > 0.3
+
+
 def test_a_plan_and_a_ranking_are_of_entries_and_no_baseline(site: Site) -> None:
     """One entry and one baseline stand on the board: datasets are difficult to both, and no lead is planned for."""
     owner, worker = site.owner(), site.worker()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from anyshot_platform.bundles.ready import read_ready_made
 from anyshot_platform.database import now
-from anyshot_platform.phases.models import Phase
+from anyshot_platform.organizers.pools.acts import pools_to_publish, publish_if_over
+from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack, Pool
 from anyshot_platform.pools.service import create_pool, create_pool_version
+from tests.platform.admin.test_manage import post
 from tests.platform.site import Person, Site, make_paper_pack
 
 PHASE = "/api/v1/competitions/small/manage/phases/feedback"
@@ -84,6 +87,36 @@ def test_a_pool_that_is_hidden_again_ends_smoke_tests_and_their_logs(site: Site)
     publish(site, slug, False)
     assert site.worker().claim() is None, "the run that was queued gets no data"
     assert alice.submit(smoke=True).json()["error"] == "no_smoke_test"
+
+
+def test_a_pool_of_smoke_tests_is_in_use(site: Site) -> None:
+    owner, slug = site.owner(), site.offer_smoke_tests()
+    refused = owner.call("DELETE", f"/api/v1/pools/{slug}")
+    assert refused.status_code == 409
+    assert "“Feedback” of “A small competition” uses this pool." in refused.text
+    site.set_phase(smoke_pool_version_id=None)
+    assert owner.call("DELETE", f"/api/v1/pools/{slug}").is_success
+
+
+def test_smoke_tests_keep_no_pool_hidden(site: Site) -> None:
+    """They show its labels anyway and need it public: nothing has to end before it is."""
+    owner, slug = site.owner(), site.offer_smoke_tests()
+    publish(site, slug, False)
+    path = f"/organize/pools/{slug}"
+    asked = " ".join(post(owner, f"{path}/publish-when-over").text.split())
+    assert "“Feedback” of “A small competition” has its smoke tests on this pool" in asked
+    assert "No phase trains or tests on it yet" in asked and "uses it." not in asked
+    post(owner, f"{path}/publish-when-over", confirm=slug)
+    with site.services.database.writing() as session:
+        assert [publish_if_over(session, one) for one in pools_to_publish(session)] == [False]
+        phase = session.get_one(Phase, site.phase_id)
+        over = {"starts_at": now() - timedelta(days=2), "ends_at": now() - timedelta(days=1)}
+        before = Phase(competition_id=phase.competition_id, slug="before", name="Before", **over)
+        before.versions = [PhaseVersion(meta_train_pool_version_id=phase.smoke_pool_version_id)]
+        session.add(before)
+    with site.services.database.writing() as session:
+        assert [publish_if_over(session, one) for one in pools_to_publish(session)] == [True]
+    assert site.member("alice").submit(smoke=True).status_code == 201
 
 
 def test_a_phase_keeps_the_version_of_its_smoke_pool_and_shows_it(site: Site) -> None:

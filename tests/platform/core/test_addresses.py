@@ -50,8 +50,8 @@ def open_link(site: Site, body: str, **fields: str) -> Any:
     return form(site, path, **fields)
 
 
-def log_in(site: Site, name: str) -> int:
-    body = {"username": name, "password": PASSWORD}
+def log_in(site: Site, name: str, password: str = PASSWORD) -> int:
+    body = {"username": name, "password": password}
     return site.client.post("/api/v1/tokens/log-in", json=body).status_code
 
 
@@ -183,6 +183,36 @@ def test_another_address_counts_once_its_link_is_opened_and_the_old_one_is_told(
     assert open_link(site, link.body).status_code == 404
     late = open_link(site, before.body, password=PASSWORD + "!")  # it went to the old address
     assert late.status_code == 404 and log_in(site, "bob") == 201
+
+
+def test_a_new_password_ends_the_links_that_somebody_asked_for_with_the_old_one(mailing_site: Site) -> None:
+    site = mailing_site
+    assert ask_for(site, FRESH).status_code == 303  # by somebody who knows the password
+    (theirs,) = mails(site, FRESH)
+    assert form(site, "/reset", email=KNOWN).status_code == 200
+    assert open_link(site, mails(site, KNOWN)[-1].body, password=PASSWORD + "!").status_code == 303
+    assert open_link(site, theirs.body).status_code == 404
+    assert (log_in(site, FRESH, PASSWORD + "!"), log_in(site, KNOWN, PASSWORD + "!")) == (401, 201)
+
+
+def test_a_session_is_no_place_to_guess_a_password_in(mailing_site: Site) -> None:
+    site = mailing_site
+    site.client.cookies.clear()
+    assert form(site, "/login", username="bob", password=PASSWORD).status_code == 303
+    token = site.client.get("/account/security").text.split('name="csrf_token" value="')[1].split('"')[0]
+
+    def guess(path: str, **fields: str) -> tuple[int, str]:
+        answer = site.client.post(path, data={"csrf_token": token, **fields})
+        return answer.status_code, answer.text
+
+    for number in range(5):
+        guess("/account/security/password", old=f"guess {number}", password="mallory's long passphrase")
+        guess("/account/delete", confirm_name="bob", password=f"guess {number}")
+    status, page = guess("/account/security/password", old=PASSWORD, password="mallory's long passphrase")
+    assert status == 429 and "codes, and passwords asked for again" in page
+    assert guess("/account/delete", confirm_name="bob", password=PASSWORD)[0] == 429
+    site.client.cookies.clear()
+    assert log_in(site, "bob") == 201
 
 
 def test_a_change_does_not_tell_whose_an_address_is_and_takes_none_from_its_owner(mailing_site: Site) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import json
+import re
 import time
 from datetime import timedelta
 
@@ -15,6 +18,8 @@ from anyshot_platform.leaderboards import memo
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.leaderboards.service import note_team
 from anyshot_platform.organizers.competitions.people import set_role
+from anyshot_platform.phases.states import BoardShows
+from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from tests.platform.site import SLUG, Person, Site, make_zip
 from tests.platform.statements import statements
@@ -88,3 +93,48 @@ def test_a_new_name_and_a_new_role_are_shown_at_once(site: Site) -> None:
         set_role(session, membership, Role.REVIEWER)
     assert sorted(teams(site), key=str) == [(1, "alice"), (None, "robert")]
     assert [top["team"] for top in site.client.get(HISTORY).json()] == ["alice"]
+
+
+def best_so_far(site: Site) -> list[float]:
+    """The values of the line of the best, as the page draws it."""
+    page = site.client.get(f"/competitions/{SLUG}/leaderboard").text
+    charts = (json.loads(html.unescape(text)) for text in re.findall(r'data-chart="([^"]+)"', page))
+    lines = {line["label"]: line["values"] for chart in charts for line in chart["series"]}
+    return [value for value in lines.get("Best so far", []) if value is not None]
+
+
+@pytest.mark.parametrize(("act", "undo"), [("disqualify", "qualify"), ("delete", "restore")])
+def test_what_does_not_count_any_more_leaves_the_history_at_once(site: Site, act: str, undo: str) -> None:
+    """0.9 stayed the best so far, though its team stands with another submission."""
+    alice, bob = site.member("alice"), site.member("bob")
+    score(site, bob, 0.3)
+    score(site, alice, 0.9)
+    score(site, alice, 0.5)
+    score(site, bob, 0.4)
+    with site.services.database.reading() as session:
+        best = session.query(Submission).filter_by(user_id=alice.id, number=1).one().id
+
+    def told() -> list[float]:
+        let_time_pass(site)
+        assert max(best_so_far(site)) == max(top["score"] for top in site.client.get(HISTORY).json())
+        return [top["score"] for top in site.client.get(HISTORY).json()]
+
+    assert told() == [0.3, 0.9]
+    for name, tops in ((act, [0.3, 0.5]), (undo, [0.3, 0.9])):
+        said = {"act": name, "ids": [best], "reason": "two accounts"}
+        done = site.owner().call("POST", f"/api/v1/competitions/{SLUG}/manage/submissions/acts", json=said)
+        assert done.status_code == 200, done.text
+        assert told() == tops
+
+
+def test_what_never_stood_changes_no_board_when_it_stops_to_count(site: Site) -> None:
+    site.set_phase(board_shows=BoardShows.BEST)
+    alice = site.member("alice")
+    score(site, alice, 0.9)
+    score(site, alice, 0.5)
+    with site.services.database.reading() as session:
+        other = session.query(Submission).filter_by(user_id=alice.id, number=2).one().id
+        before = session.query(BoardChange).count()
+    assert alice.call("POST", f"/api/v1/submissions/{other}/withdraw").status_code == 200
+    with site.services.database.reading() as session:
+        assert session.query(BoardChange).count() == before

@@ -15,7 +15,7 @@ from anyshot_platform.notifications.delivery import send_due_emails
 from anyshot_platform.notifications.letters import next_digest, send_email
 from anyshot_platform.notifications.models import Email, Notification
 from anyshot_platform.notifications.service import notify
-from anyshot_platform.users.models import MailRhythm, User
+from anyshot_platform.users.models import MailRhythm, OneTimeToken, User
 from tests.platform.site import SLUG, Person, Site
 
 DELIVERY = "/api/v1/notifications/delivery"
@@ -120,6 +120,48 @@ def test_a_digest_goes_to_who_reads_it_then(site: Site, gone: str) -> None:
     with site.services.database.reading() as session:
         waiting = session.scalars(select(Email).where(Email.digest_of == alice.id)).all()
         assert [email.sent for email in waiting] == ([True] if gone == "moved" else [])
+
+
+def _erase(site: Site, person: Person) -> None:
+    with site.services.database.writing() as session:
+        erase_user(session, session.get_one(User, person.id))
+
+
+def test_a_deleted_account_leaves_no_message_and_no_address(site: Site) -> None:
+    """Address and texts stayed in the database, sent or not, though the page says that the data are erased."""
+    alice, _ = _reader(site, "alice"), _reader(site, "bob")
+    _announce(site, "Sent")
+    _sent(site)
+    _announce(site, "Still waits")
+    with site.services.database.writing() as session:
+        send_email(session, to="Alice@Example.org", subject="Hello", body="As the address was written once.")
+        session.add(
+            OneTimeToken(
+                user_id=alice.id, purpose="x", digest="d", subject="alice@example.org", expires_at=now()
+            )
+        )
+    _erase(site, alice)
+    with site.services.database.reading() as session:
+        assert set(session.scalars(select(Email.to))) == {"bob@example.org", "olga@example.org"}
+        assert session.scalars(select(Notification).where(Notification.user_id == alice.id)).all() == []
+        assert session.scalars(select(OneTimeToken)).all() == []
+    titles = [note["title"] for note in site.owner().call("GET", "/api/v1/notifications").json()]
+    assert len(titles) == 2
+    page = site.person("rosa", is_site_admin=True).call("GET", "/admin/audit").text
+    assert "account.delete" in page
+
+
+def test_who_typed_anothers_address_takes_no_mail_of_it_along(site: Site) -> None:
+    alice = _reader(site, "alice")
+    mallory = site.person("mallory", confirmed=False)
+    with site.services.database.writing() as session:
+        session.get_one(User, mallory.id).email = "alice@example.org"
+    _announce(site, "For Alice")
+    _erase(site, mallory)
+    assert any("alice@example.org" in mail and "For Alice" in mail for mail in _sent(site))
+    _erase(site, alice)
+    with site.services.database.reading() as session:
+        assert set(session.scalars(select(Email.to))) == {"olga@example.org"}
 
 
 @pytest.mark.parametrize(

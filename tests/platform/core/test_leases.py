@@ -21,6 +21,7 @@ from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.queue import priorities
+from anyshot_platform.queue.duties import take_duty
 from anyshot_platform.queue.models import OutboxRing, Sweep
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RunState
@@ -34,7 +35,6 @@ from anyshot_platform.sweeper import (
     ring_again,
     sweep,
     take_back_lost,
-    take_duty,
 )
 from anyshot_platform.users.models import User
 from anyshot_platform.workers.models import Worker

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import http.client
+import inspect
 import ipaddress
 import re
 import socket
 import socketserver
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import httpx
 import pytest
 from fastapi.routing import APIRoute
 
+from anyshot_core.client import Client
 from anyshot_platform.app import feature_routers
 from anyshot_platform.competitions.files import LOGO_LIMIT, MOST_BYTES, MOST_IN_ALL
 from anyshot_platform.web.bodies import MULTIPART_EXTRA, BodyLimits
@@ -88,6 +92,58 @@ def test_the_largest_file_of_a_form_gets_through_proxy_and_site(
     assert most_at(path) >= taken >= largest + MULTIPART_EXTRA
 
 
+def waits_long(name: str) -> bool:
+    """Whether a method of the client asks with its long time, itself or by others that are the client's own."""
+    wanted, seen = [name], set[str]()
+    while wanted:
+        seen.add(asked := wanted.pop())
+        used = getattr(Client, asked).__code__.co_names
+        if "_LONG" in used:
+            return True
+        wanted += [one for one in used if inspect.isfunction(getattr(Client, one, None)) and one not in seen]
+    return False
+
+
+def long_requests(folder: Path) -> dict[str, float]:
+    """What the command waits long for: method and path, and how many seconds; each such method is called once."""
+    waits: dict[str, float] = {}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        waits[f"{request.method} {request.url.path}"] = request.extensions["timeout"]["read"]
+        return httpx.Response(200, json={"id": "u", "received": 3, "part_bytes": 4})
+
+    (folder / "file").write_bytes(b"zip")
+    kinds = {"Path": folder / "file", "bytes": b"zip", "bool": False, "tuple[str, ...]": ()}
+    with Client("http://site.example", transport=httpx.MockTransport(answer)) as client:
+        usual = client._http.timeout.read
+        assert usual is not None
+        for name, method in inspect.getmembers(Client, inspect.isfunction):
+            if not name.startswith("_") and waits_long(name):
+                needed = {
+                    key: kinds.get(str(one.annotation), "x")
+                    for key, one in inspect.signature(method).parameters.items()
+                    if one.default is one.empty and key != "self"
+                }
+                getattr(client, name)(**needed)
+    return {request: seconds for request, seconds in waits.items() if seconds > usual}
+
+
+def patience_at(path: str) -> int:
+    """How many seconds the proxy waits for the site's answer at a path."""
+    usual = CONFIGURATION.partition("location / {")[2].partition("}")[0]
+    found = re.search(r"proxy_read_timeout (\d+)s;", place_of(path) or usual)
+    assert found is not None, path
+    return int(found[1])
+
+
+def test_the_proxy_waits_for_an_answer_as_long_as_the_command_does(tmp_path: Path) -> None:
+    """It answered 504 after 90 s while the site checked a large zip, and queued it though the command had failed."""
+    asked = long_requests(tmp_path)
+    assert "POST /api/v1/competitions/x/phases/x/submissions" in asked
+    short = {one: patience_at(one.partition(" ")[2]) for one in asked}
+    assert {one: seconds for one, seconds in short.items() if seconds < asked[one]} == {}
+
+
 def test_no_address_that_a_visitor_may_have_on_the_internet_is_believed() -> None:
     believed = re.findall(r"set_real_ip_from (\S+);", CONFIGURATION)
     assert believed and all(ipaddress.ip_network(network).is_private for network in believed)
@@ -99,11 +155,14 @@ class Proxy:
 
     port: int
 
-    def ask(self, forwarded: str | None, come_from: str = "127.0.0.1") -> tuple[int, str]:
+    def ask(
+        self, forwarded: str | None, come_from: str = "127.0.0.1", request: str = "GET /"
+    ) -> tuple[int, str]:
         """Status and answer of a request that arrives from an address of this machine with that header."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, 20, source_address=(come_from, 0))
         try:
-            connection.request("GET", "/", headers={"X-Forwarded-For": forwarded} if forwarded else {})
+            method, _, path = request.partition(" ")
+            connection.request(method, path, headers={"X-Forwarded-For": forwarded} if forwarded else {})
             answer = connection.getresponse()
             return answer.status, answer.read().decode()
         finally:
@@ -119,6 +178,14 @@ class Echo(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
+
+    def do_POST(self) -> None:
+        """As when a large zip is checked and stored: longer than the proxy waits for other answers."""
+        time.sleep(2)
+        with suppress(BrokenPipeError):  # the proxy has answered 504 meanwhile
+            self.do_GET()
+
+    do_PUT = do_POST
 
     def log_message(self, format: str, *args: object) -> None:
         return None
@@ -177,6 +244,15 @@ def test_nginx_reads_the_proxys_configuration_as_it_is(tmp_path: Path) -> None:
     command = [nginx(), "-t", "-c", str(write(tmp_path))]
     shown = subprocess.run(command, capture_output=True, text=True)
     assert shown.returncode == 0, shown.stderr
+
+
+def test_a_large_zip_that_takes_long_to_check_is_answered_through_the_proxy(tmp_path: Path) -> None:
+    """With one second where the proxy has 90; the site takes two."""
+    port, asked = free_port(), long_requests(tmp_path)
+    changes = (("web:8000", f"127.0.0.1:{port}"), ("proxy_read_timeout 90s", "proxy_read_timeout 1s"))
+    with site_at(port, "127.0.0.1"), proxy(tmp_path, *changes) as front:
+        assert front.ask(None, request="POST /")[0] == 504
+        assert {one: front.ask(None, request=one)[0] for one in asked} == dict.fromkeys(asked, 200)
 
 
 @pytest.fixture

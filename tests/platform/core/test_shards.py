@@ -16,7 +16,7 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable
-from tests.platform.site import PaperWorker, Site
+from tests.platform.site import SLUG, PaperWorker, Site
 
 
 def make_predictions(tasks: Iterable[int], dataset: str | None = None) -> Predictions:
@@ -153,6 +153,27 @@ def test_half_finished_shards_are_not_scored_again(site: Site, tmp_path: Path) -
     assert rescore(site, shown["id"]).skipped == {
         shown["id"]: "It has a run of which not all shards are finished."
     }
+
+
+def test_shards_whose_scoring_was_cancelled_are_scored_again(site: Site, tmp_path: Path) -> None:
+    """The cancelled shard lay in the same set of runs as the new ones, which were never put together."""
+    site.set_version(shards=2)
+    shown = site.member("alice").submit().json()
+    worker, owner = site.worker(), site.owner()
+    for _ in range(2):
+        job = worker.claim()
+        assert job is not None
+        hand_in(worker, job, tmp_path)
+    assert rescore(site, shown["id"]).done == (shown["id"],)
+    owner.call("POST", f"/api/v1/competitions/{SLUG}/manage/submissions/{shown['id']}/acts/cancel")
+    assert rescore(site, shown["id"]).done == (shown["id"],)
+    for _ in range(2):
+        job = worker.claim()
+        assert job is not None and job["kind"] == "score"
+        hand_in(worker, job, tmp_path)
+    runs = owner.call("GET", f"/api/v1/submissions/{shown['id']}").json()["runs"]
+    scores = [run["score"] for run in runs if run["generation"] == runs[0]["generation"]]
+    assert scores == [summarize(make_table(0, 10), 10).mean, None]  # the whole stands with its first part
 
 
 def rescore(site: Site, submission_id: str) -> ManyDone:

@@ -250,6 +250,57 @@ def test_repeating_a_launch_gives_nobody_a_second_entry(final: Site) -> None:
     assert (old["status"], replaced != entered) == ("cancelled", True)
 
 
+@pytest.mark.parametrize("claimed", [0, 2], ids=["queued", "running"])
+def test_an_entry_that_gave_way_is_evaluated_when_it_stands_again(final: Site, claimed: int) -> None:
+    """The launch said that one entry was queued, and nothing ran: its runs had been cancelled when it gave way."""
+    worker, ada, owner = final.worker(), final.member("ada"), final.owner()
+    scored(worker, ada, 0.5)
+    made = ada.submit(make_zip(salt="late")).json()["id"]
+    late = worker.claim()
+    assert late is not None
+    end_feedback(final)
+    (first,) = launch(owner)
+    for _ in range(claimed):
+        assert worker.claim()  # told of its cancellation by the next heartbeat, which does not come
+    worker.complete(late, 0.6)
+    team = preview(owner)["ada"]["team_id"]
+    (second,) = launch(owner, replace=[team])
+    acts = "/api/v1/competitions/small/manage/submissions/acts"
+    owner.call("POST", acts, json={"act": "disqualify", "ids": [made], "reason": "two accounts"})
+    assert launch(owner, replace=[team]) == [first]
+    assert owner.call("GET", f"/api/v1/submissions/{first}").json()["status"] == "queued"
+    jobs = [worker.claim(), worker.claim()]
+    assert [job and job["submission_id"] for job in jobs] == [first, first]
+    for job in jobs:
+        assert job is not None and worker.complete(job, 0.7).status_code == 204
+    path = "/api/v1/competitions/small/phases/final/leaderboard"
+    assert [(row["team"], row["score"]) for row in owner.call("GET", path).json()["rows"]] == [("ada", 0.7)]
+    assert owner.call("GET", f"/api/v1/submissions/{second}").json()["status"] == "cancelled"
+    assert owner.call("GET", f"{FINAL}/failed").json() == []
+
+
+def test_code_that_failed_before_its_entry_gave_way_is_not_tried_again(final: Site) -> None:
+    worker, ada, owner = final.worker(), final.member("ada"), final.owner()
+    scored(worker, ada, 0.5)
+    made = ada.submit(make_zip(salt="late")).json()["id"]
+    late = worker.claim()
+    assert late is not None
+    end_feedback(final)
+    (first,) = launch(owner)
+    jobs = [worker.claim(), worker.claim()]
+    worker.complete(late, 0.6)
+    assert jobs[0] is not None
+    worker.fail(jobs[0], "RUNTIME_ERROR")
+    team = preview(owner)["ada"]["team_id"]
+    launch(owner, replace=[team])
+    acts = "/api/v1/competitions/small/manage/submissions/acts"
+    owner.call("POST", acts, json={"act": "disqualify", "ids": [made], "reason": "two accounts"})
+    launch(owner, replace=[team])
+    assert worker.claim() is None
+    assert jobs[1] is not None and worker.fail(jobs[1], "CANCELLED").status_code == 204
+    assert owner.call("GET", f"/api/v1/submissions/{first}").json()["status"] == "failed"
+
+
 def test_to_cancel_a_final_entry_changes_no_quota_and_its_page_says_so(final: Site) -> None:
     worker, ada = final.worker(), final.member("ada")
     scored(worker, ada, 0.5)

@@ -9,6 +9,7 @@ import re
 import pytest
 
 from anyshot_platform.baselines.models import Baseline
+from tests.platform.admin.results import finish_with_scores
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.core.test_people import mails
 from tests.platform.entries.test_entries import names, scored
@@ -189,6 +190,49 @@ def test_baselines_of_a_frozen_board_leave_and_return_too(site: Site, worker: Pa
     assert site.board("free")["rows"] == []
     act(site, "qualify", made["id"])
     assert [(row["score"], row["is_baseline"]) for row in site.board("free")["rows"]] == [(0.2, True)]
+
+
+def take_out(site: Site, name: str, out: bool = True) -> None:
+    body = {"day": 0, "phase": 0, "out_of_ranking": out, "reason": "of our laboratory"}
+    answer = site.owner().call("PUT", f"{MANAGE}/people/{name}/quota", json=body)
+    assert answer.status_code == 200, answer.text
+
+
+def ranks(site: Site) -> list[tuple[str, int | None]]:
+    return [(row["team"], row["rank"]) for row in site.board("free")["rows"]]
+
+
+def test_a_team_that_is_taken_out_of_the_ranking_leaves_that_of_a_frozen_board(
+    site: Site, worker: PaperWorker
+) -> None:
+    """Its row kept its rank, the first place and the prize."""
+    ada, bob = site.member("ada"), site.member("bob")
+    scored(worker, ada, 0.6)
+    scored(worker, bob, 0.3)
+    freeze(site)
+    scored(worker, ada, 0.9)
+    assert ranks(site) == [("ada", 1), ("bob", 2)]
+    take_out(site, "ada")
+    assert sorted(ranks(site)) == [("ada", None), ("bob", 1)]
+    assert sorted(names(site, "free")) == [("ada", 0.6), ("bob", 0.3)]  # not the later 0.9
+    take_out(site, "ada", out=False)
+    assert ranks(site) == [("ada", 1), ("bob", 2)]
+
+
+def test_who_leaves_the_ranking_of_a_frozen_board_counts_in_nobodys_average_rank(
+    site: Site, worker: PaperWorker
+) -> None:
+    """eve beats bob on three datasets of five; on the other two ada is between them."""
+    site.set_version(ranking_rule="dataset_ranks_worst")
+    on_two, on_three = {"ada": 0.5, "bob": 0.6, "eve": 0.4}, {"ada": 0.1, "bob": 0.5, "eve": 0.6}
+    for name in ("ada", "bob", "eve"):
+        assert site.member(name).submit().status_code == 201
+        scores = {data: on_two[name] for data in "ab"} | {data: on_three[name] for data in "cde"}
+        finish_with_scores(worker, worker.claim() or {}, scores)
+    freeze(site)
+    assert ranks(site)[:2] == [("bob", 1), ("eve", 2)]
+    take_out(site, "ada")
+    assert [row for row in ranks(site) if row[1]] == [("eve", 1), ("bob", 2)]
 
 
 def test_freezing_twice_keeps_the_first_moment(site: Site, worker: PaperWorker) -> None:

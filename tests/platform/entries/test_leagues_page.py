@@ -17,9 +17,9 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.phases.states import Audience, BoardShows
 from anyshot_platform.submissions.models import Submission
-from tests.platform.admin.test_manage import flash, page, post
-from tests.platform.entries.test_entries import add_league, names, scored
-from tests.platform.entries.test_finals import final
+from tests.platform.admin.test_manage import BASE, flash, page, phase_form, post
+from tests.platform.entries.test_entries import ENTRIES, add_league, names, scored
+from tests.platform.entries.test_finals import end_feedback, final, preview
 from tests.platform.site import Person, Site, make_zip
 from tests.platform.statements import statements
 from tests.services.processes import free_port
@@ -72,6 +72,43 @@ def test_a_team_chooses_from_its_scored_submissions_and_goes_back(site: Site) ->
     assert flash(back) == "The rule of the phase decides again in Free style."
     assert names(site, "free") == [("ada", 0.2)]
     assert BACK not in page(ada, PAGE).text
+
+
+@pytest.mark.parametrize("shows", ["last", "ladder"])
+def test_a_choice_counts_as_long_as_the_phase_lets_teams_choose(final: Site, shows: str) -> None:
+    """It counted for ever, went into the final, and the team could not take it back."""
+    site, owner = final, final.owner()
+    worker, ada = site.worker(), site.member("ada")
+    first = scored(worker, ada, 0.6)
+    last = scored(worker, ada, 0.7)
+    site.set_phase(team_chooses=True)
+    post(ada, f"{PAGE}/free/choose", phase="feedback", submission=first)
+    assert names(site, "free") == [("ada", 0.6)]
+    saved = phase_form(**{"scoring.board_shows": shows, "scoring.ladder_step": "0.05"})
+    assert flash(post(owner, f"{BASE}/phases/feedback", **saved))
+    assert names(site, "free") == [("ada", 0.7)]
+    (entry,) = ada.call("GET", ENTRIES).json()
+    assert (entry["submission"], entry["by_hand"], entry["chosen"]) == (last, False, "")
+    assert entry["choice"] == {"last": "last", "ladder": "climbed"}[shows]
+    assert "Your team chose it" not in page(ada, PAGE).text
+    assert preview(owner)["ada"]["submission"] == last
+    assert flash(post(owner, f"{BASE}/phases/feedback", **phase_form(**{"scoring.team_chooses": "1"})))
+    assert names(site, "free") == [("ada", 0.6)]  # the choice was kept
+
+
+def test_a_choice_stays_when_the_phase_is_over(final: Site) -> None:
+    worker, ada = final.worker(), final.member("ada")
+    first = scored(worker, ada, 0.6)
+    last = scored(worker, ada, 0.2)
+    final.set_phase(team_chooses=True)
+    post(ada, f"{PAGE}/free/choose", phase="feedback", submission=first)
+    end_feedback(final)
+    said = {"act": "disqualify", "ids": [last], "reason": "two accounts"}
+    final.owner().call("POST", "/api/v1/competitions/small/manage/submissions/acts", json=said)
+    assert names(final, "free") == [("ada", 0.6)]
+    (entry,) = ada.call("GET", ENTRIES).json()
+    assert (entry["by_hand"], entry["chosen"]) == (True, "#1")
+    assert preview(final.owner())["ada"]["submission"] == first
 
 
 def test_what_an_upload_would_do_is_said_while_one_can_come(site: Site) -> None:

@@ -10,8 +10,12 @@ from pathlib import Path
 import pytest
 
 from anyshot_platform.audit.models import AuditEntry
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.leagues.states import Admission
 from tests.platform.admin.test_manage import flash, page, post
-from tests.platform.entries.test_entries import names, scored, women
+from tests.platform.admin.test_two_actors import seen
+from tests.platform.core.test_league_decisions import WEIGHTS
+from tests.platform.entries.test_entries import CV, MANAGE, add_league, names, scored, women
 from tests.platform.entries.test_leagues_page import command
 from tests.platform.site import Person, Site
 from tests.services.processes import free_port
@@ -143,3 +147,71 @@ def test_the_command_line_lists_and_acts_alike(
         )
         assert said == "disqualify: 1 entry.\n"
     assert names(site, "women") == []
+
+
+def asking_scratch(site: Site) -> tuple[Person, str]:
+    """A league without pretrained weights that also asks; of ada, who answered, an entry held back by its zip."""
+    add_league(site, "meta", admission=Admission.FROM_SCRATCH, questions=[CV])
+    ada, worker = site.member("ada"), site.worker()
+    ada.submit(leagues=["meta"])
+    job = worker.claim()
+    assert job is not None and worker.complete(job, 0.5, evidence=WEIGHTS).is_success
+    ada.call("PUT", "/api/v1/competitions/small/leagues/meta/answers", json={"answers": {"cv": ""}})
+    return ada, ids(site.owner(), "ada", "meta")
+
+
+def subjects(person: Person) -> list[str]:
+    return [row["title"] for row in person.call("GET", "/api/v1/notifications").json()]
+
+
+def test_what_the_zip_holds_back_is_admitted_where_the_league_also_asks(site: Site) -> None:
+    owner = site.owner()
+    ada, entry = asking_scratch(site)
+    assert rows(owner) == [("ada", "Meta", "held back")]
+    said = post(owner, PAGE, entry=entry, act="admit", seen=seen(owner, PAGE))
+    assert flash(said) == "1 of 1 entries changed."
+    assert (names(site, "meta"), rows(owner)) == (
+        [("ada", 0.5)],
+        [("ada", "Meta", "stands on the leaderboard")],
+    )
+    assert not [title for title in subjects(ada) if "admitted your team" in title], (
+        "it is about the submission"
+    )
+    post(owner, PAGE, entry=entry, act="refuse", reason="not so", seen=seen(owner, PAGE))
+    assert [title for title in subjects(ada) if "did not admit your team" in title], "then about the team"
+    assert rows(owner) == [("ada", "Meta", "refused")]
+
+
+def test_who_admits_what_another_admitted_meanwhile_does_not_admit_the_team_too(site: Site) -> None:
+    dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)
+    _, entry = asking_scratch(site)
+    read = seen(dana, PAGE)
+    assert flash(post(otto, PAGE, entry=entry, act="admit")) == "1 of 1 entries changed."
+    late = flash(post(dana, PAGE, entry=entry, act="admit", seen=read))
+    assert late == "0 of 1 entries changed. The others are as they were: It is admitted already."
+
+
+def test_who_admits_a_team_that_another_refused_meanwhile_is_told_and_changes_nothing(site: Site) -> None:
+    dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)
+    women(site)
+    scored(site.worker(), site.member("ada"), 0.5, leagues=["women"])
+    entry, read = ids(dana, "ada", "women"), seen(dana, PAGE)
+    post(otto, PAGE, entry=entry, act="refuse", reason="not so", seen=read)
+    late = flash(post(dana, PAGE, entry=entry, act="admit", seen=read))
+    assert late.startswith("0 of 1 entries changed. The others are as they were: otto changed the team “ada”")
+    assert (names(site, "women"), rows(dana)) == ([], [("ada", "Women", "refused")])
+    again = post(dana, PAGE, entry=entry, act="admit", seen=seen(dana, PAGE))
+    assert (flash(again), names(site, "women")) == ("1 of 1 entries changed.", [("ada", 0.5)])
+
+
+def test_who_admits_where_another_refused_the_submission_meanwhile_is_told(site: Site) -> None:
+    dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)
+    _, entry = asking_scratch(site)
+    post(dana, PAGE, entry=entry, act="admit")
+    post(dana, PAGE, entry=entry, act="refuse", reason="not a student")
+    read = seen(dana, PAGE)
+    (judged,) = otto.call("GET", f"{MANAGE}/entries").json()
+    said = {"entries": [{"submission": judged["submission"], "league": "meta"}], "admit": False}
+    assert otto.call("POST", f"{MANAGE}/entries/decide", json=said).json() == {"changed": 1}
+    late = flash(post(dana, PAGE, entry=entry, act="admit", seen=read))
+    assert "otto changed no. 1 of “ada” in “Meta”" in late and names(site, "meta") == []

@@ -214,6 +214,30 @@ def test_a_dataset_of_a_seed_is_repeated_alone(final: Site, tmp_path: Path) -> N
     assert played.status() == "finished"
 
 
+def test_scoring_again_finishes_no_entry_that_lacks_a_run(final: Site) -> None:
+    """The entry became finished without a score, its team was told so, and its lost run could not be repeated."""
+    played = play(final, "ada", "bob")
+    for number, job in enumerate(played.jobs()):
+        mine = job["submission_id"] == played.entries["ada"]
+        played.lose(job) if mine and number > 1 else played.worker.complete(job, 0.4)
+    before = played.failed()
+    assert "run 2 of 2 failed through no fault of the team" in before[0] and played.status() == "failed"
+    act = {"act": "rescore", "ids": list(played.entries.values())}
+    done = played.owner.call("POST", f"/api/v1/competitions/{SLUG}/manage/submissions/acts", json=act).json()
+    assert done["done"] == [played.entries["bob"]]
+    assert done["skipped"] == {
+        played.entries[
+            "ada"
+        ]: "Not all of its seeded runs are finished: there is no whole result to score again."
+    }
+    assert played.jobs() == [] and played.status("bob") == "finished"  # his predictions were not kept
+    assert (played.status(), played.failed()) == ("failed", before)
+    played.owner.call("POST", f"{FINAL}/repeat", json={})
+    (again,) = played.jobs()
+    played.worker.complete(again, 0.6)
+    assert (played.status(), played.site.submission(played.entries["ada"]).score) == ("finished", 0.4)
+
+
 @pytest.fixture
 def where(final: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))

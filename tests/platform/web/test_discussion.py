@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import html
 import re
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import select
 
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.states import MemberStatus
+from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role, Visibility
+from anyshot_platform.database import now
+from anyshot_platform.notifications.models import Email, Notification
 from anyshot_platform.submissions.models import Submission
+from anyshot_platform.users.models import User
 from anyshot_platform.web import highlighting
 from anyshot_platform.web.highlighting import _LEXERS, LONGEST, highlighted
 from anyshot_platform.web.markdown import markdown
@@ -137,6 +141,57 @@ def test_a_closed_thread_takes_posts_of_organizers_alone_and_those_in_it_are_tol
     with site.services.database.reading() as session:
         acts = select(AuditEntry).where(AuditEntry.action == "discussion.moderate").order_by(AuditEntry.id)
         assert [row.after for row in session.scalars(acts)] == [{"locked": True}, {"locked": False}]
+
+
+def _told_of(site: Site, words: str) -> tuple[set[str], set[str]]:
+    """The addresses to which an e-mail with these words goes, and those whose owners have a message with them."""
+    with site.services.database.reading() as session:
+        mails = set(session.scalars(select(Email.to).where(Email.body.contains(words))))
+        notes = select(User.email).join(Notification, Notification.user_id == User.id)
+        return mails, {
+            email or "" for email in session.scalars(notes.where(Notification.body.contains(words)))
+        }
+
+
+@pytest.mark.parametrize("status", [one for one in MemberStatus if one != MemberStatus.APPROVED])
+def test_a_reply_is_told_to_nobody_who_is_no_member_any_more(site: Site, status: MemberStatus) -> None:
+    """Who was banned from a private competition still got every reply, with 500 characters of it."""
+    alice, bob, carl = site.member("alice"), site.member("bob"), site.member("carl")
+    with site.services.database.writing() as session:
+        site.competition(session).visibility = Visibility.PRIVATE
+    thread = _begin(alice, "How many seeds?", "Is it one?")
+    assert bob.call("POST", f"{thread}/posts", json={"body": "Three."}).is_success
+    with site.services.database.writing() as session:
+        session.scalars(select(Membership).where(Membership.user_id == alice.id)).one().status = status
+    assert carl.call("POST", f"{thread}/posts", json={"body": "A word among members."}).is_success
+    told = {"bob@example.org"}
+    assert _told_of(site, "A word among members.") == (told, told)
+    with site.services.database.writing() as session:
+        session.delete(session.scalars(select(Membership).where(Membership.user_id == bob.id)).one())
+    assert carl.call("POST", f"{thread}/posts", json={"body": "A word to myself."}).is_success
+    assert _told_of(site, "A word to myself.") == (set(), set())
+
+
+@pytest.mark.parametrize("hidden", ["draft", "waits", "deleted"])
+def test_a_reply_in_a_competition_that_is_not_shown_is_told_to_its_organizers_alone(
+    site: Site, hidden: str
+) -> None:
+    alice, rita, olga = site.member("alice"), site.member("rita", Role.REVIEWER), site.owner()
+    admin, late = site.person("rosa", is_site_admin=True), site.member("late", Role.ORGANIZER)
+    thread = _begin(alice, "How many seeds?", "Is it one?")
+    for person in (rita, olga, admin):
+        assert person.call("POST", f"{thread}/posts", json={"body": "Three."}).is_success
+    with site.services.database.writing() as session:
+        competition = site.competition(session)
+        if hidden == "draft":
+            competition.state = CompetitionState.DRAFT
+        elif hidden == "waits":
+            competition.opens_at = now() + timedelta(days=1)
+        else:
+            competition.deleted_at = now()
+    assert late.call("POST", f"{thread}/posts", json={"body": "Among us."}).is_success
+    told = {"rita@example.org", "olga@example.org", "rosa@example.org"}
+    assert _told_of(site, "Among us.") == (told, told)
 
 
 def test_who_asked_accepts_one_answer(site: Site) -> None:

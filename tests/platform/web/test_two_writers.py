@@ -321,6 +321,7 @@ FORMS = {
     "/account/second-factor/off": ONCE,
     "/account/security/address": "a link to the newer of two addresses alone works, and both are one person's",
     "/account/security/password": "asks for the password that it replaces",
+    "/account/security/log-ins/{identity_id}/remove": ONCE,
     "/account/security/sessions/{session_id}/end": ONCE,
     "/account/tokens": ADDS,
     "/account/tokens/{token_id}/revoke": ONCE,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
+from anyshot_platform.operations.set_aside import count_set_aside
 from anyshot_platform.queue.models import Trouble
 from anyshot_platform.workers.tokens import create_worker_token
 from tests.platform.admin.test_guarded_acts import log
@@ -113,6 +114,12 @@ def test_tokens_images_and_what_is_set_aside_are_looked_after_from_a_script(
     (left,) = json.loads(call("administer", "do", "set_aside.retry_all").output)
     assert (left["id"], left["since"]) == ("two", None)
     assert call("administer", "do", "set_aside.retry_all", "lease").exit_code == 2
+    with site.services.database.writing() as session:
+        session.add(Trouble(duty="lease", subject="three", attempts=8, error="boom", set_aside_at=now()))
+    put_away = json.loads(call("administer", "do", "set_aside.give_up", "lease", "three").output)
+    assert (put_away["id"], put_away["since"]) == ("three", None)
+    with site.services.database.reading() as session:
+        assert count_set_aside(session) == 0
 
 
 def test_who_is_no_administrator_administers_nothing(

@@ -6,6 +6,7 @@ import hashlib
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from anyshot_platform.database import now
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
+from anyshot_starting_kit.cli.data_get import choose
 from tests.core.tinydata import write_dataset
 from tests.platform.site import SLUG, Site
 from tests.starting_kit.cli.test_platform_commands import (  # noqa: F401 - fixtures
@@ -82,6 +84,55 @@ def test_the_public_data_come_with_split_and_checksums_and_a_dry_run_takes_them(
     tried = call(*shlex.split(command), "--ways", "2", "--shots", "1", "--query", "2", "--tasks", "2")
     assert tried.exit_code == 0, tried.output
     assert "SIGNS" in (tmp_path / "anyshot-dry-run" / "report.html").read_text()
+
+
+def test_of_two_datasets_of_one_name_that_of_the_training_pool_is_kept(
+    site: Site,
+    address: str,  # noqa: F811
+    folder: Path,  # noqa: F811
+    packs: dict[str, Path],
+    tmp_path: Path,
+) -> None:
+    """The small pack of the smoke pool was written over it, and dry runs trained on that one without a word."""
+    small = pack_dataset(write_dataset(tmp_path / "small" / "BIRDS", images=6, seed=9), tmp_path / "s").path
+    row = add_pack(site.services, small).id
+    with site.services.database.writing() as session:
+        phase = session.query(Phase).filter_by(slug="feedback").one()
+        pool = create_pool(session, slug="tiny", name="Pool tiny", owner_id=site.owner_id)
+        made = create_pool_version(session, pool, [session.get_one(Pack, row)], created_by=site.owner_id)
+        pool.published_at = now()
+        phase.smoke_pool_version_id = made.id
+    logged_in(site, address)
+    out = tmp_path / "out"
+    got = call("data", "get", SLUG, "--out", str(out))
+    assert got.exit_code == 0, got.output
+    assert (out / "BIRDS.anyshot-pack").read_bytes() == packs["BIRDS"].read_bytes()
+    lines = (out / "SHA256SUMS").read_text().splitlines()
+    assert len(lines) == len(NAMES)
+    for line in lines:
+        digest, name = line.split("  ")
+        assert hashlib.sha256((out / name).read_bytes()).hexdigest() == digest
+    listed = [line for line in got.output.splitlines() if line.startswith("BIRDS ")]
+    assert len(listed) == 1 and " 60 images" in listed[0]
+    assert (
+        "Left out: BIRDS of pool tiny, version 1 (smoke test in Feedback), 30 images: it has the same name as that of "
+        "pool open, version 1 (meta-training in Feedback)."
+    ) in got.output
+
+
+def test_of_one_name_the_pools_are_taken_in_the_order_train_test_smoke() -> None:
+    def pool(name: str, digest: str, *uses: str) -> dict[str, Any]:
+        packs = [{"name": "BRD", "digest": digest}]
+        return {"name": name, "version": 1, "used_for": list(uses), "datasets": packs}
+
+    smoke, test = pool("s", "1", "smoke test in A"), pool("e", "2", "smoke test in A", "meta-testing in B")
+    train, again = pool("t", "3", "meta-training in B"), pool("u", "2", "meta-training in C")
+    for pools, name in (((smoke, test), "e"), ((smoke, test, train), "t"), ((test, again), "u")):
+        (kept,), left_out = choose(list(pools))
+        assert kept.pool["name"] == name
+        digests = {one["datasets"][0]["digest"] for one in pools}
+        assert {one.pack["digest"] for one, _ in left_out} == digests - {kept.pack["digest"]}
+        assert all(instead is kept for _, instead in left_out)
 
 
 GUESSES = """

@@ -7,6 +7,7 @@ import importlib.util
 import itertools
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from anyshot_core.command import AS_PROCESS, main
 from anyshot_core.data.pack import pack_dataset
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import training_stream
-from anyshot_core.results import find_runs, read_predictions, read_results
+from anyshot_core.results import Identity, Maker, find_runs, read_predictions, read_results, write_results
 from anyshot_core.taskserver.channel import NoSandbox
 from anyshot_starting_kit.dryrun.evaluate import channel_opener
 from anyshot_starting_kit.dryrun.publicdata import NoData, find_public_data, read_split
@@ -39,10 +40,11 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def anyshot(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def anyshot(tmp_path: Path, *words: str, within: str = ".") -> subprocess.CompletedProcess[str]:
     environment = {"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(tmp_path / "cache"), "LANG": "C.UTF-8"}
     command = [*AS_PROCESS, *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=200)
+    here = tmp_path / within
+    return subprocess.run(command, capture_output=True, text=True, cwd=here, env=environment, timeout=200)
 
 
 @pytest.mark.seconds("dry runs as commands")
@@ -126,6 +128,76 @@ def test_a_bad_bundle_is_refused_before_anything_runs(tmp_path: Path) -> None:
     (tmp_path / "text.zip").write_text("hello")
     done = anyshot(tmp_path, "dry-run", "text.zip")
     assert done.returncode == 1 and "not a zip archive" in done.stdout
+
+
+SMALL = ("--ways", "2", "--shots", "1", "--query", "2", "--tasks", "2")
+
+
+@pytest.mark.slow("three dry runs as commands")
+def test_what_a_dry_run_writes_is_no_part_of_the_next_one(tmp_path: Path, data: Path) -> None:
+    """As the template says, in the folder itself: each run had another digest, and none had a name."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "model.py").write_text(HONEST)
+    command = ("dry-run", ".", "--data", str(data), *SMALL)
+    packed = CliRunner().invoke(main, ["pack", str(mine), "-o", str(tmp_path / "a.zip")])
+    assert packed.exit_code == 0, packed.output
+    for words in (("--keep-learner",), ("--seed", "94", "-o", "results"), ("--seed", "95", "-o", "results")):
+        done = anyshot(tmp_path, *command, *words, within="mine")
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "Dry run of mine" in (mine / "results" / "report.html").read_text()
+    ((_, runs),) = find_runs(
+        [mine / name / "results.parquet" for name in ("anyshot-dry-run", "results")]
+    ).items()
+    assert [run.identity.train_seed for run in runs] == [93, 95]
+    assert {run.identity.who for run in runs} == {"mine"}
+    code = hashlib.sha256((tmp_path / "a.zip").read_bytes()).hexdigest()
+    assert {run.identity.code for run in runs} == {code}
+    inside = anyshot(tmp_path, *command, "-o", ".", within="mine")
+    assert inside.returncode == 2 and "the folder of the submission itself" in " ".join(inside.stderr.split())
+
+
+FAILS = HONEST.replace(
+    "        X, y, original_y", '        raise KeyError("my fault")\n        X, y, original_y'
+)
+
+
+@pytest.mark.slow("four dry runs as commands")
+def test_a_failed_run_leaves_no_results_of_the_run_before(tmp_path: Path, data: Path) -> None:
+    """They stayed, and an analysis of the folder read the earlier run's as those of the one that failed."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "model.py").write_text(HONEST)
+    words = ("dry-run", "mine", "--data", str(data), *SMALL, "-o", "out")
+    third = (
+        "--evaluate",
+        f"pool pool={write_dataset(tmp_path / 'third' / 'THIRD', images=9).parent} key=third",
+    )
+    full = anyshot(tmp_path, *words, *third, "--probabilities")
+    assert full.returncode == 0, full.stdout + full.stderr
+    out = tmp_path / "out"
+    written = {path.name for path in out.iterdir()}
+    assert {
+        "results.parquet",
+        "results-third.parquet",
+        "probabilities.npz",
+        "learner.bin",
+        "report.html",
+    } < written
+    (out / "notes.txt").write_text("mine")
+    (out / "mine.npz").write_text("mine")
+    shutil.copy(out / "results.parquet", out / "results.parquet.copy")
+    table, _ = read_results(out / "results.parquet")
+    write_results(out / "results-of-the-site.parquet", table, Identity(maker=Maker.SITE, who="other"))
+    kept = {"notes.txt", "mine.npz", "results.parquet.copy", "results-of-the-site.parquet"}
+    refused = anyshot(tmp_path, *words, "--protocol", "class_side side=novel")
+    assert refused.returncode == 2 and {path.name for path in out.iterdir()} == written | kept
+    again = anyshot(tmp_path, *words, "--learner", "out/learner.bin")
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert not (out / "results-third.parquet").exists() and not (out / "probabilities.npz").exists()
+    assert (out / "results.parquet").exists() and (out / "learner.bin").exists()
+    (tmp_path / "mine" / "model.py").write_text(FAILS)
+    assert anyshot(tmp_path, *words).returncode == 1
+    assert {path.name for path in out.iterdir()} == kept | {"meta_train.csv"} & written
 
 
 def test_wrong_data_says_what_was_expected(tmp_path: Path) -> None:
@@ -251,8 +323,10 @@ def test_a_leak_is_refused_before_anything_runs(tmp_path: Path, wide: Path) -> N
     assert refused.returncode == 2 and "would be trained on (class_side) and tested on" in " ".join(
         refused.stderr.split()
     )
-    both = anyshot(tmp_path, "dry-run", "mine", *words, "--ways", "2")
-    assert both.returncode == 2 and "leave --within-domain, --ways, --shots" in " ".join(both.stderr.split())
+    for option in ("--ways", "--shots", "--query"):
+        both = anyshot(tmp_path, "dry-run", "mine", *words, option, "20")
+        told = " ".join(both.stderr.split())
+        assert both.returncode == 2 and "leave --within-domain, --ways, --shots, --query" in told
 
 
 @pytest.mark.slow("a training, and a run for each of its evaluations")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -375,11 +377,69 @@ def test_upload_goes_on_where_a_connection_broke(site: Site, address: str, tmp_p
     path.write_bytes(content)
     sent: list[int] = []
     with Client(address, site.member("ann").token, transport=Breaking(), wait=0.01) as client:
-        part = client.upload(path)["part_bytes"]
         made = client.submit(path, "small", "feedback", on_sent=lambda done, total: sent.append(done))
     assert made["size"] == len(content) and sent[-1] == len(content)
-    if len(content) > part:
+    if len(content) > site.services.settings.upload_chunk_bytes:
         assert Breaking.broken == 1
+
+
+@pytest.fixture
+def in_parts(site: Site) -> int:
+    """The site takes parts of so many bytes."""
+    changed = site.services.settings.model_copy(update={"upload_chunk_bytes": 1000})
+    object.__setattr__(site.services, "settings", changed)
+    return 1000
+
+
+def zip_of_parts(folder: Path) -> Path:
+    """A zip that is sent in several parts."""
+    path = folder / "large.zip"
+    path.write_bytes(make_zip({"model.py": MODEL, "weights.bin": random.Random(1).randbytes(5000)}))
+    return path
+
+
+def test_the_same_command_goes_on_with_an_upload_that_was_interrupted(
+    site: Site, address: str, folder: Path, tmp_path: Path, in_parts: int
+) -> None:
+    """It began at the first byte again, and each try counted with all its bytes."""
+    logged_in(site, address)
+    path = zip_of_parts(tmp_path)
+
+    def interrupt(sent: int, total: int) -> None:
+        if sent > total / 2:
+            raise KeyboardInterrupt
+
+    with Client(address, read_account().token) as client, pytest.raises(KeyboardInterrupt):
+        client.submit(path, SLUG, "feedback", on_sent=interrupt)
+    result = call("submit", str(path), "--to", f"{SLUG}/feedback")
+    assert result.exit_code == 0, result.output
+    assert re.search(r"The upload goes on at [3-5]\.0 kB of [5-7]\.\d kB\.", result.output), result.output
+    with site.services.database.reading() as session:
+        assert session.scalar(select(func.count(Upload.id))) == 1
+        assert session.scalar(select(Submission.size)) == path.stat().st_size
+
+
+def test_two_commands_that_send_the_same_zip_at_once_both_submit_it(
+    site: Site, address: str, folder: Path, tmp_path: Path, in_parts: int
+) -> None:
+    """They share an upload, which one of them uses first."""
+    logged_in(site, address)
+    path = zip_of_parts(tmp_path)
+    with Client(address, read_account().token) as client:
+        numbers: list[int] = []
+
+        def overtake(sent: int, total: int) -> None:
+            if sent and not numbers:
+                numbers.append(client.submit(path, SLUG, "feedback")["number"])
+
+        numbers.append(client.submit(path, SLUG, "feedback", on_sent=overtake)["number"])
+    assert sorted(numbers) == [1, 2]
+
+
+def test_an_upload_that_begins_says_nothing_of_going_on(site: Site, address: str, folder: Path) -> None:
+    logged_in(site, address)
+    result = call("submit", str(folder), "--to", f"{SLUG}/feedback")
+    assert result.exit_code == 0 and "goes on" not in result.output
 
 
 def test_client_errors_are_told_apart(site: Site, address: str, tmp_path: Path) -> None:

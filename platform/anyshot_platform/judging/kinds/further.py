@@ -43,25 +43,34 @@ class FurtherRun(ScoredKind):
     opens_zip = False
 
     def plan_tests(
-        self, session: Session, submission: Submission, source: Run, points: Sequence[PhasePoint]
+        self,
+        session: Session,
+        submission: Submission,
+        source: Run,
+        points: Sequence[PhasePoint],
+        version: PhaseVersion | None = None,
     ) -> list[FurtherTest]:
-        """Tests of the learner of `source` at points of one evaluation, with the one run of all, not queued yet."""
+        """Tests of the learner of `source` at points of one evaluation, with the one run of all, not queued yet.
+
+        They are of `version`, which may have taken its results over from the version of `source`; of that without one.
+        """
+        version = version or source.phase_version
         run = Run(
             kind=self.name,
             competition_id=submission.competition_id,
             phase_id=submission.phase_id,
-            phase_version_id=source.phase_version_id,
+            phase_version_id=version.id,
             seed_index=source.seed_index,
             source_run_id=source.id,
             priority=priorities.BULK,
             bulk=True,
             tasks_total=sum(point.tasks for point in points),
-            **demands(source.phase_version),
+            **demands(version),
         )
         return [
             FurtherTest(
                 submission_id=submission.id,
-                phase_version_id=source.phase_version_id,
+                phase_version_id=version.id,
                 run=run,
                 evaluation=point.evaluation.short_name,
                 place=place,

@@ -13,9 +13,10 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.kernel.filters import in_utc
 from anyshot_platform.organizers.competitions.people import count_pending
-from anyshot_platform.organizers.leagues.organizing import count_waiting
+from anyshot_platform.organizers.leagues.waiting import count_waiting
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases
+from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 
@@ -74,6 +75,7 @@ def _count(session: Session, competition: Competition, *conditions: ColumnElemen
     query = select(func.count(Submission.id)).where(
         Submission.competition_id == competition.id,
         Submission.kind == SubmissionKind.ENTRY,
+        kept(),
         *conditions,
     )
     return session.scalar(query) or 0

@@ -19,9 +19,9 @@ from anyshot_platform.errors import Conflict, NotFound
 from anyshot_platform.kernel.language import say, together
 from anyshot_platform.leaderboards.service import refresh_everywhere, refresh_team
 from anyshot_platform.leagues.models import League
-from anyshot_platform.organizers.pools.uses import is_over
+from anyshot_platform.organizers.leagues.conditions import has_ended
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import list_phases, live_version
+from anyshot_platform.phases.service import live_version
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 
@@ -40,12 +40,6 @@ def answer(
         raise Conflict(say("%(name)s asks nothing.", name=league.name))
     eligibility.answer(session, league, membership, answers)
     refresh_everywhere(session, membership.team_id or "")
-
-
-def has_ended(session: Session, competition: Competition) -> bool:
-    """Whether every phase is over, with its results published where they have to be: nobody can come in any more."""
-    phases = list_phases(session, competition)
-    return bool(phases) and all(is_over(phase) for phase in phases)
 
 
 def ask_again(session: Session, team_id: str) -> None:

@@ -91,14 +91,14 @@ def find_entries(
 
 
 def decided_on(session: Session, rows: Sequence[EntryRow]) -> dict[str, str]:
-    """What is decided on each row, by the name of its team or submission in its league: for `seen`."""
+    """What is decided on each row, by the names of its submission, and of its team where it is asked: for `seen`."""
     found = {}
     for row in rows:
         if asks(row.league):
             known = eligibility_of(session, row.league, row.team)
             found[team_acts.name_of(row.team.name, row.league.name)] = known.status.value
-        elif (judged := session.get(LeagueEntry, (row.submission.id, row.league.id))) is not None:
-            found[name_of(Judged(judged, row.submission, row.league))] = judged.status.value
+        if (judged := _judged(session, row.submission, row.league)) is not None:
+            found[name_of(judged)] = judged.entry.status.value
     return found
 
 
@@ -140,7 +140,8 @@ def act_on(
 ) -> EntriesOutcome:
     """Do one thing to many entries; boards follow, teams hear, the log keeps it.
 
-    In a league that asks its members, admitting and refusing is about the team; elsewhere about the submission.
+    Admitting and refusing is about the submission while that is not admitted itself; then, in a league that asks its
+    members, about the team.
     What somebody else decided on since it was `seen` is left out. Raises `Invalid` where a reason is missing.
     """
     if act in (EntryAct.REFUSE, EntryAct.DISQUALIFY) and not reason.strip():
@@ -180,10 +181,10 @@ def _act(
     judge: Callable[[], int] = (
         (
             lambda: team_acts.judge(
-                session, competition, league, [submission.team_id], status, actor_id, reason
+                session, competition, league, [submission.team_id], status, actor_id, reason, seen
             )
         )
-        if asks(league)
+        if asks(league) and _is_admitted(session, submission, league, seen)
         else (
             lambda: decide(session, competition, [(submission.id, league.id)], status, actor_id, reason, seen)
         )
@@ -192,3 +193,17 @@ def _act(
         return "" if judge() else say("It is %(status)s already.", status=status_words(status.value))
     except Conflict as error:
         return error.message
+
+
+def _is_admitted(session: Session, submission: Submission, league: League, seen: SeenFields) -> bool:
+    """Whether a submission is admitted, and was when it was `seen`: then what is decided is about its team."""
+    judged = _judged(session, submission, league)
+    if judged is None:
+        return True
+    there = judged.entry.status.value
+    return {there, seen.fields.get(name_of(judged), there)} == {EntryStatus.ADMITTED.value}
+
+
+def _judged(session: Session, submission: Submission, league: League) -> Judged | None:
+    entry = session.get(LeagueEntry, (submission.id, league.id))
+    return Judged(entry, submission, league) if entry is not None else None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import ActRequest
@@ -14,16 +14,15 @@ from anyshot_platform.acts.merging import NOTHING_SEEN, SeenFields, require_seen
 from anyshot_platform.acts.service import carry_out
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.entries.eligibility import approves_teams
-from anyshot_platform.entries.models import LeagueAnswer, TeamVerdict
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.description import LeagueSpec, describe_league, league_values
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.service import list_leagues
-from anyshot_platform.leagues.states import Admission, EntryStatus
+from anyshot_platform.leagues.states import EntryStatus
+from anyshot_platform.organizers.leagues.conditions import CONDITIONS, follow_conditions, standing_in
 from anyshot_platform.organizers.leagues.entry_acts import VERDICTS, Judged, find_judged, name_of, written
-from anyshot_platform.sight.standing import kept
+from anyshot_platform.organizers.leagues.waiting import judged_entries
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
@@ -49,7 +48,8 @@ class LeagueEntryRow:
 def save_league(
     session: Session, competition: Competition, spec: LeagueSpec, actor_id: str, league: League | None = None
 ) -> League:
-    """Add a league, or change one."""
+    """Add a league, or change one; where its conditions change, its entries follow, and who must answer hears."""
+    standing = standing_in(session, league) if league is not None else None
     if league is None:
         known = list_leagues(session, competition, deleted=True)
         if spec.key in {other.slug for other in known}:
@@ -66,6 +66,8 @@ def save_league(
     if after:
         was = {name: before[name] for name in after if name in before}
         _record(session, league, actor_id, "league.save", before=was, after=after)
+    if standing is not None and CONDITIONS & after.keys():
+        follow_conditions(session, competition, league, standing)
     return league
 
 
@@ -74,7 +76,7 @@ def list_entries(
 ) -> list[LeagueEntryRow]:
     """Submissions in leagues where organizers decide on each, those that wait first.
 
-    Left out are the leagues that approve teams: there the decision is about the team.
+    Leagues that approve teams decide on the team: of their submissions only those that wait are here.
     """
     query = (
         select(LeagueEntry, League, Submission, Team.name, User.username)
@@ -82,12 +84,7 @@ def list_entries(
         .join(Submission, Submission.id == LeagueEntry.submission_id)
         .join(Team, Team.id == Submission.team_id)
         .outerjoin(User, User.id == LeagueEntry.decided_by)
-        .where(
-            League.competition_id == competition.id,
-            League.deleted_at.is_(None),
-            kept(),
-        )
-        .where(League.id.in_([league.id for league in list_leagues(session, competition) if _judges(league)]))
+        .where(*judged_entries(session, competition))
         .order_by(LeagueEntry.status != EntryStatus.DECLARED, Submission.created_at.desc())
         .limit(limit)
     )
@@ -99,38 +96,9 @@ def list_entries(
     ]
 
 
-def _judges(league: League) -> bool:
-    """Whether organizers decide on each submission in a league."""
-    return league.admission in (Admission.APPROVAL, Admission.FROM_SCRATCH) and not approves_teams(league)
-
-
 def _members(session: Session, team_id: str) -> tuple[str, ...]:
     names = select(User.username).join(Membership, Membership.user_id == User.id)
     return tuple(session.scalars(names.where(Membership.team_id == team_id)))
-
-
-def count_waiting(session: Session, competition: Competition) -> int:
-    """Submissions and teams that wait for an organizer's decision."""
-    mine = (League.competition_id == competition.id, League.deleted_at.is_(None))
-    submissions = (
-        select(func.count())
-        .select_from(LeagueEntry)
-        .join(League, League.id == LeagueEntry.league_id)
-        .where(*mine, LeagueEntry.status == EntryStatus.DECLARED)
-    )
-    teams = (
-        select(LeagueAnswer.league_id, LeagueAnswer.team_id)
-        .join(League, League.id == LeagueAnswer.league_id)
-        .outerjoin(
-            TeamVerdict,
-            (TeamVerdict.league_id == LeagueAnswer.league_id) & (TeamVerdict.team_id == LeagueAnswer.team_id),
-        )
-        .where(*mine, League.admission == Admission.APPROVAL)
-        .where(or_(TeamVerdict.status.is_(None), TeamVerdict.status == EntryStatus.DECLARED))
-        .distinct()
-    )
-    waiting = session.scalar(select(func.count()).select_from(teams.subquery())) or 0
-    return (session.scalar(submissions) or 0) + waiting
 
 
 def decide(

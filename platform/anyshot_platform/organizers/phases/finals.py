@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
+from anyshot_core.wire.verdicts import Cause
 from anyshot_core.words import told
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
@@ -15,7 +16,10 @@ from anyshot_platform.entries.service import TeamEntry, list_entries
 from anyshot_platform.entries.states import STATE_WORDS, EntryState
 from anyshot_platform.errors import Conflict
 from anyshot_platform.intake.service import Wishes, Zip, create_submission
+from anyshot_platform.judging.queueing import queue_runs
+from anyshot_platform.judging.repeating import newest_runs
 from anyshot_platform.judging.service import cancel_submission
+from anyshot_platform.judging.settlement import decisive_failure
 from anyshot_platform.kernel.language import Amount, say, together
 from anyshot_platform.kernel.retold import retold
 from anyshot_platform.leaderboards.service import refresh_team
@@ -23,11 +27,11 @@ from anyshot_platform.leagues.models import Gate, League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version
-from anyshot_platform.runs.planning import require_evaluable
+from anyshot_platform.runs.planning import Urgency, require_evaluable
 from anyshot_platform.sight.phases import look_at_phase
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import ACTIVE, SubmissionKind
+from anyshot_platform.submissions.states import ACTIVE, SubmissionKind, SubmissionStatus
 from anyshot_platform.teams.models import Team
 from anyshot_scoring.rankings import passes_gate
 
@@ -247,7 +251,9 @@ def _enter(session: Session, phase: Phase, row: FinalCandidate, actor_id: str) -
         _retire(session, row, row.replaces, actor_id)
     wanted = {league.id for league in row.leagues}
     submission = _find_final(session, phase, origin)
-    if submission is None:
+    if submission is not None and _was_stopped(session, phase, submission):
+        queue_runs(session, submission, live_version(session, phase), Urgency(phase.priority))
+    elif submission is None:
         submission = create_submission(
             session,
             phase,
@@ -284,6 +290,19 @@ def _find_final(session: Session, phase: Phase, origin: Submission) -> Submissio
         kept(),
     )
     return session.scalars(query.limit(1)).first()
+
+
+def _was_stopped(session: Session, phase: Phase, final: Submission) -> bool:
+    """Whether a final submission gets no score because it was cancelled, or is about to be.
+
+    What its own code failed on is not tried again.
+    """
+    if final.status not in ACTIVE:
+        return final.status == SubmissionStatus.CANCELLED
+    runs = newest_runs(session, final, live_version(session, phase))
+    failure = decisive_failure(runs)
+    ours = failure is None or failure.cause == Cause.USER
+    return ours and any(run.cancelled_by is not None for run in runs)
 
 
 def _retire(session: Session, row: FinalCandidate, old: Submission, actor_id: str) -> None:

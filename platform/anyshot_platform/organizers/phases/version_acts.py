@@ -16,6 +16,7 @@ from anyshot_platform.acts.declaration import (
     Target,
     by_name,
 )
+from anyshot_platform.judging.further import count_missing
 from anyshot_platform.judging.joining import not_queued, still_running, without_score
 from anyshot_platform.kernel.language import say, say_count, together
 from anyshot_platform.organizers.phases import versions
@@ -53,6 +54,7 @@ def _look_live(session: Session, version: PhaseVersion, request: ActRequest) -> 
     untried = not_queued(session, phase, version)
     known = {row.id for row in untried}
     lost = [row for row in without_score(session, phase, version) if row.id not in known]
+    tests, without = count_missing(session, version)
     refused: list[str] = []
     if progress.ended < progress.total:
         refused.append(
@@ -83,9 +85,33 @@ def _look_live(session: Session, version: PhaseVersion, request: ActRequest) -> 
     return Findings(
         refused=refused,
         blocked=[losing] if lost and not refused else [],
-        does=[*_differences(compare(session, phase, live, version)), *_frozen(phase)],
-        warnings=_underway(still_running(session, phase, live)),
+        does=[*_differences(compare(session, phase, live, version)), *_frozen(phase), *_say_tests(tests)],
+        warnings=[*_underway(still_running(session, phase, live)), *_say_without_learner(without)],
     )
+
+
+def _say_tests(number: int) -> list[str]:
+    if not number:
+        return []
+    return [
+        say_count(
+            number,
+            "%(num)s test of the further evaluations is queued under this version, after all other work.",
+            "%(num)s tests of the further evaluations are queued under this version, after all other work.",
+        )
+    ]
+
+
+def _say_without_learner(number: int) -> list[str]:
+    if not number:
+        return []
+    return [
+        say_count(
+            number,
+            "%(num)s submission has no learner any more: it gets no further evaluations under this version.",
+            "%(num)s submissions have no learner any more: they get no further evaluations under this version.",
+        )
+    ]
 
 
 def _frozen(phase: Phase) -> list[str]:

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.audit import service as audit
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
+from anyshot_platform.judging.further import queue_missing
 from anyshot_platform.judging.joining import not_queued, queue_under
 from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.service import carry_frozen, forget_boards, rebuild_boards
@@ -124,7 +125,10 @@ def start_rescoring(session: Session, phase: Phase, version: PhaseVersion, mode:
 
 
 def make_live(session: Session, phase: Phase, version: PhaseVersion) -> PhaseVersion:
-    """From now on this version's scores count; returns the one before, which is kept and can be made live again."""
+    """From now on this version's scores count; returns the one before, which is kept and can be made live again.
+
+    What was scored before is tested further under this version too.
+    """
     old = live_version(session, phase)
     carry_frozen(session, old, version)
     old.state = VersionState.RETIRED
@@ -141,6 +145,7 @@ def make_live(session: Session, phase: Phase, version: PhaseVersion) -> PhaseVer
         submission.score, submission.half_width = (row.value, row.half_width) if row else (None, None)
     session.flush()
     rebuild_boards(session, version)
+    queue_missing(session, version)
     return old
 
 

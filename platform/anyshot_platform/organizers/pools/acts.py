@@ -29,8 +29,9 @@ from anyshot_platform.organizers.pools.uses import (
     competitions_using,
     first_use,
     is_over,
+    phases_holding,
     phases_testing_on,
-    phases_using,
+    phases_trying,
 )
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool, PoolVersion
@@ -38,6 +39,7 @@ from anyshot_platform.sight.access import find_access, find_competition, listed_
 from anyshot_platform.users.viewer import Viewer
 
 DELETED = say("The pool is deleted: restore it first.")
+_NOT_TESTED_ON = say("No phase trains or tests on it yet: until one has, and is over, it stays hidden.")
 
 
 def pool_target(session: Session, pool: Pool) -> Target:
@@ -132,7 +134,8 @@ def _look_publish_later(session: Session, pool: Pool, request: ActRequest) -> Fi
         return Findings(done=say("The pool is public already."))
     if pool.publish_when_over:
         return Findings(done=say("It will be published by itself already."))
-    phases = [_named(session, phase, request.actor_id) for phase in phases_using(session, pool)]
+    phases = [_named(session, phase, request.actor_id) for phase in phases_holding(session, pool)]
+    trying = [_named(session, phase, request.actor_id) for phase in phases_trying(session, pool)]
     return Findings(
         does=[
             say(
@@ -141,9 +144,17 @@ def _look_publish_later(session: Session, pool: Pool, request: ActRequest) -> Fi
             ),
             *(say("%(name)s uses it.", name=name) for name in phases),
         ],
-        warnings=[]
-        if phases
-        else [say("No phase uses it yet: until one has, and is over, it stays hidden.")],
+        warnings=[
+            *([] if phases else [_NOT_TESTED_ON]),
+            *(
+                say(
+                    "%(name)s has its smoke tests on this pool: there are none until it is public. The clock does not "
+                    "wait for smoke tests.",
+                    name=name,
+                )
+                for name in trying
+            ),
+        ],
     )
 
 
@@ -185,7 +196,7 @@ def publish_if_over(session: Session, pool_id: str) -> bool:
     Called by the sweeper. A phase is over when its time is, and its results are published where they have to be.
     """
     pool = session.get_one(Pool, pool_id)
-    phases = phases_using(session, pool)
+    phases = phases_holding(session, pool)
     over = bool(phases) and all(is_over(phase) for phase in phases)
     return over and carry_out_by_clock(session, PUBLISH, pool, ActRequest(pool.owner_id))
 

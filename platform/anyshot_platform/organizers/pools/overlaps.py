@@ -12,7 +12,8 @@ from anyshot_core.data.fingerprints import Overlap
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.kernel.language import Said, say, say_count, together
 from anyshot_platform.organizers.pools.uses import (
-    ASSIGNED,
+    TESTED,
+    USED,
     competitions_using,
     is_over,
     of_whose_it_is,
@@ -205,8 +206,9 @@ def compare_pool(session: Session, pool: Pool, version: PoolVersion, viewer: Vie
     own = [entry.pack for entry in version.entries]
     used = (
         select(PoolVersion.id)
-        .join(PhaseVersion, ASSIGNED)
-        .join(Phase, Phase.id == PhaseVersion.phase_id)
+        .select_from(Phase)
+        .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
+        .join(PoolVersion, USED)
         .where(Phase.competition_id.in_(competitions_using(session, pool)), Phase.deleted_at.is_(None))
     )
     known = {pack.id for pack in own}
@@ -224,14 +226,18 @@ def compare_pool(session: Session, pool: Pool, version: PoolVersion, viewer: Vie
 
 
 def phases_that_show(session: Session, pool: Pool, packs: Sequence[Pack]) -> list[tuple[Phase, Shared]]:
-    """The phases that have not ended and test on images of these packs, in competitions of those whose pool it is."""
+    """The phases that have not ended and test on images of these packs, in competitions of those whose pool it is.
+
+    Further evaluations test on images too.
+    """
     rows = session.execute(
-        select(Phase, PhaseVersion.meta_test_pool_version_id, Pool.slug)
+        select(Phase, PoolVersion.id, Pool.slug)
         .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
         .join(Competition, Competition.id == Phase.competition_id)
-        .join(PoolVersion, PoolVersion.id == PhaseVersion.meta_test_pool_version_id)
+        .join(PoolVersion, TESTED)
         .join(Pool, Pool.id == PoolVersion.pool_id)
         .where(of_whose_it_is(pool), tests(), Pool.published_at.is_(None), Pool.id != pool.id)
+        .distinct()
     )
     return [
         (phase, shared)

@@ -22,18 +22,20 @@ ASSIGNED = or_(
     PoolVersion.id == PhaseVersion.meta_test_pool_version_id,
 )
 
-# The same, or one that the phase's smoke tests or further evaluations are on.
-USED = or_(
-    ASSIGNED,
-    PoolVersion.id == Phase.smoke_pool_version_id,
-    PoolVersion.id.in_(
-        select(EvaluationPool.pool_version_id).where(EvaluationPool.phase_id == Phase.id).correlate(Phase)
-    ),
+# One that a further evaluation of the phase tests on.
+FURTHER = PoolVersion.id.in_(
+    select(EvaluationPool.pool_version_id).where(EvaluationPool.phase_id == Phase.id).correlate(Phase)
 )
+
+# One that decides scores of the phase, those of further evaluations too; its labels stay secret meanwhile.
+TESTED = or_(PoolVersion.id == PhaseVersion.meta_test_pool_version_id, FURTHER)
+
+# The same, or one that the phase's smoke tests are on. These keep nothing secret: they need the pool to be public.
+USED = or_(ASSIGNED, FURTHER, PoolVersion.id == Phase.smoke_pool_version_id)
 
 
 def uses_of(session: Session, pool: Pool, viewer: Viewer) -> list[tuple[str, str, int]]:
-    """Where a pool is assigned, or smoke tests are on it: (competition, phase, version of the pool).
+    """Where a pool is used, for smoke tests too: (competition, phase, version of the pool).
 
     As far as lists show it to the viewer.
     """
@@ -50,7 +52,7 @@ def uses_of(session: Session, pool: Pool, viewer: Viewer) -> list[tuple[str, str
 
 def first_use(session: Session, pool: Pool) -> Phase | None:
     """A phase that uses the pool; a deleted one, which can be restored, does so too."""
-    using = select(Phase).join(PhaseVersion, PhaseVersion.phase_id == Phase.id).join(PoolVersion, ASSIGNED)
+    using = select(Phase).join(PhaseVersion, PhaseVersion.phase_id == Phase.id).join(PoolVersion, USED)
     return session.scalars(using.where(PoolVersion.pool_id == pool.id).limit(1)).first()
 
 
@@ -72,31 +74,43 @@ def of_whose_it_is(pool: Pool) -> ColumnElement[bool]:
 
 
 def competitions_using(session: Session, pool: Pool) -> list[str]:
-    """The ids of the competitions that a phase of which trains or tests on the pool."""
+    """The ids of the competitions a phase of which uses the pool, for smoke tests too."""
     rows = session.scalars(
         select(Phase.competition_id)
         .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
-        .join(PoolVersion, ASSIGNED)
+        .join(PoolVersion, USED)
         .where(PoolVersion.pool_id == pool.id)
         .distinct()
     )
     return list(rows)
 
 
-def phases_using(session: Session, pool: Pool) -> Sequence[Phase]:
-    """The phases that train or test on the pool; deleted ones and those of deleted competitions are left out."""
+def phases_holding(session: Session, pool: Pool) -> Sequence[Phase]:
+    """The phases that train or test on the pool, in further evaluations too: it is published after them.
+
+    Deleted ones and those of deleted competitions are left out.
+    """
+    return _phases_with(session, pool, or_(ASSIGNED, FURTHER))
+
+
+def phases_trying(session: Session, pool: Pool) -> Sequence[Phase]:
+    """The phases whose smoke tests are on the pool: there are none while it is hidden."""
+    return _phases_with(session, pool, PoolVersion.id == Phase.smoke_pool_version_id)
+
+
+def _phases_with(session: Session, pool: Pool, use: ColumnElement[bool]) -> Sequence[Phase]:
     return session.scalars(
         select(Phase)
         .join(Competition, Competition.id == Phase.competition_id)
         .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
-        .join(PoolVersion, ASSIGNED)
+        .join(PoolVersion, use)
         .where(PoolVersion.pool_id == pool.id, Phase.deleted_at.is_(None), Competition.deleted_at.is_(None))
         .distinct()
     ).all()
 
 
 def phases_testing_on(session: Session, pool: Pool, added: Sequence[Pack] = ()) -> Sequence[Phase]:
-    """The phases that have not ended and test on a dataset of the pool.
+    """The phases that have not ended and test on a dataset of the pool, in further evaluations too.
 
     By this pool, or in a competition of those whose pool it is by another that holds it. `added` are datasets that are
     about to be put in.
@@ -111,8 +125,8 @@ def phases_testing_on(session: Session, pool: Pool, added: Sequence[Pack] = ()) 
         select(Phase)
         .join(Competition, Competition.id == Phase.competition_id)
         .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
-        .join(PoolPack, PoolPack.pool_version_id == PhaseVersion.meta_test_pool_version_id)
-        .join(PoolVersion, PoolVersion.id == PoolPack.pool_version_id)
+        .join(PoolVersion, TESTED)
+        .join(PoolPack, PoolPack.pool_version_id == PoolVersion.id)
         .where(
             PoolPack.pack_id.in_(named) if named else PoolPack.pack_id.in_(held),
             or_(PoolVersion.pool_id == pool.id, of_whose_it_is(pool)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Subquery, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session, aliased
 
 from anyshot_core.protocols import ProtocolError, protocol_from_dict
@@ -25,6 +25,7 @@ from anyshot_platform.reports.records import RunTable
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore
+from anyshot_platform.scores.newest import newest_scored
 from anyshot_platform.scores.tables import RESULTS
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
@@ -126,22 +127,11 @@ def _count_scored(session: Session, phases: set[str]) -> dict[tuple[str, str], i
     return {(phase, team): count for phase, team, count in counted}
 
 
-def _newest(version: PhaseVersion, submissions: Sequence[str]) -> Subquery:
-    """The newest generation of each submission's runs with a score."""
-    return (
-        select(Run.submission_id, func.max(Run.generation).label("generation"))
-        .join(RunScore, RunScore.run_id == Run.id)
-        .where(Run.phase_version_id == version.id, Run.submission_id.in_(submissions))
-        .group_by(Run.submission_id)
-        .subquery()
-    )
-
-
 def files_of(
     session: Session, version: PhaseVersion, submissions: Sequence[str], name: str
 ) -> list[tuple[str, int, str, int]]:
     """Submission, seeded run, digest and size of a file that the runs that count have left, where it is kept."""
-    newest = _newest(version, submissions)
+    newest = newest_scored(version, submissions)
     rows = session.execute(
         select(Run.submission_id, Run.seed_index, Artifact.digest, Artifact.size)
         .join(newest, (newest.c.submission_id == Run.submission_id) & (newest.c.generation == Run.generation))
@@ -160,7 +150,7 @@ def files_of(
 
 def results_of(session: Session, version: PhaseVersion, submissions: Sequence[str]) -> list[RunTable]:
     """The tables of the runs that count, their predictions where kept: of each submission's newest generation."""
-    newest = _newest(version, submissions)
+    newest = newest_scored(version, submissions)
     predictions = aliased(Artifact)
     rows = session.execute(
         select(

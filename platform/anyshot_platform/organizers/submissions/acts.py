@@ -22,14 +22,17 @@ from anyshot_platform.acts.declaration import (
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid
 from anyshot_platform.intake.service import refresh_boards
+from anyshot_platform.judging.joining import finished_runs
 from anyshot_platform.judging.kinds import RESCORING, starting_kind
 from anyshot_platform.judging.queueing import queue_again, queue_runs
+from anyshot_platform.judging.repeating import newest_runs
+from anyshot_platform.judging.scores import find_score
 from anyshot_platform.judging.service import cancel_submission
 from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.queue import priorities
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.planning import Urgency
+from anyshot_platform.runs.planning import Urgency, next_generation
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions.models import Submission
@@ -76,15 +79,21 @@ def _rerun(session: Session, submission: Submission, request: ActRequest) -> Non
     queue_runs(session, submission, live_version(session, submission.phase), Urgency(priorities.RERUN))
 
 
-def _sources(session: Session, submission: Submission) -> list[Run]:
-    """The finished runs of the newest generation under the live version: those whose predictions are scored again."""
+def _why_not_rescored(session: Session, submission: Submission) -> str:
+    """What a submission lacks to be scored again under the live version; empty where it lacks nothing."""
     version = live_version(session, submission.phase)
-    query = select(Run).where(
-        Run.submission_id == submission.id, Run.phase_version_id == version.id, Run.state == RunState.FINISHED
-    )
-    runs = list(session.scalars(query))
-    newest = max((run.generation for run in runs), default=-1)
-    return [run for run in runs if run.generation == newest]
+    sources = finished_runs(session, submission, version)
+    runs = sources or newest_runs(session, submission, version)
+    parts = Counter(run.seed_index for run in runs if run.state == RunState.FINISHED)
+    if not parts:
+        return say("It has no finished run to score again.")
+    if any(parts[run.seed_index] not in (0, run.shard_count) for run in runs):
+        return say("It has a run of which not all shards are finished.")
+    if not sources:
+        return say("Not all of its seeded runs are finished: there is no whole result to score again.")
+    if find_score(session, submission.id, version.id) is None:
+        return say("It failed when it was run again, and its earlier score is gone: run it again.")
+    return ""
 
 
 def _look_rescore(session: Session, submission: Submission, request: ActRequest) -> Findings:
@@ -97,12 +106,9 @@ def _look_rescore(session: Session, submission: Submission, request: ActRequest)
                 )
             ]
         )
-    sources = _sources(session, submission)
-    if not sources:
-        return Findings(refused=[say("It has no finished run to score again.")])
-    shards = Counter(run.seed_index for run in sources)
-    if any(shards[run.seed_index] != run.shard_count for run in sources):
-        return Findings(refused=[say("It has a run of which not all shards are finished.")])
+    why_not = _why_not_rescored(session, submission)
+    if why_not:
+        return Findings(refused=[why_not])
     if _open_runs(session, submission):
         return Findings(done=say("It is being evaluated already."))
     return Findings(does=[say("The predictions that were kept are scored again.")])
@@ -110,9 +116,10 @@ def _look_rescore(session: Session, submission: Submission, request: ActRequest)
 
 def _rescore(session: Session, submission: Submission, request: ActRequest) -> None:
     version = live_version(session, submission.phase)
-    for source in _sources(session, submission):
+    generation = next_generation(session, submission, version)
+    for source in finished_runs(session, submission, version):
         again = queue_again(session, RESCORING, source, version, Urgency(priorities.RERUN))
-        again.generation = source.generation + 1
+        again.generation = generation
 
 
 def _look_cancel(session: Session, submission: Submission, request: ActRequest) -> Findings:

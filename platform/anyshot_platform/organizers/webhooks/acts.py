@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target, by_name
@@ -91,6 +91,8 @@ def _look_remove(session: Session, hook: Webhook, request: ActRequest) -> Findin
 
 def _remove(session: Session, hook: Webhook, request: ActRequest) -> ActDone:
     hook.deleted_at, hook.active = now(), False
+    waiting = WebhookDelivery.webhook_id == hook.id, WebhookDelivery.ended_at.is_(None)
+    session.execute(update(WebhookDelivery).where(*waiting).values(ended_at=now()))
     return _done(hook, say("The webhook is removed."))
 
 

@@ -23,7 +23,8 @@ _PACK, _TELL = ("packs", "pack_bytes"), ("announcements", "mails")
 
 # Log-ins, sign-ups and links that are sent are counted by `accounts.limiting`: their actors are no viewers.
 SPENDING: dict[str, tuple[str, ...]] = {
-    f"POST {_API}/uploads": ("uploads", "upload_bytes"),
+    # The bytes of an upload in parts are counted where its row is written: one that is gone on with has its own.
+    f"POST {_API}/uploads": ("uploads",),
     f"POST {_API}/uploads/{{upload_id}}/check": ("checks",),
     f"POST {_API}{_IN}/phases/{{phase_slug}}/submissions": ("checks",),
     f"POST {_IN}/phases/{{phase_slug}}/submit": ("uploads", "checks", "upload_bytes"),
@@ -39,7 +40,7 @@ SPENDING: dict[str, tuple[str, ...]] = {
     "POST /organize/pools": ("pools",),
     f"PUT {_API}/pools/{{pool_slug}}/packs": _PACK,
     "POST /organize/pools/{slug}/packs": _PACK,
-    f"POST {_API}/pools/{{pool_slug}}/uploads": ("uploads", "upload_bytes"),
+    f"POST {_API}/pools/{{pool_slug}}/uploads": ("uploads",),
     f"POST {_API}/pools/{{pool_slug}}/uploads/{{upload_id}}/pack": _PACK,
     f"POST {_API}{_IN}/manage/announcements": _TELL,
     f"POST {_IN}/manage/announcements": _TELL,

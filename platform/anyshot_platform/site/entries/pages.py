@@ -15,6 +15,7 @@ from anyshot_platform.errors import PlatformError
 from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.service import find_league
 from anyshot_platform.organizers.entries import acts
+from anyshot_platform.organizers.leagues.conditions import has_ended
 from anyshot_platform.phases.service import find_phase, list_phases
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.entries.shown import show_entries
@@ -62,7 +63,7 @@ def _show(
         leagues=show_leagues(session, access.competition, membership),
         phases=[row for row in phases if row["entries"]],
         seal=seal,
-        over=acts.has_ended(session, access.competition),
+        over=has_ended(session, access.competition),
         problem=problem.message if problem else "",
         **refused,
     )

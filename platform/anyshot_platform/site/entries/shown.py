@@ -135,7 +135,7 @@ def _show(
     entry = row.entry
     stands = entry.state == EntryState.STANDING
     ranked = stands and not sight.board_hidden
-    chosen = chosen_by_hand(session, entry).value
+    chosen = chosen_by_hand(session, entry).value if phase.team_chooses else ""
     return EntryOut(
         league=row.league.slug,
         league_name=row.league.name,
@@ -149,7 +149,7 @@ def _show(
         state_words=STATE_WORDS[entry.state],
         choice=entry.choice,
         choice_words=CHOICE_WORDS[entry.choice],
-        by_hand=entry.by_hand_id is not None,
+        by_hand=bool(chosen),
         chosen=chosen,
         etag=tag_of({row.league.name: chosen}),
         next_upload=_what_an_upload_does(session, phase, row),

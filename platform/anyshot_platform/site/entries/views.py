@@ -12,15 +12,13 @@ from sqlalchemy.orm import Session
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.entries.eligibility import (
     Eligibility,
-    asks,
     eligibilities_of,
-    eligibility_of,
     questions_of,
 )
-from anyshot_platform.entries.models import LeagueAnswer
 from anyshot_platform.leagues.description import LeagueQuestionSpec
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
+from anyshot_platform.organizers.leagues.waiting import list_teams
 from anyshot_platform.results.awards import prizes_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
@@ -145,29 +143,18 @@ class DecisionRow(BaseModel):
     labels: dict[str, str] = Field(description="what each key of the answers asks")
     people: list[PersonOut]
 
+    @property
+    def waits(self) -> bool:
+        """Whether the members have answered, and the organizers have not decided."""
+        return self.status == EntryStatus.DECLARED and not self.missing
+
 
 def list_decisions(session: Session, leagues: Iterable[League]) -> list[DecisionRow]:
     """Every team that answered in, or entered, a league that asks; those that wait for organizers first."""
-    rows = [
-        _decision(league, team, eligibility_of(session, league, team))
-        for league in leagues
-        if league.deleted_at is None and asks(league)
-        for team in _teams_of(session, league)
-    ]
+    rows = [_decision(one.league, one.team, one.eligibility) for one in list_teams(session, leagues)]
     return sorted(
         rows, key=lambda row: (row.status != EntryStatus.DECLARED, bool(row.missing), row.team_name)
     )
-
-
-def _teams_of(session: Session, league: League) -> list[Team]:
-    answered = select(LeagueAnswer.team_id).where(LeagueAnswer.league_id == league.id)
-    entered = (
-        select(Submission.team_id)
-        .join(LeagueEntry, LeagueEntry.submission_id == Submission.id)
-        .where(LeagueEntry.league_id == league.id)
-    )
-    query = select(Team).where(Team.id.in_(answered.union(entered)), Team.deleted_at.is_(None))
-    return list(session.scalars(query.where(Team.out_of_ranking.is_(False)).order_by(Team.name_key)))
 
 
 def _decision(league: League, team: Team, found: Eligibility) -> DecisionRow:

@@ -88,7 +88,7 @@ def act_on_all(request: Request, viewer: Admin, session: SessionDep, act: str, f
 def act_on_one(
     request: Request, viewer: Admin, session: SessionDep, kind: str, identity: str, act: str, form: FormDep
 ) -> Response:
-    """Try one thing again that is set aside."""
+    """Try one thing again that is set aside, or give it up."""
     found = find_given_up(session, kind, identity)
     return perform_named(request, session, form, set_aside_acts.ACTS, act, found, viewer, "/admin")
 

@@ -227,8 +227,14 @@ def begin_upload(services: ServicesDep, viewer: Owner, pool_slug: PoolParam, bod
     """
     with services.database.writing() as session:
         organizing.find_pool(session, viewer, pool_slug, to_change=True)
-        upload = uploads.begin_or_resume_pack(
-            services, session, viewer.id, filename=body.filename, size=body.size, digest=body.digest
+        upload = uploads.begin_or_resume(
+            services,
+            session,
+            viewer.id,
+            filename=body.filename,
+            size=body.size,
+            digest=body.digest,
+            purpose=UploadPurpose.PACK,
         )
         return show_upload_of(services, upload)
 

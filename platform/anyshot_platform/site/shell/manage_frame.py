@@ -15,7 +15,7 @@ from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.competitions.people import count_pending
-from anyshot_platform.organizers.leagues.organizing import count_waiting
+from anyshot_platform.organizers.leagues.waiting import count_waiting
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.web.access import competition_role
 from anyshot_platform.web.forms import SentForm

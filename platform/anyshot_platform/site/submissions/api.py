@@ -80,9 +80,9 @@ SlugPart = Annotated[str, PathParam(max_length=64)]
 
 @router.post("/uploads", status_code=201)
 def begin_upload(body: UploadIn, viewer: Submitter, services: ServicesDep) -> UploadOut:
-    """Start an upload that can be resumed."""
+    """Start an upload in parts, or go on with one of the same digest that was broken off."""
     with services.database.writing() as session:
-        upload = uploads.begin_upload(
+        upload = uploads.begin_or_resume(
             services, session, viewer.id, filename=body.filename, size=body.size, digest=body.digest
         )
         return show_upload_of(services, upload)
@@ -124,10 +124,12 @@ def check_upload(
     competition: Annotated[str, Query(max_length=64)] = "",
     phase: Annotated[str, Query(max_length=64)] = "",
     smoke: bool = False,
+    forget: bool = False,
 ) -> ChecksOut:
     """Run the checks on a complete upload, without submitting it.
 
-    With `competition` and `phase` also what depends on that phase; with `smoke` on its smoke test.
+    With `competition` and `phase` also what depends on that phase; with `smoke` on its smoke test. With `forget`, an
+    upload that fails is deleted.
     """
     datasets = None
     if competition and phase:
@@ -136,6 +138,8 @@ def check_upload(
             datasets = service.train_datasets_of(session, found, smoke=smoke)
     with uploads.sealed_upload(services, viewer.id, upload_id) as (_, path, digest):
         report = service.check_zip(path, train_datasets=datasets)
+    if forget and not report.ok:
+        uploads.forget_upload(services, upload_id)
     checks = checks_here(report.to_dict()["checks"])
     return ChecksOut.model_validate({"ok": report.ok, "digest": digest, "checks": checks})
 

@@ -32,7 +32,7 @@ from anyshot_platform.site.submissions.checks_view import check_views
 from anyshot_platform.site.submissions.quota_view import quota_view
 from anyshot_platform.site.submissions.rows import submission_title
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.uploads import begin_upload, upload_path
+from anyshot_platform.submissions.uploads import begin_upload, forget_upload, upload_path
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import browser_session, competition_role
@@ -108,7 +108,7 @@ def _show_form(
         known_title=submission_title(known) if known else "",
         upload_id=upload_id,
         upload_api="/api/v1/uploads",
-        check_api=f"/api/v1/uploads/{{id}}/check?competition={competition.slug}&phase={phase.slug}",
+        check_api=f"/api/v1/uploads/{{id}}/check?competition={competition.slug}&phase={phase.slug}&forget=true",
         max_bytes=services.settings.upload_max_bytes,
         chunk_bytes=services.settings.upload_chunk_bytes,
         baselines=[one.name for one in list_shipped()],
@@ -229,6 +229,9 @@ def send_submission(
             show=lambda _, submission, __: f"/submissions/{submission.id}",
         )
     except PlatformError as error:
+        refused = "checks" in error.details
+        if refused and source.upload_id:
+            forget_upload(services, source.upload_id)
         with services.database.reading() as session:
             access = look_in(session, viewer, slug)
             return _show_form(
@@ -238,7 +241,7 @@ def send_submission(
                 services,
                 find_phase(session, access.competition, phase_slug),
                 problem=error,
-                upload_id=source.upload_id if "checks" not in error.details else "",
+                upload_id="" if refused else source.upload_id,
                 again=source.digest,
                 sent=sent,
             )

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Depends, Path, Request
 from sqlalchemy import select
 from starlette.responses import Response
 
-from anyshot_platform.accounts import service
-from anyshot_platform.accounts.proving import require_proof
+from anyshot_platform.accounts import oauth, service
+from anyshot_platform.accounts.proving import NeedsProof, know_password, require_own, require_proof
 from anyshot_platform.accounts.schemas import ProfileIn
 from anyshot_platform.acts.merging import Stale, Written, seal
 from anyshot_platform.competitions.models import Competition, Membership
@@ -262,6 +262,8 @@ def security_page(
         this_session=viewer.session_id,
         browser_words=browser_words,
         has_password=user.password_hash is not None,
+        log_ins=oauth.list_log_ins(session, viewer.id),
+        offered=oauth.offered(services.settings),
         second_factor_since=user.second_factor_since,
         address=user.email if user.email_verified_at is not None else None,
         unconfirmed=user.email if user.email_verified_at is None else None,
@@ -276,19 +278,33 @@ def change_password(
 ) -> Response:
     """Set a new password."""
     try:
-        service.change_password(
-            services.database,
-            viewer.id,
-            old=form.text("old", 320),
-            new=form.text("password", 320),
-            keep_session=viewer.session_id,
-        )
+        known = know_password(services, viewer, form.text("old", 320))
+        new, keep = form.text("password", 320), viewer.session_id
+        service.change_password(services.database, known, new=new, keep_session=keep)
+    except NeedsProof:
+        raise
     except PlatformError as error:
         error.details.setdefault("field", "old")
         return security_page(request, viewer, services, session, error)
     return redirect(
         "/account/security", flash=say("Your password is changed; all other sessions have ended.")
     )
+
+
+@router.post("/security/log-ins/{identity_id}/remove")
+def remove_log_in(
+    identity_id: Annotated[str, Path(max_length=32)],
+    viewer: InBrowser,
+    services: ServicesDep,
+    session: SessionDep,
+) -> Response:
+    """Let an account elsewhere log in no more."""
+    require_own(viewer, services.settings)
+    try:
+        label = oauth.remove_log_in(session, viewer.id, identity_id)
+    except PlatformError as error:
+        return redirect("/account/security", flash=error.message, tone="bad")
+    return redirect("/account/security", flash=say("%(label)s logs in to this account no more.", label=label))
 
 
 @router.post("/security/sessions/{session_id}/end")
@@ -322,12 +338,14 @@ def delete_account(
     try:
         if form.text("confirm_name", 64) != viewer.username:
             raise Invalid(say("Type your user name exactly."), field="confirm_name")
-        known = service.require_password(services.database, viewer.id, form.text("password", 320))
+        known = know_password(services, viewer, form.text("password", 320))
     except service.WrongPassword as problem:
         return account_page(
             request, "delete", Invalid(words_of(problem), field="password"), username=viewer.username
         )
-    except Invalid as problem:
+    except NeedsProof:
+        raise
+    except PlatformError as problem:
         return account_page(request, "delete", problem, username=viewer.username)
     service.erase_user(session, service.as_then(session, known))
     response = redirect("/", flash=say("Your account is deleted."))

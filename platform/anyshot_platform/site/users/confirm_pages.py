@@ -10,7 +10,7 @@ from starlette.responses import Response
 from anyshot_platform.accounts.confirming import confirm, send_again
 from anyshot_platform.accounts.new_address import PURPOSE as NEW_ADDRESS
 from anyshot_platform.accounts.new_address import ask_for_address, take_address
-from anyshot_platform.accounts.proving import require_fresh
+from anyshot_platform.accounts.proving import require_own
 from anyshot_platform.accounts.service import is_link_for
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.kernel.language import say
@@ -23,9 +23,6 @@ from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
 Secret = Annotated[str, Path(max_length=100)]
-_PROVED_MINUTES = (
-    15.0  # asked for also where the site asks nothing else again: who has the address has the account
-)
 
 
 @router.get("/confirm/{secret}", dependencies=[Depends(public)])
@@ -68,7 +65,7 @@ def change_address(
     form: FormDep,
 ) -> Response:
     """Ask the new address for a click, or take it where the site sends no mail."""
-    require_fresh(viewer, services.settings.prove_minutes or _PROVED_MINUTES)
+    require_own(viewer, services.settings)
     address = form.text("email", 320)
     try:
         sent = ask_for_address(services, viewer.id, address)

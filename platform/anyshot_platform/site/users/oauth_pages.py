@@ -11,10 +11,15 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
 
 from anyshot_platform.accounts import oauth
+from anyshot_platform.accounts.proving import NeedsProof
 from anyshot_platform.accounts.security_log import note_event
+from anyshot_platform.accounts.service import NewSession
 from anyshot_platform.kernel.language import say
+from anyshot_platform.services import Services
 from anyshot_platform.site.users.logging_in import ask_for_code, begin_session, set_session_cookie
 from anyshot_platform.site.users.pages import safe_next
+from anyshot_platform.users.models import User
+from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import public
 from anyshot_platform.web.rendering import redirect
 from anyshot_platform.web.services import ServicesDep
@@ -60,12 +65,10 @@ def come_back(
     if not code:
         return redirect("/login", flash=say("The log-in was not confirmed."), tone="warn")
     person = oauth.who_is(services.settings, provider, code=code, verifier=verifier)
-    with services.database.writing() as session:
-        user = oauth.find_or_make_user(session, services.settings, provider, person, viewer.user_id)
-        new = None
-        if user.second_factor_since is None:
-            note_event(session, user.id, "account.log_in", provider)
-            new = begin_session(request, services, session, user)
+    try:
+        user, new = _sign_in(request, services, viewer, provider, person)
+    except NeedsProof:  # the code that came back is used up: the page of log-ins begins anew
+        return redirect("/account/prove?next=/account/security")
     if new is None:
         response = ask_for_code(services, redirect(f"/login/code?next={quote(target)}"), user)
     else:
@@ -73,6 +76,18 @@ def come_back(
         set_session_cookie(services, response, new)
     response.delete_cookie(COOKIE, path="/oauth")
     return response
+
+
+def _sign_in(
+    request: Request, services: Services, viewer: Viewer, provider: str, person: oauth.OAuthPerson
+) -> tuple[User, NewSession | None]:
+    """The person's account and a new session, none where a code is asked first; raises `NeedsProof`."""
+    with services.database.writing() as session:
+        user = oauth.find_or_make_user(session, services.settings, provider, person, viewer)
+        if user.second_factor_since is not None:
+            return user, None
+        note_event(session, user.id, "account.log_in", provider)
+        return user, begin_session(request, services, session, user)
 
 
 def _read_cookie(request: Request, services: ServicesDep, provider: str, state: str) -> tuple[str, str]:
