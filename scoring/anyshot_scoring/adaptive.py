@@ -83,20 +83,6 @@ def owed_to_repetition(
     )
 
 
-def noise_of_differences(scores: ArrayLike) -> float | Undefined:
-    """The deviation of a mean over n tasks of what is a submission's own, from scores `[n, S]` on the same tasks.
-
-    Row means, which all share, are taken out; the mean square of the rest by S - 1 of S.
-    """
-    values = np.asarray(scores, dtype=np.float64)
-    if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < 2:
-        return Undefined("the noise of differences needs two submissions on two tasks")
-    own = values - values.mean(axis=1, keepdims=True)
-    rest = own - own.mean(axis=0)
-    tasks, entries = values.shape
-    return float(np.sqrt((rest**2).sum() / ((tasks - 1) * (entries - 1)) / tasks))
-
-
 def check_gap(
     feedback: Mapping[str, float], final: Mapping[str, float], submissions: Mapping[str, int]
 ) -> GapCheck | Undefined:

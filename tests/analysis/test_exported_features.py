@@ -141,6 +141,45 @@ def test_an_order_flips_for_as_many_sets_of_classes_as_there_are_that_turn_it(tm
     assert (found["leader"], found["tasks"], found["of"]) == ("ours", 3, 15)
 
 
+def test_the_leader_over_sets_of_classes_is_who_leads_on_the_tasks_that_fit(tmp_path: Path) -> None:
+    """one leads by 5 points on 140 3-way tasks, and trails by far on 60 18-way ones, which no 15 of 20 classes hold."""
+    rng, ways = np.random.default_rng(0), [3] * 140 + [18] * 60
+    labels = [np.repeat(np.arange(n), 10) for n in ways]
+    wrong = {"one": [0] * 140 + [90] * 60, "two": [1] * 140 + [0] * 60}  # queries of each task
+    classes, files = [rng.permutation(20)[:n] for n in ways], {}
+    for name, counts in wrong.items():
+        drawn = Predictions.from_tasks(
+            task=np.arange(200),
+            dataset=["D"] * 200,
+            domain=[""] * 200,
+            ways=ways,
+            shots=[1] * 200,
+            predictions=[
+                np.where(np.arange(len(y)) < k, (y + 1) % n, y)
+                for y, k, n in zip(labels, counts, ways, strict=True)
+            ],
+            labels=labels,
+            classes=classes,
+        )
+        files[name] = (tmp_path / f"{name}-results.parquet", tmp_path / f"{name}-predictions.parquet")
+        meta = {"run": "0", "protocol": "p", "submission": name}
+        write_results(files[name][0], drawn.score(), meta)
+        write_predictions(files[name][1], drawn, meta)
+    for order in (("one", "two"), ("two", "one")):
+        given = {
+            role: [files[name][i] for name in order] for i, role in enumerate(("results", "predictions"))
+        }
+        found = run("n-way-flips", given, {"draws": 1000}, tmp_path / "-".join(order))
+        assert found["result"]["leader"] == "one"
+        assert found["result"]["lead"] == pytest.approx(0.05) and found["result"]["flip"] == 0
+        assert found["title"].startswith("Flips of one and two over")
+        fitting = "the 140 of 200 tasks whose classes fit into a set"
+        assert f"one leads two by 5.0 points, datasets alike, on {fitting}." in found["finding"]
+        assert any(f"than on {fitting} by over half a point" in note for note in found["notes"])
+        chart = (tmp_path / "-".join(order) / "figures.json").read_text()
+        assert "one minus two" in chart and "two minus one" not in chart
+
+
 def test_flips_need_two_submissions_and_their_predictions(tmp_path: Path) -> None:
     results, predictions = write_runs(tmp_path, tasks=20)
     with pytest.raises(BadAnalysis, match="predictions"):

@@ -16,12 +16,14 @@ from scipy import stats
 from anyshot_analysis.cli import analyse
 from anyshot_analysis.disjointness import classes_variance, novel_in_task
 from anyshot_analysis.jobs import BadAnalysis, run
+from anyshot_analysis.jobs.submission_shift import lost, read_tested
 from anyshot_analysis.jobs.trust import answer
 from anyshot_analysis.task_level.trust import Band
 from anyshot_analysis.undefined import Quantity
 from anyshot_core.data.pack import pack_dataset
 from anyshot_core.demo_data import make_demo_data
 from anyshot_core.evaluations import PointScore
+from anyshot_core.evaluations.seeded import SeededScore, mean_of_runs
 from anyshot_core.protocols.base_novel import mixture_classes
 from anyshot_core.protocols.draws import Draws
 from anyshot_scoring.intervals import t_interval
@@ -365,9 +367,48 @@ def test_snapshots_of_a_run_are_configurations_to_choose_from(tmp_path: Path) ->
         run("selection", {"snapshots": [tmp_path / "none.npz"]}, {}, tmp_path / "no")
 
 
-def evaluation(name: str, at: float | None, mean: float, half: float) -> dict[str, object]:
+def evaluation(name: str, at: float | None, mean: float, half: float) -> dict[str, Any]:
     axis = "share of novel classes" if name == "mixtures" else ""
     return PointScore(name, name, axis, f"{name}-{at}", name, at, mean, half, 40).to_dict()
+
+
+@pytest.mark.parametrize("same", [False, True])
+def test_several_runs_lose_what_each_of_their_learners_loses(same: bool, tmp_path: Path) -> None:
+    """Where the rule's scores are 0.7 and 0.5, of two runs, the learners lose 0.4 and 0.1 between their own.
+
+    Half widths of 0.03 and 0.04 make one of 0.05. On tasks of their own, two runs have it with √2 as much each.
+    """
+    halves = {"base": 0.03, "novel": 0.04}
+    rows = [evaluation("base", None, 0.7, 0.03), evaluation("novel", None, 0.5, 0.04)]
+    for row, means in zip(rows, ((0.9, 0.7), (0.5, 0.6)), strict=True):
+        own = halves[str(row["evaluation"])] * (1 if same else 2**0.5)
+        row["runs"] = [
+            {"seed_index": place, "mean": mean, "half_width": own, "tasks": 40, "of a later release": 1}
+            for place, mean in enumerate(means)
+        ]
+        row["same_test_tasks"] = same
+    (tmp_path / "evaluations.json").write_text(json.dumps(rows))
+    found = read_tested(tmp_path / "evaluations.json")
+    assert found.lost_by_run == pytest.approx((0.4, 0.1)) and lost(found)[0] == pytest.approx(0.25)
+    assert lost(found)[1] == pytest.approx(0.05)
+    assert found.sides["base"].tasks == (40 if same else 80), "the same tasks are no more tasks"
+    rows[1]["runs"] = []
+    (tmp_path / "evaluations.json").write_text(json.dumps(rows))
+    with pytest.raises(BadAnalysis, match="other runs were tested on base than on novel classes"):
+        read_tested(tmp_path / "evaluations.json")
+
+
+def test_runs_on_the_same_tasks_have_an_interval_that_is_never_too_narrow() -> None:
+    """Of runs that are right on the same tasks it is that of one run; of unrelated ones it is wider than it need be."""
+    rng, score = np.random.default_rng(0), PointScore.from_dict(evaluation("base", None, 0.0, 0.0))
+    common, own = rng.normal(size=30), rng.normal(size=(3, 30))
+    for share in (0.0, 0.5, 1.0):
+        found = share * common + (1 - share) * own
+        runs = [SeededScore(place, *t_interval(values), 30) for place, values in enumerate(found)]
+        made, (mean, half) = mean_of_runs(score, runs, same_tasks=True), t_interval(found.mean(axis=0))
+        assert made.mean == pytest.approx(mean) and made.tasks == 30
+        assert made.half_width is not None and half is not None and made.half_width >= half - 1e-12
+        assert (made.half_width == pytest.approx(half)) == (share == 1.0)
 
 
 def test_a_submission_loses_what_lies_between_its_scores_on_base_and_novel_classes(tmp_path: Path) -> None:

@@ -312,7 +312,7 @@ def test_every_report_on_submissions_is_computed_and_shown(stage: Stage) -> None
     """Of two submissions that exported everything, one of which was tested on base and novel classes besides."""
     pair = make_pair(stage.site)
     split_classes(pair)
-    evaluate(pair, {"base": 0.8, "novel": 0.6})
+    evaluate(pair, {"base": (0.8,), "novel": (0.6,)})
     chosen = {kind.name: (pair.pia, pair.rob)[: max(kind.least, 1)] for kind in REPORTS.values() if kind.most}
     chosen["representations"] = (pair.pia, pair.rob)
     see_computed(stage, {name: order(stage, name, *ids) for name, ids in chosen.items()})

@@ -10,7 +10,6 @@ from anyshot_scoring.adaptive import (
     expected_maximum,
     ladder,
     ladder_by_tasks,
-    noise_of_differences,
     owed_to_repetition,
 )
 from anyshot_scoring.errors import ScoringError
@@ -45,13 +44,6 @@ def test_what_teams_owe_is_what_equal_submissions_gain() -> None:
         assert luck.owed == pytest.approx(gained[luck.team], abs=0.001)
     with pytest.raises(ScoringError, match="Each team"):
         owed_to_repetition({"a": 0.5}, {"b": 1}, 0.02)
-
-
-def test_noise_leaves_out_what_all_submissions_share() -> None:
-    rng = np.random.default_rng(0)
-    scores = 0.3 * rng.standard_normal((4000, 1)) + 0.1 * rng.standard_normal((4000, 6)) + np.arange(6)
-    assert noise_of_differences(scores) == pytest.approx(0.1 / np.sqrt(4000), rel=0.02)
-    assert isinstance(noise_of_differences(np.ones((5, 1))), Undefined)
 
 
 def test_the_gap_between_feedback_and_final_shows_the_luck_and_only_the_luck() -> None:

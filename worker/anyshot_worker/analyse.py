@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 from anyshot_core.data.problems import DataError
@@ -35,7 +36,7 @@ def analyse(attempt: AttemptContext[Analyse]) -> Complete:
 
     assignment = attempt.assignment
     name = assignment.parameters.analysis
-    parameters = assignment.parameters.model_dump(mode="json", exclude={"analysis", "evaluations"})
+    parameters = assignment.parameters.model_dump(mode="json", exclude={"analysis", "evaluations", "runs"})
     attempt.report_stage(Stage.PREPARING, f"Fetching what the report {name!r} is about")
     with attempt.step("prepare"):
         inputs = _gather(attempt)
@@ -111,7 +112,12 @@ def _evaluations(attempt: AttemptContext[Analyse]) -> list[Path]:
     files = list[Path]()
     for place, (name, scores) in enumerate(parameters.evaluations.items()):
         files.append(attempt.folder / f"evaluations-{place + 1}.json")
-        rows = [score.to_dict() for score in scores]
+        runs = parameters.runs.get(name) or [()] * len(scores)
+        rows = [
+            score.to_dict()
+            | {"runs": [asdict(run) for run in own], "same_test_tasks": attempt.assignment.same_test_tasks}
+            for score, own in zip(scores, runs, strict=True)
+        ]
         files[-1].write_text(json.dumps({"name": name, "evaluations": rows}), encoding="utf-8")
     return files
 

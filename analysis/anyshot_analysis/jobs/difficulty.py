@@ -8,11 +8,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from anyshot_analysis.jobs.common_tasks import keep_datasets
 from anyshot_analysis.jobs.inputs import SAME_TASKS, BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_core.charts import draw_difficulty
 from anyshot_core.report.estimates import Estimate, around
 from anyshot_core.report.stored import estimate_words
+from anyshot_core.words import count_of
 from anyshot_scoring.difficulty import Difficulty, measure_difficulty
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.table import TaskTable
@@ -34,6 +36,8 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         raise BadAnalysis(
             "difficulty compares the best and the worst: it needs the results of two submissions"
         )
+    common = keep_datasets(inputs, parameters.names)
+    inputs = common.inputs
     scores: dict[str, dict[str, float]] = {}
     tasks: dict[str, dict[str, NDArray[np.float64]]] = {}
     for key, tables in inputs.results.items():
@@ -51,7 +55,8 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     return ReportPage(
         name="difficulty",
         title="Difficulty of the datasets",
-        finding=f"{hardest.dataset} comes out as the hardest of {len(found)} datasets: its intrinsic difficulty is "
+        finding=f"{hardest.dataset} comes out as the hardest of {count_of(len(found), 'dataset')}"
+        f"{common.said}: its intrinsic difficulty is "
         f"{estimate_words(claims[hardest.dataset][0])}{_beside(hardest.dataset, claims)}.",
         estimates=[one for own in claims.values() for one in own],
         population=f"these datasets, for these {len(scores)} {who[1]}; no claim about others.",
@@ -68,9 +73,10 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             "fixed baselines, MetaDelta++ with pretrained weights and training from scratch; here the best and the "
             "worst of those at hand count on each dataset. So the more of them there are, the smaller intrinsic "
             "difficulty and the larger modelling difficulty come out, by selection alone.",
+            *common.notes,
             *([SAME_TASKS] if inputs.shares_tasks else []),
         ],
-        result={"difficulty": [vars(d) for d in found], "scores": scores},
+        result={"difficulty": [vars(d) for d in found], "scores": scores} | common.result,
         table={
             "dataset": [d.dataset for d in found],
             "intrinsic": [d.intrinsic for d in found],

@@ -55,10 +55,12 @@ class Inputs:
     """Files by role: `meta_train` and `meta_test` packs, `results` tables, `arrays` of layers, `snapshots`,
     `estimates` and `probabilities` that runs have exported.
 
-    `predictions`, where given, are of the same runs as `results` and in the same order.
+    `predictions`, where given, are of the same runs as `results` and in the same order. `chosen` are some of the runs
+    of `results`, or some of their rows, where not all count.
     """
 
     files: Mapping[str, Sequence[Path]]
+    chosen: Mapping[str, list[FoundRun]] | None = None
 
     def paths(self, role: str, least: int = 1, most: int | None = None) -> list[Path]:
         """The files of a role; BadAnalysis if there are fewer than `least`, or more than `most`."""
@@ -112,6 +114,8 @@ class Inputs:
     @cached_property
     def runs(self) -> dict[str, list[FoundRun]]:
         """The runs of each submission with what is known of them. Raises `BadAnalysis` for files that do not fit."""
+        if self.chosen is not None:
+            return dict(self.chosen)
         try:
             return find_runs(self.paths("results"))
         except BadResultsFile as error:

@@ -61,15 +61,10 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     if isinstance(found, Undefined):
         raise BadAnalysis(found.reason)
     progress("Drawing classes", 1, 1)
-    first, second = (one, two) if gaps_lead(gaps, names) > 0 else (two, one)
+    first, second = (one, two) if found.first_leads else (two, one)
     names_of = parameters.names
     shown = names_of.get(first, first), names_of.get(second, second)
     return describe(found, shown, counts_of(classes, names), len(classes), parameters)
-
-
-def gaps_lead(gaps: NDArray[np.float64], names: NDArray[np.str_]) -> float:
-    """The mean difference, datasets alike."""
-    return float(np.mean([gaps[names == name].mean() for name in np.unique(names)]))
 
 
 def classes_of(matrix: ScoreMatrix, runs: list[ClassTable]) -> list[NDArray[np.int64]]:
@@ -127,7 +122,7 @@ def describe(
         notes=[
             f"A set of classes is judged by {found.tasks:g} of {found.of} tasks (median): those of which every class "
             "is in it. Tasks of fewer ways are within a set more often, and weigh less for it. "
-            "Exaggeration: the lead is larger than on all tasks by over half a point.",
+            f"Exaggeration: the lead is larger than on {_fitting(found, tasks)} by over half a point.",
             "With as many tasks of any classes: what flips because a set holds few tasks. Only flips beyond these are "
             "owed to the classes.",
             *(

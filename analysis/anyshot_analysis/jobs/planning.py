@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from anyshot_analysis.jobs.common_tasks import CommonTasks, keep_submissions
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_analysis.undefined import Undefined
@@ -53,7 +54,7 @@ class Parameters:
 
 
 def components_of(inputs: Inputs, parameters: Parameters) -> tuple[Components, str]:
-    """Where differences vary, and where that is known from."""
+    """Where differences vary, and where that is known from; of `inputs` that all met the same tasks."""
     if not inputs.files.get("results"):
         components = Components(
             parameters.lead,
@@ -66,8 +67,6 @@ def components_of(inputs: Inputs, parameters: Parameters) -> tuple[Components, s
         )
         return components, "assumed standard deviations"
     matrix = align(inputs.results)
-    if len(matrix.keys) < 2:
-        raise BadAnalysis("planning from results needs those of two submissions")
     rule = find_rule(parameters.rule)
     points = rule.points(matrix.run_means(), matrix.run_dataset_means())
     first, second = (matrix.keys[i] for i in np.argsort(-points, kind="stable")[:2])
@@ -90,6 +89,9 @@ def components_of(inputs: Inputs, parameters: Parameters) -> tuple[Components, s
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
     """Plan for the asked lead, and for a few others beside it."""
+    measured = bool(inputs.files.get("results"))
+    common = _common_of(inputs, parameters) if measured else CommonTasks(inputs, {}, [])
+    inputs = common.inputs
     components, source = components_of(inputs, parameters)
     plan = plan_top([components], parameters.flip, known_leads=True)
     others = {
@@ -106,7 +108,6 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         curves, "Probability that the order flips", "datasets", "Flip probability", intervals=False
     )
     rows = [row(100 * lead, other, replace(components, lead=lead)) for lead, other in others.items()]
-    measured = bool(inputs.files.get("results"))
     return ReportPage(
         name="plan",
         title="How large a phase must be",
@@ -135,6 +136,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             "Flips now: how probably another draw of as many datasets, classes and tasks turns a true lead of this "
             f"size round. Now: {count_of(components.datasets, 'dataset')}, each with {_now(components, inputs)}.",
             "Tasks and classes: for the datasets at hand. Datasets: new ones, with as many classes and tasks.",
+            *common.notes,
         ],
         result={
             "source": source,
@@ -145,6 +147,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             "classes": plan.classes,
             "datasets": plan.datasets,
             "variances": {"dataset": components.dataset, "class": components.klass, "task": components.task},
+            **common.result,
         },
         table={
             "datasets": np.array([d for _ in LEADS for d in grid]),
@@ -152,6 +155,12 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             "flip": np.array([g.mean for groups in curves.values() for g in groups]),
         },
     )
+
+
+def _common_of(inputs: Inputs, parameters: Parameters) -> CommonTasks:
+    if len(inputs.results) < 2:
+        raise BadAnalysis("planning from results needs those of two submissions")
+    return keep_submissions(inputs, parameters.names)
 
 
 UNUSED = (

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from anyshot_analysis.jobs.common_tasks import keep_submissions
 from anyshot_analysis.jobs.inputs import OF_THE_MODEL, SAME_TASKS, BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import ReportPage
 from anyshot_analysis.undefined import Undefined
@@ -43,11 +44,12 @@ class Parameters:
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
     """Assess the board, its order by ways and shots with it."""
-    tables = inputs.results
-    if len(tables) < 2:
+    if len(inputs.results) < 2:
         raise BadAnalysis("the order of a board needs the results of two submissions")
     progress("Comparing submissions", 0, 3)
-    matrix = align(tables)
+    common = keep_submissions(inputs, parameters.names)
+    inputs = common.inputs
+    matrix = align(inputs.results)
     classes = inputs.align_classes(matrix)
     progress("Comparing submissions", 1, 3)
     assessment = assess(
@@ -66,13 +68,14 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     return ReportPage(
         name="flips",
         title="Reliability of the ranking",
-        finding=f"{parameters.names.get(best, best)} leads a board of {count_of(len(assessment.keys), 'submission')}; "
+        finding=f"{parameters.names.get(best, best)} leads a board of {count_of(len(assessment.keys), 'submission')}"
+        f"{common.said}; "
         "below, by population, how sure that is.",
         population=f"each on its own: {', '.join(str(p) for p in POPULATIONS)}; the unit is named beside it.",
         estimates=estimates_of(assessment, parameters.names),
         extra=reliability_section(assessment, parameters.names),
-        notes=[SAME_TASKS] if inputs.shares_tasks else [],
-        result=assessment.to_dict(),
+        notes=[*common.notes, *([SAME_TASKS] if inputs.shares_tasks else [])],
+        result=assessment.to_dict() | common.result,
         table={
             "task": np.tile(matrix.task, len(matrix.keys)),
             "run": np.tile(matrix.run, len(matrix.keys)),

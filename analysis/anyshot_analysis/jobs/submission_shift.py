@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
@@ -12,11 +12,12 @@ from anyshot_analysis.pages import Cell, PageTable, ReportPage, in_points, point
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import Bar, draw_bars, draw_curves
 from anyshot_core.evaluations import BaseClasses, Mixtures, NovelClasses, PointScore, ValidationClasses
+from anyshot_core.evaluations.seeded import SeededScore, mean_of_runs
 from anyshot_core.report.estimates import Estimate, around
 from anyshot_scoring.summary import Group
 
 SIDES = {BaseClasses.name: "BaseGen", ValidationClasses.name: "ValGen", NovelClasses.name: "NovelGen"}
-OVER = "other tasks of these classes, by this learner"
+OVER = "other tasks of these classes"
 SCORE = "Normalized accuracy (points)"
 HOW = "test a dry run with --evaluate base --evaluate novel, and --evaluate mixtures for the curve"
 
@@ -28,11 +29,27 @@ class Parameters:
 
 @dataclass(frozen=True)
 class TestedLearner:
-    """One learner: its scores on base, validation and novel classes by name, and along lambda."""
+    """One learner: its scores on base, validation and novel classes by name, and along lambda.
+
+    Of several seeded runs, each with a learner of its own, these are means over the runs. `lost_by_run` is what each
+    run's learner loses on novel classes, `same_tasks` whether the runs met the same tasks; of one run they say nothing.
+    """
 
     name: str
     sides: dict[str, PointScore]
     curve: tuple[PointScore, ...]
+    lost_by_run: tuple[float, ...] = ()
+    same_tasks: bool = False
+
+    @property
+    def runs(self) -> int:
+        """How many learners it is the mean of."""
+        return max(1, len(self.lost_by_run))
+
+    @property
+    def over(self) -> str:
+        """What its intervals are about."""
+        return f"{OVER}, by {'this learner' if self.runs == 1 else f'the learners of these {self.runs} runs'}"
 
 
 def read_tested(path: Path) -> TestedLearner:
@@ -43,16 +60,28 @@ def read_tested(path: Path) -> TestedLearner:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         rows = data["evaluations"] if isinstance(data, dict) else data
-        scores = [PointScore.from_dict(row) for row in rows]
+        runs = [tuple(SeededScore.from_dict(run) for run in row.get("runs", ())) for row in rows]
+        same = any(row.get("same_test_tasks", False) for row in rows)
+        scores = [
+            mean_of_runs(PointScore.from_dict(row), own, same_tasks=same)
+            for row, own in zip(rows, runs, strict=True)
+        ]
         named = str(data.get("name") or "") if isinstance(data, dict) else ""
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadAnalysis(f"{path}: not the further evaluations of a run ({error})") from error
     known = [score for score in scores if score.mean is not None]
     sides = {s.evaluation: s for s in known if s.evaluation in SIDES}
     curve = tuple(s for s in known if s.evaluation == Mixtures.name and s.at is not None)
     if not {BaseClasses.name, NovelClasses.name} <= set(sides):
         raise BadAnalysis(f"{path}: no scores on base and on novel classes; {HOW}")
-    return TestedLearner(named or path.parent.name or path.stem, sides, curve)
+    by_score = dict(zip(scores, runs, strict=True))
+    base, novel = (by_score[sides[kind.name]] for kind in (BaseClasses, NovelClasses))
+    if [run.seed_index for run in base] != [run.seed_index for run in novel]:
+        raise BadAnalysis(f"{path}: other runs were tested on base than on novel classes")
+    lost_by_run = tuple(one.mean - other.mean for one, other in zip(base, novel, strict=True))
+    return TestedLearner(
+        named or path.parent.name or path.stem, sides, curve, lost_by_run, same and len(base) > 1
+    )
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
@@ -61,12 +90,15 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     progress("Reading", 1, 1)
     names = [one.name for one in tested]
     if len(set(names)) != len(names):
-        tested = [TestedLearner(f"{t.name} ({place})", t.sides, t.curve) for place, t in enumerate(tested, 1)]
+        tested = [replace(t, name=f"{t.name} ({place})") for place, t in enumerate(tested, 1)]
     return describe(tested)
 
 
 def lost(one: TestedLearner) -> tuple[float, float | None]:
-    """BaseGen minus NovelGen with half the width of its interval; the tasks are different ones, so errors add up."""
+    """BaseGen minus NovelGen with half the width of its interval; the tasks are different ones, so errors add up.
+
+    Of several runs it is the mean of what each run's learner loses: both sides are means over the same runs.
+    """
     base, novel = one.sides[BaseClasses.name], one.sides[NovelClasses.name]
     assert base.mean is not None and novel.mean is not None  # only known scores are read
     if base.half_width is None or novel.half_width is None:
@@ -77,10 +109,10 @@ def lost(one: TestedLearner) -> tuple[float, float | None]:
 def estimates_of(one: TestedLearner) -> list[Estimate]:
     """The sides, and what is lost between base and novel classes."""
     made = [
-        around(f"{SIDES[key]} of {one.name}", *_scaled(score.mean, score.half_width), "points", OVER)
+        around(f"{SIDES[key]} of {one.name}", *_scaled(score.mean, score.half_width), "points", one.over)
         for key, score in one.sides.items()
     ]
-    made.append(around(f"BaseGen minus NovelGen of {one.name}", *_scaled(*lost(one)), "points", OVER))
+    made.append(around(f"BaseGen minus NovelGen of {one.name}", *_scaled(*lost(one)), "points", one.over))
     return made
 
 
@@ -91,10 +123,11 @@ def _scaled(value: float | None, half: float | None) -> tuple[float, float | Non
 def words_of(one: TestedLearner) -> str:
     """Whether a gap is settled."""
     gap, half = lost(one)
+    runs = "" if one.runs == 1 else f", the mean of its {one.runs} runs"
     if half is None:
-        return f"{one.name} loses {points(gap)} points on novel classes (no interval: a single task)"
+        return f"{one.name} loses {points(gap)} points on novel classes{runs} (no interval: a single task)"
     settled = "" if abs(gap) > half else ": not settled"
-    return f"{one.name} loses {points(gap)} ± {points(half)} points (95 %) on novel classes{settled}"
+    return f"{one.name} loses {points(gap)} ± {points(half)} points (95 %) on novel classes{runs}{settled}"
 
 
 def cells_of(one: TestedLearner) -> list[Cell]:
@@ -105,6 +138,34 @@ def cells_of(one: TestedLearner) -> list[Cell]:
         score = one.sides.get(key)
         row.append(Undefined("not tested") if score is None or score.mean is None else points(score.mean))
     return [*row, points(gap), Undefined("a single task") if half is None else points(half)]
+
+
+def notes_on_runs(tested: list[TestedLearner]) -> list[str]:
+    """How several runs were joined, where there are several."""
+    notes = list[str]()
+    if any(one.runs > 1 for one in tested):
+        notes.append(
+            "Of several runs each score is the mean of the runs' scores over all of their tasks, whatever the ranking "
+            "rule makes of them; what is lost is the mean of what each run's learner loses between its own scores."
+        )
+    if same := [one.name for one in tested if one.same_tasks]:
+        notes.append(
+            f"The runs of {', '.join(same)} met the same tasks, which count once: half widths are the mean of "
+            "those of the runs, and at least those of the tasks' means over the runs."
+        )
+    return notes
+
+
+def table_of_runs(tested: list[TestedLearner]) -> list[PageTable]:
+    """What each run's learner loses, where there are several runs."""
+    rows: list[list[Cell]] = [
+        [one.name, str(run), points(gap)]
+        for one in tested
+        if one.runs > 1
+        for run, gap in enumerate(one.lost_by_run, 1)
+    ]
+    title, header = "Lost by the learner of each run (points)", ("learner", "run", "lost")
+    return [PageTable(title, header, rows)] if rows else []
 
 
 def describe(tested: list[TestedLearner]) -> ReportPage:
@@ -123,7 +184,8 @@ def describe(tested: list[TestedLearner]) -> ReportPage:
         name="submission-shift",
         title="In and out of distribution, of a submission",
         finding="; ".join(map(words_of, tested)) + ".",
-        population=f"{OVER}; unit: the task. Not: other classes, other trainings.",
+        population=f"{'; '.join(dict.fromkeys(one.over for one in tested))}; unit: the task. "
+        "Not: other classes, other trainings.",
         estimates=[e for one in tested for e in estimates_of(one)],
         charts=charts,
         listings=[
@@ -131,17 +193,20 @@ def describe(tested: list[TestedLearner]) -> ReportPage:
                 "In- and out-of-distribution score (points of normalized accuracy)",
                 ("learner", *SIDES.values(), "lost", "±"),
                 [cells_of(one) for one in tested],
-            )
+            ),
+            *table_of_runs(tested),
         ],
         notes=[
             "BaseGen: the classes that were trained on, with images that were not. NovelGen: other classes of the same "
             "datasets. Lambda: how likely each place of a task is a novel class. Each task is of one dataset.",
+            *notes_on_runs(tested),
             *([] if curves else ["No curve along lambda: the run was not tested on mixtures."]),
         ],
         result={
             one.name: {
                 **{SIDES[key]: score.mean for key, score in one.sides.items()},
                 "lost": lost(one)[0],
+                **({"lost_by_run": list(one.lost_by_run)} if one.runs > 1 else {}),
                 "curve": {f"{score.at:g}": score.mean for score in one.curve},
             }
             for one in tested

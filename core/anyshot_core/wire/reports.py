@@ -10,11 +10,12 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from anyshot_core.evaluations.scores import PointScore
+from anyshot_core.evaluations.seeded import SeededScore
 from anyshot_core.wire.message import Message
 from anyshot_core.wire.protocols import ProtocolField
 
 # Raise when an analysis computes something else from the same inputs: no site and no worker gives an older one then.
-ANALYSIS_VERSION = 11
+ANALYSIS_VERSION = 12
 
 
 class FlipsParameters(Message):
@@ -80,10 +81,14 @@ class Shift(OnPools):
 
 
 class SubmissionShift(Message):
-    """What submissions lose on novel classes; `evaluations` are their scores in further evaluations, by shown name."""
+    """What submissions lose on novel classes; `evaluations` are their scores in further evaluations, by shown name.
+
+    Of several seeded runs they are means over the runs, and `runs` are of each of these scores those of each run.
+    """
 
     analysis: Literal["submission-shift"] = "submission-shift"
     evaluations: dict[str, list[PointScore]]
+    runs: dict[str, list[tuple[SeededScore, ...]]] = Field(default={})
 
 
 class PredictorTrust(Message):

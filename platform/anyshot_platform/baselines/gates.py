@@ -168,7 +168,7 @@ def set_gate(
     else:
         gate.score, gate.note, gate.set_at = score, note, now()
     session.flush()
-    _follow_gate(session, phase)
+    follow_gates(session, phase.gate_phase_id)
     audit.record(
         session,
         actor_id=actor_id,
@@ -182,8 +182,11 @@ def set_gate(
     )
 
 
-def _follow_gate(session: Session, phase: Phase) -> None:
-    """Where the last submission above the gate counts, the phase that the entries come from follows its gate."""
-    source = session.get(Phase, phase.gate_phase_id) if phase.gate_phase_id else None
-    if source is not None and source.board_shows == BoardShows.LAST_ABOVE_GATE:
-        rebuild_boards(session, live_version(session, source))
+def follow_gates(session: Session, *sources: str | None) -> None:
+    """Bring the boards of phases, by id, in line where the last submission above the gate of the next phase counts.
+
+    A gate, the phase that it leads into, or where that one takes its entries from has changed.
+    """
+    for source in [session.get_one(Phase, one) for one in sources if one]:
+        if source.board_shows == BoardShows.LAST_ABOVE_GATE:
+            rebuild_boards(session, live_version(session, source))

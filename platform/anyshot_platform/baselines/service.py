@@ -13,16 +13,17 @@ from anyshot_core.baselines import ExperimentBundle as Builtin
 from anyshot_core.baselines import pack_baseline
 from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.audit import service as audit
+from anyshot_platform.baselines.boards import boards_of, why_on_no_board
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.bundles.naming import key_from, unique
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.service import add_member, find_membership
 from anyshot_platform.competitions.states import Role
+from anyshot_platform.entries.entering import chosen_leagues
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.intake.service import Wishes, Zip, check_zip, create_submission
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.retold import retold
-from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.runs.models import Run
 from anyshot_platform.services import Services
@@ -61,9 +62,10 @@ def add_baseline(
     leagues: Sequence[str],
     actor_id: str,
 ) -> Baseline:
-    """Keep a zip as a baseline; raises `Invalid` when it fails the checks of a submission."""
+    """Keep a zip as a baseline; raises `Invalid` for a name that is no league, and where the zip fails a check."""
     if not name.strip():
         raise Invalid(say("A baseline needs a name."), field="name")
+    chosen_leagues(session, competition.id, leagues)
     _check(content)
     known = list_baselines(session, competition, deleted=True)
     digest = store_bytes(session, services.storage, content)
@@ -195,15 +197,17 @@ def _pack_builtin(folder: Path, baseline: Baseline, weights: Path | None) -> byt
 def run_baseline(
     session: Session, services: Services, phase: Phase, baseline: Baseline, actor_id: str
 ) -> Submission:
-    """Score a baseline in a phase; it stands on the boards as a marked row, out of the ranking."""
+    """Score a baseline in a phase; it stands on the boards as a marked row, out of the ranking.
+
+    Raises `Conflict` where none of its leagues is there: naming none, it would stand in all that are open to all.
+    """
+    reason = why_on_no_board(session, baseline)
+    if reason:
+        raise Conflict(reason)
     competition = session.get_one(Competition, phase.competition_id)
     membership = find_membership(session, competition.id, actor_id)
     if membership is None or membership.team_id is None:
         membership = add_member(session, competition, session.get_one(User, actor_id), Role.ORGANIZER)
-    known = {
-        league.slug
-        for league in session.scalars(select(League).where(League.competition_id == competition.id))
-    }
     return create_submission(
         session,
         phase,
@@ -211,9 +215,7 @@ def run_baseline(
         user_id=actor_id,
         archive=fetch_zip(session, services, baseline),
         kind=SubmissionKind.BASELINE,
-        wishes=Wishes(
-            comment=baseline.name, leagues=tuple(slug for slug in baseline.leagues if slug in known)
-        ),
+        wishes=Wishes(comment=baseline.name, leagues=tuple(boards_of(session, baseline))),
     )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import TypeVar
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from anyshot_core.evaluations import PointScore
+from anyshot_core.evaluations.seeded import SeededScore
 from anyshot_platform.evaluations.models import FurtherTest
 from anyshot_platform.evaluations.points import PhasePoint, list_points
 from anyshot_platform.kernel.language import say
@@ -17,6 +19,7 @@ from anyshot_platform.runs.states import ENDED
 
 WAITS, FAILED, NOT_TESTED = say("not ended yet"), say("failed"), say("not tested")
 _BySeed = dict[int, FurtherTest]
+_Read = TypeVar("_Read")
 
 
 def read_scores(
@@ -26,13 +29,17 @@ def read_scores(
 
     A submission of which nothing was tested is left out.
     """
-    points = list_points(session, version) if submissions else []
-    found = _tests(session, version, submissions, until) if points else {}
-    return {
-        submission: [_score(version, point, own.get(point.digest, {})) for point in points]
-        for submission, own in found.items()
-        if any(point.digest in own for point in points)
-    }
+    return _read(session, version, submissions, until, _score)
+
+
+def read_runs(
+    session: Session, version: PhaseVersion, submissions: Sequence[str]
+) -> dict[str, list[tuple[SeededScore, ...]]]:
+    """By submission what the learner of each seeded run scores, of each point that `read_scores` has, in its order.
+
+    None of a point that not all seeds have a score at.
+    """
+    return _read(session, version, submissions, None, _runs)
 
 
 def read_failed(session: Session, version: PhaseVersion, submission: str) -> list[list[FurtherTest]]:
@@ -42,6 +49,23 @@ def read_failed(session: Session, version: PhaseVersion, submission: str) -> lis
         [row for _, row in sorted(found.get(point.digest, {}).items()) if row.failed]
         for point in list_points(session, version)
     ]
+
+
+def _read(
+    session: Session,
+    version: PhaseVersion,
+    submissions: Sequence[str],
+    until: datetime | None,
+    read: Callable[[PhaseVersion, PhasePoint, _BySeed], _Read],
+) -> dict[str, list[_Read]]:
+    """By submission what `read` makes of its tests at each point; without those of which nothing was tested."""
+    points = list_points(session, version) if submissions else []
+    found = _tests(session, version, submissions, until) if points else {}
+    return {
+        submission: [read(version, point, own.get(point.digest, {})) for point in points]
+        for submission, own in found.items()
+        if any(point.digest in own for point in points)
+    }
 
 
 def _tests(
@@ -72,6 +96,17 @@ def _score(version: PhaseVersion, point: PhasePoint, seeds: _BySeed) -> PointSco
             "half_width": result.half_width,
             "tasks": shown.tasks if shown is not None else 0,
         }
+    )
+
+
+def _runs(version: PhaseVersion, point: PhasePoint, seeds: _BySeed) -> tuple[SeededScore, ...]:
+    if _why_none(version, seeds):
+        return ()
+    summaries = ((place, row.summary) for place, row in sorted(seeds.items()))
+    return tuple(
+        SeededScore(place, summary.mean, summary.half_width, summary.tasks)
+        for place, summary in summaries
+        if summary is not None
     )
 
 

@@ -35,8 +35,11 @@ Made on {moment}. All moments are UTC.
 | `submissions.csv` | every submission, also disqualified, withdrawn and deleted ones |
 | `leaderboards.csv` | every row of every league's board, in rank order |
 | `evaluations.csv` | every score of a further evaluation: a line for each submission and point |
-| `results.parquet` | one row a task of every finished run: ways, shots, dataset, metrics, seconds |
+| `results.parquet` | one row a task of every run that has a score: ways, shots, dataset, metrics, seconds |
 | `reproduce.py` | makes the tables and figures out of `results.parquet` |
+
+`run_tasks` is how many tasks a run has. It has fewer rows where the code failed on a dataset and the ranking rule lets
+the other datasets count: the tasks without a row count as 0 in its score.
 
     pip install --extra-index-url {address}/kit/simple/ "anyshot-core[results]=={version}"
     python reproduce.py

@@ -31,6 +31,7 @@ from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
+from anyshot_platform.scores.models import RunScore
 from anyshot_platform.scores.tables import find_results, read_table
 from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions.models import Submission
@@ -258,18 +259,22 @@ def list_evaluations(session: Session, competition: Competition) -> Iterator[dic
 def collect_results(
     session: Session, storage: Storage, competition: Competition
 ) -> tuple[pa.Table, list[str]]:
-    """One row a task of every finished run, and the runs whose results are no longer kept."""
+    """One row a task of every run that has a score, and the runs whose results are no longer kept.
+
+    Of a run in parts that is the one that the score stands with: its table is that of all parts together.
+    """
     parts: list[pa.Table] = []
     missing: list[str] = []
     rows = session.execute(
-        select(Run, Phase.slug, PhaseVersion.number, Team.name)
+        select(Run, Phase.slug, PhaseVersion.number, Team.name, RunScore.tasks)
+        .join(RunScore, RunScore.run_id == Run.id)
         .join(Phase, Phase.id == Run.phase_id)
         .join(PhaseVersion, PhaseVersion.id == Run.phase_version_id)
         .join(Team, Team.id == Run.team_id)
         .where(Run.competition_id == competition.id, Run.state == RunState.FINISHED, counting_runs())
         .order_by(Run.created_at, Run.id)
     ).all()
-    for run, phase, version, team in rows:
+    for run, phase, version, team, tasks in rows:
         table = read_table(storage, find_results(session, run))
         if table is None:
             missing.append(run.id)
@@ -283,6 +288,7 @@ def collect_results(
             "run": run.id,
             "seed_index": run.seed_index,
             "generation": run.generation,
+            "run_tasks": tasks,
             "same_test_tasks": run.phase_version.same_test_tasks,
         }
         said = {name: pa.array([value] * len(table)) for name, value in about.items()}

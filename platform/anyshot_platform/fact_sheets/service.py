@@ -141,18 +141,21 @@ def keep_upload_answers(
 ) -> None:
     """Answers that come with an upload go into the team's fact sheet, over those that it had.
 
-    The sheet is handed in where each upload needs it, or was before; elsewhere the answers are a draft.
+    The sheet is handed in where each upload needs it, or was before; elsewhere the answers are a draft. What a team
+    answered to questions that are no longer asked stays in the history of what it handed in.
     """
     if not answers:
         return
     known = session.scalars(select(FactSheet).where(FactSheet.team_id == membership.team_id)).one_or_none()
+    asked = {str(question["key"]) for question in competition.fact_sheet}
+    before = {key: text for key, text in (known.answers if known else {}).items() if key in asked}
     said = {key: str(text) for key, text in answers.items()}
     hand_in = competition.fact_sheet_from == Due.UPLOAD or bool(known and known.handed_in_at)
     save(
         session,
         competition,
         membership,
-        {**(known.answers if known else {}), **said},
+        {**before, **said},
         hand_in=hand_in,
         public=bool(known and known.public),
         submission_id=submission_id,

@@ -97,7 +97,7 @@ def _entries(session: Session, phase: Phase) -> dict[str, Any] | None:
     rows = session.execute(
         select(Gate, League)
         .join(League, League.id == Gate.league_id)
-        .where(Gate.phase_id == phase.id)
+        .where(Gate.phase_id == phase.id, League.deleted_at.is_(None))
         .order_by(League.position, League.id)
     )
     gates = [{"league": league.slug, "score": gate.score, "note": gate.note} for gate, league in rows]

@@ -10,13 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anyshot_scoring.adaptive import (
-    GapCheck,
-    Luck,
-    check_gap,
-    noise_of_differences,
-    owed_to_repetition,
-)
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.joins import Join
 from anyshot_scoring.reliability.agreement import tau_between, tau_between_runs
@@ -32,6 +25,7 @@ from anyshot_scoring.reliability.over_datasets import MARGIN, OverDatasets, comp
 from anyshot_scoring.reliability.paired import Interval, Verdict, count_units, why_undefined
 from anyshot_scoring.reliability.planning import SampleSizePlan, plan_top
 from anyshot_scoring.reliability.ranks import KnownRanks, RankReliability, know_ranks, rank_reliability
+from anyshot_scoring.reliability.repetition import Repetition, weigh_repetition
 from anyshot_scoring.reliability.resampling import POPULATIONS, Population, resample
 from anyshot_scoring.reliability.seeds import SeedRuleEffect, fit_seed_model, simulate_rules
 from anyshot_scoring.reliability.shared_tasks import mean_of_runs
@@ -114,19 +108,6 @@ class FeedbackAgreement:
     submissions: int
     cost_interval: Interval | Undefined
     cost_over: Population
-
-
-@dataclass(frozen=True)
-class Repetition:
-    """A board that was asked many times. `noise` is of one submission's own, over draws of tasks, as a deviation.
-
-    `luck` says of each team, best first, what its score owes to its submissions at most; undefined in a final phase,
-    where the submissions were chosen by other scores: there the fall from the feedback phase (`gap`) tells.
-    """
-
-    noise: float
-    luck: tuple[Luck, ...] | Undefined
-    gap: GapCheck | Undefined
 
 
 @dataclass(frozen=True)
@@ -231,7 +212,7 @@ def assess(
         seeds_tau=seeds_tau,
         seeds_interval=tau_interval(seeds_tau, len(board.keys)),
         feedback=_compare_feedback(by_task, points, feedback, chosen, replicates, seed),
-        repetition=_weigh_repetition(by_task, points, feedback, submissions),
+        repetition=weigh_repetition(by_task, points, chosen, feedback, submissions, seed),
         rules=_judge_rules(board, replicates, seed),
         ways=order_by(mean, "ways"),
         shots=order_by(mean, "shots"),
@@ -430,25 +411,6 @@ def _compare_feedback(
     both = [board.keys.index(key) for key in common]
     interval = behind_best(points[both], drawn[:, both], common.index(leader), count_units(board, over))
     return FeedbackAgreement(tau, tau_interval(tau, len(common)), cost, len(common), interval, over)
-
-
-def _weigh_repetition(
-    board: ScoreMatrix,
-    points: NDArray[Any],
-    feedback: Mapping[str, float] | None,
-    submissions: Mapping[str, int] | None,
-) -> Repetition | Undefined:
-    if not submissions or not set(board.keys) <= set(submissions):
-        return Undefined("nobody said how many submissions each team had scored")
-    noise = noise_of_differences(board.scores)
-    if isinstance(noise, Undefined):
-        return noise
-    own = dict(zip(board.keys, points.tolist(), strict=True))
-    if feedback:
-        elsewhere = Undefined("the submissions were chosen by their scores in the feedback phase")
-        return Repetition(noise, elsewhere, check_gap(feedback, own, submissions))
-    luck = owed_to_repetition(own, {key: submissions[key] for key in own}, noise)
-    return Repetition(noise, luck, Undefined("there is no feedback phase to compare with"))
 
 
 def _judge_rules(board: ScoreMatrix, replicates: int, seed: int) -> tuple[SeedRuleEffect, ...] | Undefined:

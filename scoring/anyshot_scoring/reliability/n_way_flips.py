@@ -26,6 +26,8 @@ class TaskFlips:
     """Flips of the lead `lead` over sets of classes, judged by the tasks within each set.
 
     Attributes:
+        first_leads: whether the lead is the first's, by the tasks that it is judged by: `of` below, not all that there
+            are.
         differences: first minus second, the leader first, on each set `[sets]`; sets with an empty dataset are out.
         tasks: median number of tasks within a set, of `of`; tasks of more ways than a set has classes are in neither.
         noise_flip, noise_exaggeration: with as many tasks of any classes instead (results exchanged among tasks of the
@@ -34,6 +36,7 @@ class TaskFlips:
     """
 
     lead: float
+    first_leads: bool
     differences: NDArray[np.float64]
     tasks: float
     of: int
@@ -90,6 +93,7 @@ def flips_over_tasks(
     own, noisy = np.sign(lead) * own[kept], np.sign(lead) * noisy[kept]
     return TaskFlips(
         abs(lead),
+        lead > 0,
         own,
         float(np.median(np.concatenate(inside)[kept])),
         sum(len(part.values) for part in parts),

@@ -49,9 +49,11 @@ def read_account() -> Account:
 def write_account(account: Account) -> None:
     path = account_file()
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    fresh = path.with_name(f".{path.name}.part")  # a full disk leaves the log-in of before
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         json.dump(asdict(account), file)
+    fresh.replace(path)
 
 
 def remember_submission(submission_id: str) -> None:

@@ -11,7 +11,7 @@ import click
 
 from anyshot_core.client import Client
 from anyshot_core.words import count_of
-from anyshot_starting_kit.cli.account import connection_options
+from anyshot_starting_kit.cli.account import connection_options, outlasting
 from anyshot_starting_kit.cli.acts import do_act, set_option, show_acts
 from anyshot_starting_kit.cli.consent import consent_options, send_act
 from anyshot_starting_kit.cli.exits import Exit
@@ -208,9 +208,10 @@ def report(
     if submissions:
         body["submissions"] = list(submissions)
     found = client.organize("POST", competition, "/reports", body)
-    while found["state"] not in ENDED:
-        time.sleep(1.0)
-        found = client.organize("GET", competition, f"/reports/{found['id']}")
+    with outlasting(client):
+        while found["state"] not in ENDED:
+            time.sleep(1.0)
+            found = client.organize("GET", competition, f"/reports/{found['id']}")
     if found["state"] != "finished":
         click.echo(f"The report {found['state']}: {found['message']}", err=True)
         raise SystemExit(Exit.FAILED)

@@ -11,7 +11,7 @@ import click
 
 from anyshot_core.client import Client
 from anyshot_core.words import count_of
-from anyshot_starting_kit.cli.account import connection_options
+from anyshot_starting_kit.cli.account import connection_options, outlasting
 from anyshot_starting_kit.cli.consent import ask_first, consent_options, send_act
 
 _File = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -127,6 +127,19 @@ def rehearse(
         ask_first(
             lambda more: client.organize("POST", competition, "/rehearsals", {**wishes, **more}), **said
         )
+    with outlasting(client):
+        found, newest = _follow_rehearsal(client, competition, once=only_show or no_wait)
+    _say_forecast(newest)
+    for check in found["checklist"]:
+        click.echo(
+            f"[{'x' if check['done'] else ' '}] {check['title']}{'' if check['done'] else ': ' + check['words']}"
+        )
+
+
+def _follow_rehearsal(
+    client: Client, competition: str, *, once: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Print what happens in the newest rehearsal, to its end or once; the last answer, and what it says of that one."""
     told = 0
     while True:
         found = client.organize("GET", competition, "/rehearsals")
@@ -136,14 +149,9 @@ def rehearse(
         for line in newest["story"][told:]:
             click.echo(line)
         told = len(newest["story"])
-        if only_show or no_wait or newest["ended_at"]:
-            break
+        if once or newest["ended_at"]:
+            return found, newest
         time.sleep(_ASK_EVERY)
-    _say_forecast(newest)
-    for check in found["checklist"]:
-        click.echo(
-            f"[{'x' if check['done'] else ' '}] {check['title']}{'' if check['done'] else ': ' + check['words']}"
-        )
 
 
 def _say_forecast(rehearsal: dict[str, Any]) -> None:

@@ -53,7 +53,7 @@ PHASE_TABLE = {
     "unfreeze": "a a a a a d a a a a",
     "delete": "n n n n n n n n n a",
     "restore": "a a a a a a a a a d",
-    "redraw-seeds": "d r r r r r r r r r",
+    "redraw-seeds": "r r r r r r r r r r",  # there is a score under the key
     "publish-key": "r r r n n r n r a r",
     "pin-image": "n n n n n n n n n n",  # the score came from another image
     "unpin-image": "a a a a a a a a a a",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from PIL import Image
 from anyshot_core.protocols import PROTOCOLS
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.competitions.states import Role
+from anyshot_platform.database import now
 from anyshot_platform.described.settings import Column, Elsewhere
 from anyshot_platform.phases.description import SETTINGS, decides_scores
 from anyshot_platform.phases.models import Phase, PhaseVersion
@@ -19,6 +21,7 @@ from anyshot_platform.pools.models import Pack
 from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
 from anyshot_platform.site.phases.protocol_form import ROLES
 from tests.platform.admin.test_manage import flash, page, phase_form, post
+from tests.platform.admin.test_two_actors import seen
 from tests.platform.site import Site
 
 BASE = "/competitions/small/manage"
@@ -215,3 +218,46 @@ def test_what_settings_say_has_code_as_code_and_no_backtick(site: Site, language
     assert hint is not None and "<code>snapshots.npz</code>" in hint[1]
     assert ("So many" in hint[1]) is (language == "en")
     assert re.findall(r'__hint" id="[^"]*">[^<]*`', shown) == []
+
+
+def test_a_phase_whose_key_is_public_stays_closed_in_the_editor_too(site: Site) -> None:
+    """Another end in the form, or in JSON, opened it: uploads were scored on tasks that everybody can draw."""
+    owner, alice = site.owner(), site.member("alice")
+    site.set_phase(ends_at=now() - timedelta(hours=1), key_published_at=now())
+    words = "everybody can draw its tasks, so it stays closed."
+    api = "/api/v1/competitions/small/manage/phases/feedback"
+    moments = [("end", None), ("end", "2090-01-01T00:00:00Z"), ("start", "2089-01-01T00:00:00Z")]
+    for name, moment in moments:
+        sent = {name: moment} if name == "end" else {name: moment, "end": None}
+        refused = owner.call("PATCH", api, json=sent)
+        assert (refused.status_code, refused.json()["field"]) == (409, name), refused.text
+        assert words in refused.json()["message"]
+    form = phase_form(title="Typed anew", seen=seen(owner, FEEDBACK))
+    shown = post(owner, FEEDBACK, **form)
+    assert words in shown.text
+    assert 'href="#end"' in shown.text and 'value="Typed anew"' in shown.text
+    assert alice.submit().json()["error"] == "phase_not_open"
+    assert owner.call("PATCH", api, json={"title": "Over"}).status_code == 200
+    earlier = (now() - timedelta(hours=2)).isoformat()
+    assert owner.call("PATCH", api, json={"end": earlier}).status_code == 200
+
+
+def test_the_short_name_of_a_deleted_phase_is_said_to_be_taken_and_what_was_typed_stays(site: Site) -> None:
+    """The answer was "Somebody did the same at this moment", and an empty form."""
+    owner = site.owner()
+    phases, form = f"{BASE}/phases", phase_form(key="extra", title="Extra", note="")
+    assert flash(post(owner, f"{phases}/new", **form)) == "Extra is added."
+    twice = post(owner, f"{phases}/new", **form)
+    assert "There is a phase “extra” already." in twice.text
+    assert post(owner, f"{phases}/extra/delete", confirm="extra").status_code == 303
+    shown = post(owner, f"{phases}/new", **{**form, "title": "Typed anew"})
+    words = "A deleted phase has this short name: restore it, or take another one."
+    assert words in shown.text
+    assert 'value="Typed anew"' in shown.text and 'href="#key"' in shown.text
+    api = "/api/v1/competitions/small/manage/phases"
+    settings = owner.call("GET", f"{api}/feedback").json()["settings"]
+    refused = owner.call("POST", api, json={**settings, "key": "extra"})
+    assert (refused.status_code, refused.json()["message"], refused.json()["field"]) == (422, words, "key")
+    (restored,) = re.findall(r'action="([^"]+/restore/deleted)"', page(owner, phases).text)
+    assert post(owner, restored).status_code == 303
+    assert 'value="Extra"' in page(owner, f"{phases}/extra").text

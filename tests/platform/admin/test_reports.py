@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -211,6 +212,34 @@ def test_a_plan_and_a_ranking_are_of_entries_and_no_baseline(site: Site) -> None
         for name in ("difficulty", "plan", "flips")
     }
     assert asked == {"difficulty": 202, "plan": 409, "flips": 409}
+
+
+@pytest.mark.seconds("two whole reports")
+def test_a_team_out_of_the_ranking_is_in_no_ranking_of_a_report(board: Site, tmp_path: Path) -> None:
+    """Pia is of the organizers, and the best on each dataset: the board's first is zeta, whose average rank is 1."""
+    board.set_version(ranking_rule="dataset_ranks_worst")
+    body = {"day": 0, "phase": 0, "out_of_ranking": True, "reason": "ours"}
+    owner = board.owner()
+    people = f"/api/v1/competitions/{SLUG}/manage/people"
+    assert owner.call("PUT", f"{people}/pia/quota", json=body).status_code == 200
+    rows = {row["team"]: row["rank"] for row in board.board()["rows"]}
+    assert rows == {"pia": None, "zeta": 1, "rob": 2, "uma": 3}
+    made = {
+        name: owner.call("POST", API, json={"analysis": name, "phase": "feedback"}).json()["id"]
+        for name in ("flips", "plan", "difficulty")
+    }
+    assert work_off(board, tmp_path) == 3
+    found = {name: owner.call("GET", f"{API}/{key}").json()["result"] for name, key in made.items()}
+    flips = found["flips"]["result"]
+    assert flips["points"] == [-1, -2, -3], "average ranks, with a minus before each"
+    assert "pia" not in json.dumps(found["flips"]) and "zeta leads a board of 3" in found["flips"]["finding"]
+    plan = page(owner, f"{BASE}/reports/{made['plan']}").text
+    assert "the difference of zeta and rob, first and second of the board, by the model of 3" in plan
+    assert len(found["difficulty"]["result"]["scores"]) == 4, "datasets are difficult to whoever met them"
+    for team in ("zeta", "rob"):
+        assert owner.call("PUT", f"{people}/{team}/quota", json=body).status_code == 200
+    refused = owner.call("POST", API, json={"analysis": "plan", "phase": "feedback"})
+    assert refused.json()["message"] == "Fewer than two entries on this board are ranked."
 
 
 @pytest.mark.seconds("a whole report")

@@ -14,6 +14,7 @@ from sqlalchemy import select
 
 from anyshot_core.protocols.task import dataset_in_turn
 from anyshot_core.results import read_results, write_results
+from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.description import TasksSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pack
@@ -22,8 +23,9 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable
+from tests.platform.admin.test_rules import text_of
 from tests.platform.core.test_shards import make_predictions, make_table, rescore, store
-from tests.platform.site import PaperWorker, Site, make_paper_pack
+from tests.platform.site import PaperWorker, Site, make_paper_pack, make_zip
 
 TASKS, DATASETS = 7, 2
 
@@ -42,10 +44,13 @@ def claim_all(worker: PaperWorker) -> list[dict[str, Any]]:
     return sorted(jobs, key=lambda job: job["dataset"])
 
 
-def hand_in(worker: PaperWorker, job: dict[str, Any], folder: Path) -> TaskTable:
+def hand_in(worker: PaperWorker, job: dict[str, Any], folder: Path, *, seconds: float = 0.0) -> TaskTable:
+    """Complete a part, each of whose tasks took so many seconds to fit."""
     tasks = tasks_of(job)
     table = make_table(0, TASKS).select(np.isin(np.arange(TASKS), tasks))
-    table = replace(table, dataset=np.full(len(tasks), f"d{job['dataset']}"))
+    table = replace(
+        table, dataset=np.full(len(tasks), f"d{job['dataset']}"), fit_seconds=np.full(len(tasks), seconds)
+    )
     path = folder / "results.parquet"
     write_results(path, table, {"tasks": len(tasks)})
     artifacts = []
@@ -169,6 +174,35 @@ def test_a_dataset_that_the_code_fails_on_leaves_the_others(site: Site, tmp_path
     for job in claim_all(worker):
         worker.fail(job, "RUNTIME_ERROR")
     assert (site.submission(again["id"]).status, site.submission(again["id"]).score) == ("failed", None)
+
+
+def test_other_figures_are_not_better_for_a_failure_on_a_dataset(site: Site, tmp_path: Path) -> None:
+    """They were over the tasks that were answered, beside a score that counts the rest as 0: failing raised them."""
+    by_dataset(site, ranking_rule="dataset_ranks_worst")
+    with site.services.database.writing() as session:
+        league = session.scalars(select(League).where(League.slug == "free")).one()
+        league.columns = [{"metric": "accuracy", "title": "Right", "decimals": 3}]
+    worker, alice, bob = site.worker(), site.member("alice"), site.member("bob")
+    failed = alice.submit().json()["id"]
+    failing, other = claim_all(worker)
+    worker.fail(failing, "RUNTIME_ERROR")
+    answered = len(hand_in(worker, other, tmp_path, seconds=3.0))
+    assert 0 < answered < TASKS
+    through = bob.submit(make_zip(salt="bob")).json()["id"]
+    whole = [hand_in(worker, job, tmp_path, seconds=3.0) for job in claim_all(worker)]
+    right = float(np.concatenate([table.accuracy for table in whole]).mean())
+    columns = {row["team"]: row["columns"] for row in site.board("free")["rows"]}
+    assert columns == {"alice": {}, "bob": {"Right": f"{right:.3f}"}}
+    shown = text_of(alice.call("GET", f"/submissions/{failed}"))
+    assert "mean over tasks" not in shown
+    assert "Time per task 3.0 s fit and predict, on average" in shown
+    assert "at least one dataset, whose tasks count as 0 in the score." in shown
+    assert f"The charts and the time per task are of the {answered} tasks that it answered." in shown
+    report = site.owner().call("GET", f"/submissions/{failed}/report.html").text
+    assert "By dataset" in report and "All metrics" not in report
+    shown = text_of(bob.call("GET", f"/submissions/{through}"))
+    assert "mean over tasks" in shown and "Time per task 3.0 s fit" in shown
+    assert "at least one dataset" not in shown
 
 
 def test_where_datasets_are_not_ranked_one_by_one_a_failure_ends_all(site: Site) -> None:

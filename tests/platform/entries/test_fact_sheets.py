@@ -110,6 +110,21 @@ def test_an_upload_needs_one_only_where_the_competition_says_so(asking: Site) ->
     assert "Submitted 2 times" in shown and "mine" in shown and "better" in shown
 
 
+def test_a_question_that_is_asked_no_more_stops_no_upload(asking: Site) -> None:
+    """Answers to it were sent along with each upload: "The fact sheet has no question code"."""
+    bob, owner = asking.member("bob"), asking.owner()
+    with asking.services.database.writing() as session:
+        asking.competition(session).fact_sheet_from = Due.UPLOAD
+    assert bob.submit(fact_sheet={"method": "mine", "code": "my repository"}).status_code == 201
+    with asking.services.database.writing() as session:
+        asking.competition(session).fact_sheet = [QUESTIONS[0], {**QUESTIONS[1], "key": "source"}]
+    again = bob.submit(make_zip(salt="again"), fact_sheet={"method": "better"})
+    assert again.status_code == 201, again.text
+    sheet = bob.call("GET", SHEET).json()
+    assert (sheet["state"], sheet["answers"]) == ("handed_in", {"method": "better"})
+    assert "my repository" in page(owner, "/competitions/small/manage/fact-sheets").text  # in the history
+
+
 def test_answers_that_nobody_asked_for_are_a_draft_of_the_fact_sheet(asking: Site) -> None:
     ada = asking.member("ada")
     ada.call("PUT", SHEET, json={"answers": {"method": "prototypes"}})

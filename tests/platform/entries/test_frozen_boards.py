@@ -227,7 +227,7 @@ def test_who_leaves_the_ranking_of_a_frozen_board_counts_in_nobodys_average_rank
     on_two, on_three = {"ada": 0.5, "bob": 0.6, "eve": 0.4}, {"ada": 0.1, "bob": 0.5, "eve": 0.6}
     for name in ("ada", "bob", "eve"):
         assert site.member(name).submit().status_code == 201
-        scores = {data: on_two[name] for data in "ab"} | {data: on_three[name] for data in "cde"}
+        scores = dict.fromkeys("ab", on_two[name]) | dict.fromkeys("cde", on_three[name])
         finish_with_scores(worker, worker.claim() or {}, scores)
     freeze(site)
     assert ranks(site)[:2] == [("bob", 1), ("eve", 2)]

@@ -181,6 +181,49 @@ def test_a_failure_is_told_and_a_deleted_copy_ends_it(ready: Site) -> None:
     assert newest["story"] == ["The copy was deleted: the rehearsal ended there."]
 
 
+def add_to_scratch(site: Site) -> None:
+    body = {"name": "Second", "upload_id": site.owner().upload(make_zip(salt="x")), "leagues": ["scratch"]}
+    assert site.owner().call("POST", f"{MANAGE}/baselines", json=body).status_code == 201
+
+
+GONE = (
+    "“Second” is not run: it names the leagues scratch, and none of them is there. "
+    "Restore one of them, or remove the baseline and add it again."
+)
+
+
+def test_a_competition_with_a_deleted_league_is_rehearsed_without_it(ready: Site) -> None:
+    """It was refused: "there is no league scratch", which nothing could mend."""
+    site, owner = ready, ready.owner()
+    add_to_scratch(site)
+    assert post(owner, f"{BASE}/leagues/scratch/delete").status_code == 303
+    started = owner.call("POST", f"{MANAGE}/rehearsals", json={"tasks": 2, "teams": 5})
+    assert started.status_code == 201, started.text
+    worker = site.worker()
+    play(site, worker, lambda worker, job: worker.complete(job, 0.5))
+    (row,) = owner.call("GET", f"{MANAGE}/rehearsals").json()["rehearsals"]
+    assert row["story"][:2] == [GONE, "Feedback: 1 team submitted."]
+    assert "All phases were played." in row["story"]
+    assert post(owner, f"{BASE}/leagues/free/delete").status_code == 303
+    refused = owner.call("POST", f"{MANAGE}/rehearsals", json={"tasks": 2, "teams": 5})
+    assert refused.status_code == 409 and "There is no baseline that could play." in refused.json()["message"]
+
+
+def test_a_baseline_whose_league_is_deleted_in_the_copy_plays_in_no_other(ready: Site) -> None:
+    """It entered each league that is open to all."""
+    site, owner = ready, ready.owner()
+    add_to_scratch(site)
+    started = owner.call("POST", f"{MANAGE}/rehearsals", json={"tasks": 2, "teams": 5})
+    assert started.status_code == 201, started.text
+    copy = started.json()["copy_slug"]
+    assert post(owner, f"/competitions/{copy}/manage/leagues/scratch/delete").status_code == 303
+    sweep(site.services)
+    (row,) = owner.call("GET", f"{MANAGE}/rehearsals").json()["rehearsals"]
+    assert row["story"] == [GONE, "Feedback: 1 team submitted."]
+    with site.services.database.reading() as session:
+        assert [made.comment for made in session.query(Submission)] == ["Simple"]
+
+
 def test_rehearsals_have_a_budget_of_their_own_and_need_no_room_for_drafts(ready: Site) -> None:
     """They use the workers of all; the copy is no draft, and stays among the competitions until it is deleted."""
     site, owner = ready, ready.owner()

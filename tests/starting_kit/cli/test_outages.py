@@ -15,7 +15,7 @@ from anyshot_core.client import Client
 from anyshot_core.command import main
 from anyshot_starting_kit.cli import account
 from tests.core.bundle.archives import MODEL
-from tests.platform.site import Site
+from tests.platform.site import SLUG, Site
 from tests.services.processes import free_port
 from tests.services.sites import served
 
@@ -167,3 +167,12 @@ def test_a_download_that_breaks_off_leaves_the_results_that_were_there(site: Sit
     line.begins, line.cuts = lambda request: request.url.path.endswith("/everything"), 1
     assert call("results", "1", "--zip", str(file)).exit_code == 3
     assert file.read_bytes() == whole and list(Path("kept").iterdir()) == [file]
+
+
+def test_what_organizers_wait_for_goes_on_through_an_outage(
+    site: Site, line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANYSHOT_TOKEN", site.owner().token)
+    line.begins, line.cuts = lambda request: request.url.path.endswith("/rehearsals"), 8
+    shown = call("organize", "rehearse", SLUG, "--show")
+    assert shown.exit_code == 0 and "The platform answers again." in shown.stderr

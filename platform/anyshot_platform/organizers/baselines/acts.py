@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target, by_name
 from anyshot_platform.acts.hiding import delete_and_restore
 from anyshot_platform.baselines import gates, service
+from anyshot_platform.baselines.boards import why_on_no_board
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.judging.kinds import GATE_SEEDS
@@ -78,6 +79,8 @@ def _look(session: Session, playable: Playable, request: ActRequest, *, gate: bo
     if baseline.deleted_at is not None:
         return Findings(refused=[say("It was removed. Restore it first.")])
     reason = service.why_not_run(playable.services, baseline)
+    if not reason and not gate:
+        reason = why_on_no_board(session, baseline)
     if reason:
         return Findings(refused=[reason])
     if _under_way(session, baseline, phase, gate=gate):

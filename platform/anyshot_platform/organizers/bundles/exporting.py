@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.baselines.boards import boards_of
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.bundles import schema
 from anyshot_platform.competitions.files import IMAGES, list_files
@@ -125,7 +126,7 @@ def _baselines(
     session: Session, storage: Storage, competition: Competition, files: dict[str, bytes]
 ) -> list[schema.BaselineSpec]:
     specs: list[schema.BaselineSpec] = []
-    for row in session.scalars(_live(Baseline, competition)):
+    for row, leagues in _baselines_with_boards(session, competition):
         file = None
         if row.digest is not None:
             file = f"baselines/{row.slug}.zip"
@@ -139,7 +140,20 @@ def _baselines(
                 builtin=row.builtin,
                 settings=row.settings,  # pyright: ignore[reportArgumentType]
                 weights="" if file else row.weights,
-                leagues=row.leagues,
+                leagues=leagues,
             )
         )
     return specs
+
+
+def _baselines_with_boards(
+    session: Session, competition: Competition
+) -> Iterator[tuple[Baseline, list[str]]]:
+    """Each baseline with those of its leagues that are there, without the ones whose leagues are all deleted.
+
+    A bundle cannot say "no board": without leagues a baseline stands in each league that is open to all.
+    """
+    for row in session.scalars(_live(Baseline, competition)):
+        leagues = boards_of(session, row)
+        if leagues or not row.leagues:
+            yield row, leagues

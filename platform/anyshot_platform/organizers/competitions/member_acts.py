@@ -22,6 +22,7 @@ from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import say, say_count
 from anyshot_platform.organizers.competitions import people
 from anyshot_platform.organizers.competitions.invitations import offer
+from anyshot_platform.organizers.teams.ranking import NOT_HERE, stays_out
 from anyshot_platform.phases.status_words import status_words
 from anyshot_platform.submissions.counting import count_uploads
 from anyshot_platform.submissions.models import Submission
@@ -67,7 +68,7 @@ def _uploads(session: Session, membership: Membership) -> int:
 def _look_approve(session: Session, membership: Membership, request: ActRequest) -> Findings:
     if membership.status == MemberStatus.APPROVED:
         return Findings(done=say("This person is a participant already."))
-    if membership.status in people.NOT_HERE:
+    if membership.status in NOT_HERE:
         words = say("This person has left or has not answered yet. Invite them: only they can accept.")
         return Findings(refused=[words])
     lifted = [say("The submissions that the ban took off the boards come back.")]
@@ -166,11 +167,11 @@ def _ranking(session: Session, membership: Membership, role: Role) -> list[str]:
     team = session.get(Team, membership.team_id) if membership.team_id else None
     if team is None or team.out_of_ranking == (role != Role.PARTICIPANT):
         return []
-    return [
-        say("The team %(name)s joins the ranking.", name=team.name)
-        if role == Role.PARTICIPANT
-        else say("The team %(name)s leaves the ranking.", name=team.name)
-    ]
+    if role != Role.PARTICIPANT:
+        return [say("The team %(name)s leaves the ranking.", name=team.name)]
+    if stays_out(session, team, without=membership):
+        return [say("The team %(name)s stays out of the ranking.", name=team.name)]
+    return [say("The team %(name)s joins the ranking.", name=team.name)]
 
 
 def _give_role(session: Session, membership: Membership, request: ActRequest) -> ActDone:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pydantic import Field
 from sqlalchemy.orm import Session
@@ -18,6 +18,7 @@ from anyshot_platform.organizers.competitions import member_acts, people
 from anyshot_platform.organizers.competitions.member_acts import member_target
 from anyshot_platform.organizers.entries.acts import ask_again, leagues_that_ask
 from anyshot_platform.organizers.teams.joining import go, is_full, list_members
+from anyshot_platform.organizers.teams.ranking import stays_out
 from anyshot_platform.sight.phases import published_finals
 from anyshot_platform.submissions.counting import count_uploads
 from anyshot_platform.submissions.models import Submission
@@ -66,7 +67,7 @@ def _look(session: Session, membership: Membership, request: ActRequest) -> Find
             _goes(target),
             *_stays(session, old, alone),
             *_asked(session, teams),
-            *_ranking(membership, target),
+            *_ranking(session, membership, None if alone else old, target),
         ],
         told=sum(len(list_members(session, team)) for team in teams),
         asks=count_uploads(session, Submission.team_id == old.id) > 0,
@@ -103,10 +104,16 @@ def _asked(session: Session, teams: Sequence[Team]) -> list[str]:
     ]
 
 
-def _ranking(membership: Membership, target: Team | None) -> list[str]:
-    if target is None or target.out_of_ranking or membership.role == Role.PARTICIPANT:
-        return []
-    return [say("Organizers do not compete: “%(name)s” leaves the ranking.", name=target.name)]
+def _ranking(
+    session: Session, membership: Membership, old: Team | None, target: Team | None
+) -> Iterator[str]:
+    """What becomes of the ranking of both teams; `old` is None where it is dissolved."""
+    if membership.role == Role.PARTICIPANT:
+        return
+    if target is not None and not target.out_of_ranking:
+        yield say("Organizers do not compete: “%(name)s” leaves the ranking.", name=target.name)
+    if old is not None and old.out_of_ranking and not stays_out(session, old, without=membership):
+        yield say("The team %(name)s joins the ranking.", name=old.name)
 
 
 def _published(session: Session, competition: Competition) -> list[str]:
@@ -123,8 +130,6 @@ def _move(session: Session, membership: Membership, request: ActRequest) -> ActD
     old = session.get_one(Team, membership.team_id)
     competition = session.get_one(Competition, membership.competition_id)
     team = go(session, membership, find_team_named(session, competition, request.options["team"]))
-    if membership.role != Role.PARTICIPANT:
-        people.set_role(session, membership, membership.role)
     for one in (old, team):
         ask_again(session, one.id)
     _tell(session, membership, old, team, request.reason)

@@ -20,17 +20,15 @@ from anyshot_platform.intake.service import refresh_boards
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.kernel.texts import name_key
-from anyshot_platform.leaderboards.service import note_team
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.organizers.entries.acts import ask_again
+from anyshot_platform.organizers.teams.ranking import NOT_HERE, rank_or_not, stays_out
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
-
-NOT_HERE = (MemberStatus.INVITED, MemberStatus.WITHDRAWN)
 
 
 @dataclass(frozen=True)
@@ -177,16 +175,14 @@ def note(session: Session, membership: Membership, text: str, actor_id: str) -> 
 
 
 def set_role(session: Session, membership: Membership, role: Role) -> None:
-    """Give a role; teams of people who are not participants are out of the ranking."""
+    """Give a role; teams with somebody who is not a participant are out of the ranking."""
     membership.role = role
+    session.flush()
     if membership.team_id:
         team = session.get_one(Team, membership.team_id)
-        moved = team.out_of_ranking != (role != Role.PARTICIPANT)
-        team.out_of_ranking = role != Role.PARTICIPANT
-        session.flush()
-        if moved:
-            _show_anew(session, team)
-    session.flush()
+        rank_or_not(
+            session, team, out=role != Role.PARTICIPANT or (team.out_of_ranking and stays_out(session, team))
+        )
 
 
 def count_owners(session: Session, competition_id: str) -> int:
@@ -266,11 +262,8 @@ def change_team(
 ) -> None:
     """Give a team more (or less) quota than others, or take it out of the ranking."""
     before = team_fields(team)
-    moved = team.out_of_ranking != out_of_ranking
-    team.extra_quota_day, team.extra_quota_phase, team.out_of_ranking = day, phase, out_of_ranking
-    session.flush()
-    if moved:
-        _show_anew(session, team)
+    team.extra_quota_day, team.extra_quota_phase = day, phase
+    rank_or_not(session, team, out=out_of_ranking)
     after = {name: value for name, value in team_fields(team).items() if value != before[name]}
     if not after:
         return
@@ -285,13 +278,6 @@ def change_team(
         before={name: before[name] for name in after},
         after=after,
     )
-
-
-def _show_anew(session: Session, team: Team) -> None:
-    """Bring the boards in line with who is in the ranking."""
-    for submission in session.scalars(select(Submission).where(Submission.team_id == team.id)):
-        refresh_boards(session, submission)
-    note_team(session, team.id)
 
 
 def record_member(

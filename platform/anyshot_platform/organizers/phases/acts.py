@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Button, Findings, by_name
+from anyshot_platform.baselines.gates import follow_gates
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
 from anyshot_platform.kernel.filters import count
@@ -19,6 +20,8 @@ from anyshot_platform.kernel.zones import find_zone, words_on_skipped
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.organizers.phases import evaluation_acts, image_acts, key_acts
 from anyshot_platform.organizers.phases.final_acts import open_runs, phase_target, still_open
+from anyshot_platform.organizers.phases.key_acts import KEY_IS_PUBLIC
+from anyshot_platform.organizers.phases.organizing import count_submissions
 from anyshot_platform.organizers.phases.readiness import missing_in
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, status_of
@@ -26,8 +29,6 @@ from anyshot_platform.phases.states import PhaseStatus
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
-
-KEY_IS_PUBLIC = say("The key of this phase is published: everybody can draw its tasks, so it stays closed.")
 
 
 def _moment(moment: datetime | None) -> str:
@@ -225,6 +226,8 @@ def _held(session: Session, phase: Phase) -> tuple[int, int]:
 
 def _delete(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     phase.deleted_at = now()
+    session.flush()
+    follow_gates(session, phase.gate_phase_id)
     return ActDone(
         say("%(name)s is deleted; restore it below.", name=phase.name), {"key": phase.slug}, {"deleted": True}
     )
@@ -238,15 +241,30 @@ def _look_restore(session: Session, phase: Phase, request: ActRequest) -> Findin
 
 def _restore(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     phase.deleted_at = None
+    session.flush()
+    follow_gates(session, phase.gate_phase_id)
     return ActDone(say("%(name)s is back.", name=phase.name), {"deleted": True}, {"deleted": False})
 
 
 def _look_redraw(session: Session, phase: Phase, request: ActRequest) -> Findings:
-    begun = say("This phase has begun, and its commitment is published. Draft a version with a new key.")
     return Findings(
-        refused=[] if status_of(phase) == PhaseStatus.UPCOMING else [begun],
+        refused=_why_key_stays(session, phase),
         does=[say("Its tasks, the order of their queries and its training seeds are others from now on.")],
     )
+
+
+def _why_key_stays(session: Session, phase: Phase) -> list[str]:
+    """Why no other key can be drawn for the version that is live."""
+    if status_of(phase) != PhaseStatus.UPCOMING:
+        return [say("This phase has begun, and its commitment is published. Draft a version with a new key.")]
+    if count_submissions(session, phase):
+        return [
+            say(
+                "This phase has submissions, of baselines perhaps: their scores are of tasks of the present key. "
+                "Draft a version with a new key."
+            )
+        ]
+    return []
 
 
 def _redraw(session: Session, phase: Phase, request: ActRequest) -> ActDone:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from anyshot_core.protocols.registry import SEEDS
+from anyshot_platform.described.settings import Elsewhere
 from anyshot_platform.phases.description import SETTINGS, PhaseSpec, decides_scores
 from anyshot_platform.phases.models import PhaseVersion
 
@@ -35,6 +36,17 @@ def scoring_changes(old: PhaseSpec, new: PhaseSpec) -> list[str]:
     ]
     shared = new.tasks.test_seeds or new.scoring.runs == old.scoring.runs == 1
     return [name for name in changed if name != "tasks.same_test_tasks" or not shared]
+
+
+def other_changes(old: PhaseSpec, new: PhaseSpec) -> list[str]:
+    """The settings that decide no score and differ between two descriptions, without gates, which are set elsewhere."""
+    return [
+        setting.path
+        for setting in SETTINGS
+        if not decides_scores(setting)
+        and setting.mark(Elsewhere) is None
+        and setting.value(old) != setting.value(new)
+    ]
 
 
 def pools_moved(old: PhaseVersion, new: PhaseVersion) -> list[str]:

@@ -13,6 +13,8 @@ from anyshot_platform.phases.states import PhaseStatus, QueryOrder
 from anyshot_platform.pools.rights import is_public
 from anyshot_platform.sight.phases import publication_of
 
+KEY_IS_PUBLIC = say("The key of this phase is published: everybody can draw its tasks, so it stays closed.")
+
 
 def redraw_key(session: Session, phase: Phase) -> None:
     """Draw new secrets for a phase that has not begun: from its beginning on, its commitment is public."""

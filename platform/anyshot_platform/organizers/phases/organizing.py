@@ -9,6 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
+from anyshot_platform.baselines.gates import follow_gates
 from anyshot_platform.bundles.sense import judge_circles
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
@@ -23,11 +24,13 @@ from anyshot_platform.organizers.phases.differences import (
     pools_moved,
     scoring_changes,
 )
+from anyshot_platform.organizers.phases.key_acts import KEY_IS_PUBLIC
 from anyshot_platform.organizers.phases.leaks import require_no_leak
 from anyshot_platform.phases.description import PhaseSpec, labels_of
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import describe_phase, phase_values, version_values
-from anyshot_platform.phases.service import list_phases, live_version
+from anyshot_platform.phases.service import list_phases, live_version, status_of
+from anyshot_platform.phases.states import PhaseStatus
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.pools.service import newest_version
 from anyshot_platform.sight.smoke import require_nothing_hidden_shown
@@ -46,13 +49,24 @@ def count_submissions(session: Session, phase: Phase) -> int:
     return count_uploads(session, Submission.phase_id == phase.id)
 
 
+def _require_free(session: Session, competition: Competition, key: str) -> None:
+    """Raise `Invalid` where a phase has this short name, deleted or not."""
+    query = select(Phase).where(Phase.competition_id == competition.id, Phase.slug == key)
+    phase = session.scalars(query).one_or_none()
+    if phase is not None and phase.deleted_at is not None:
+        words = say("A deleted phase has this short name: restore it, or take another one.")
+        raise Invalid(words, field="key")
+    if phase is not None:
+        raise Invalid(say("There is a phase “%(key)s” already.", key=key), field="key")
+
+
 def add_phase(session: Session, competition: Competition, spec: PhaseSpec, actor_id: str) -> Phase:
     """A new phase with its first version."""
-    taken = {phase.slug for phase in list_phases(session, competition)}
-    if spec.key in taken:
-        raise Invalid(say("There is a phase “%(key)s” already.", key=spec.key), field="key")
+    _require_free(session, competition, spec.key)
     phase = Phase(
-        competition_id=competition.id, position=len(taken), **phase_values(spec, spec.timezone or "UTC")
+        competition_id=competition.id,
+        position=len(list_phases(session, competition)),
+        **phase_values(spec, spec.timezone or "UTC"),
     )
     phase.versions.append(
         PhaseVersion(
@@ -76,6 +90,7 @@ def change_phase(
 
     Raises:
         Incomparable: something that decides what a score is would change while there are submissions.
+        Conflict: its key is published, and it would not be closed.
     """
     old = describe_phase(session, phase, "")
     spec = keep_secrets(spec.model_copy(update={"timezone": spec.timezone or "UTC"}), old)
@@ -99,12 +114,13 @@ def change_phase(
     evaluations_before = phase.evaluations
     for name, value in phase_values(spec, spec.timezone or "UTC").items():
         setattr(phase, name, value)
+    _require_closed_for_good(phase)
     if changed:
         for name, value in values.items():
             setattr(version, name, value)
         session.flush()
         session.expire(version, ["meta_train", "meta_test"])
-    smoke_before = phase.smoke_pool_version_id
+    smoke_before, source_before = phase.smoke_pool_version_id, phase.gate_phase_id
     link_phase(session, phase, spec, newest_pools=newest_pools)
     evaluated = hold_pools(session, phase, newest=newest_pools) or phase.evaluations != evaluations_before
     require_nothing_hidden_shown(session, phase, version, smoke_before)
@@ -115,11 +131,20 @@ def change_phase(
         queue_missing(session, version)
     if shows_other:
         rebuild_boards(session, version)
+    if phase.gate_phase_id != source_before:
+        follow_gates(session, source_before, phase.gate_phase_id)
     pools_after = _pools_of(session, phase)
     before = {**_not_in(pools_before, pools_after), **difference(old, spec)}
     after = {**_not_in(pools_after, pools_before), **difference(spec, old)}
     if before or after:
         _record(session, phase, actor_id, "phase.change", before=before, after=after)
+
+
+def _require_closed_for_good(phase: Phase) -> None:
+    """Raise `Conflict` where everybody can draw the tasks of a phase that is not closed."""
+    status = status_of(phase)
+    if phase.key_published_at is not None and status != PhaseStatus.CLOSED:
+        raise Conflict(KEY_IS_PUBLIC, field="start" if status == PhaseStatus.UPCOMING else "end")
 
 
 def _pools_of(session: Session, phase: Phase) -> dict[str, str]:

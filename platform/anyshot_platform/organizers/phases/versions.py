@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -10,13 +12,20 @@ from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.judging.further import queue_missing
 from anyshot_platform.judging.joining import not_queued, queue_under
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.leaderboards.service import carry_frozen, forget_boards, rebuild_boards
-from anyshot_platform.organizers.phases.differences import keep_secrets, pools_moved, scoring_changes
+from anyshot_platform.organizers.phases.checks import problems_of
+from anyshot_platform.organizers.phases.differences import (
+    keep_secrets,
+    other_changes,
+    pools_moved,
+    scoring_changes,
+    with_fields,
+)
 from anyshot_platform.organizers.phases.key_acts import give_new_key
 from anyshot_platform.organizers.phases.leaks import require_no_leak
-from anyshot_platform.organizers.phases.organizing import find_pools
-from anyshot_platform.phases.description import PhaseSpec, hinders, labels_of
+from anyshot_platform.organizers.phases.organizing import change_phase, find_pools
+from anyshot_platform.phases.description import SETTINGS, PhaseSpec, hinders, labels_of
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import describe_phase, version_values
 from anyshot_platform.phases.service import live_version
@@ -30,6 +39,14 @@ class CannotReuse(Invalid):
     """The earlier results do not fit the new settings; a fuller way of re-scoring is needed."""
 
     code = "cannot_reuse"
+
+
+@dataclass(frozen=True)
+class Drafted:
+    """A new draft, and the settings that its description changed of the phase itself: they are saved."""
+
+    version: PhaseVersion
+    saved: list[str]
 
 
 def find_version(session: Session, phase: Phase, number: int) -> PhaseVersion:
@@ -51,11 +68,13 @@ def draft_version(
     *,
     new_key: bool = False,
     newest_pools: bool = False,
-) -> PhaseVersion:
+) -> Drafted:
     """A version that counts nothing yet; with a `new_key` its tasks are others.
 
     It has the live version's versions of pools, except where it names another pool or takes the `newest_pools`.
+    What the description says of the phase itself (its times, quotas, what is shown) is saved at once.
     """
+    saved = _save_the_rest(session, phase, spec, actor_id)
     spec = keep_secrets(spec, describe_phase(session, phase, "UTC"))
     last = session.scalar(select(func.max(PhaseVersion.number)).where(PhaseVersion.phase_id == phase.id)) or 0
     live = live_version(session, phase)
@@ -75,7 +94,33 @@ def draft_version(
     require_nothing_hidden_shown(session, phase, version, phase.smoke_pool_version_id)
     require_no_leak(session, phase, version)
     _record(session, phase, version, actor_id, "version.draft", reason)
-    return version
+    return Drafted(version, saved)
+
+
+def _save_the_rest(session: Session, phase: Phase, spec: PhaseSpec, actor_id: str) -> list[str]:
+    """Save what differs and decides no score; which settings these are.
+
+    Raises `Invalid` where they do not fit the version that is live.
+    """
+    live = describe_phase(session, phase, "")
+    spec = spec.model_copy(update={"timezone": spec.timezone or "UTC"})
+    changed = other_changes(live, spec)
+    if not changed:
+        return []
+    values = {setting.path: setting.value(spec) for setting in SETTINGS if setting.path in changed}
+    rest, known = with_fields(live, values), dict(problems_of(live))
+    if wrong := {path: words for path, words in problems_of(rest) if path not in known}:
+        raise Invalid(
+            say(
+                "What decides no scores is saved at once, and does not fit the live version: %(settings)s. %(why)s "
+                "Draft the version without it, and change it once the version is live.",
+                settings=labels_of(wrong),
+                why=together(wrong.values()),
+            ),
+            field=next(iter(wrong)),
+        )
+    change_phase(session, phase, rest, actor_id)
+    return changed
 
 
 def ways_of_rescoring(session: Session, phase: Phase, version: PhaseVersion) -> dict[RescoreMode, str | None]:

@@ -7,6 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target
+from anyshot_platform.baselines.boards import why_on_no_board
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.baselines.service import list_baselines, why_not_run
 from anyshot_platform.competitions.models import Competition, Rehearsal
@@ -15,6 +16,7 @@ from anyshot_platform.kernel.language import say, together
 from anyshot_platform.organizers.competitions.acts import DELETED
 from anyshot_platform.organizers.competitions.organizing import what_is_missing
 from anyshot_platform.organizers.rehearsals.copying import make_copy
+from anyshot_platform.organizers.rehearsals.story import tell
 from anyshot_platform.services import Services
 
 MOST_TASKS, MOST_TEAMS = 1000, 100_000
@@ -43,7 +45,10 @@ def _players(
     session: Session, services: Services, competition: Competition
 ) -> tuple[list[Baseline], list[str]]:
     """The baselines that can play, and why others cannot."""
-    rows = [(row, why_not_run(services, row)) for row in list_baselines(session, competition)]
+    rows = [
+        (row, why_not_run(services, row) or why_on_no_board(session, row))
+        for row in list_baselines(session, competition)
+    ]
     return [row for row, reason in rows if not reason], [reason for _, reason in rows if reason]
 
 
@@ -95,6 +100,9 @@ def _start(session: Session, competition: Competition, request: ActRequest) -> A
     )
     session.add(rehearsal)
     session.flush()
+    for baseline in list_baselines(session, competition):
+        if words := why_on_no_board(session, baseline):
+            tell(rehearsal, words)  # it is not in the copy
     after = {"copy": copy.slug, "tasks": wishes["tasks"], "teams": wishes["teams"]}
     return ActDone(say("The rehearsal has started."), after=after, result=rehearsal)
 

@@ -8,6 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import ActRequest
+from anyshot_platform.baselines.boards import boards_of, why_on_no_board
 from anyshot_platform.baselines.service import fetch_zip, list_baselines, why_not_run
 from anyshot_platform.competitions.models import Competition, Rehearsal
 from anyshot_platform.competitions.service import find_membership
@@ -16,7 +17,6 @@ from anyshot_platform.errors import PlatformError
 from anyshot_platform.intake.service import Wishes, create_submission
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import say, say_count, together
-from anyshot_platform.leagues.models import League
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.organizers.phases import final_acts, finals, publication
 from anyshot_platform.organizers.phases.leaks import evaluates
@@ -114,10 +114,9 @@ def _begin(
 def _submit_all(
     session: Session, services: Services, rehearsal: Rehearsal, copy: Competition, phase: Phase
 ) -> int:
-    leagues = set(session.scalars(select(League.slug).where(League.competition_id == copy.id)))
     made = 0
     for baseline in list_baselines(session, copy):
-        reason = why_not_run(services, baseline)
+        reason = why_not_run(services, baseline) or why_on_no_board(session, baseline)
         if reason:
             tell(rehearsal, reason)
             continue
@@ -134,7 +133,7 @@ def _submit_all(
             user_id=member.user_id,
             archive=fetch_zip(session, services, baseline),
             kind=SubmissionKind.ENTRY,
-            wishes=Wishes(baseline.name, tuple(slug for slug in baseline.leagues if slug in leagues)),
+            wishes=Wishes(baseline.name, tuple(boards_of(session, baseline))),
         )
         made += 1
     return made

@@ -45,6 +45,7 @@ class Stander:
     submission: str
     name: str
     baseline: bool
+    ranked: bool  # baselines and teams out of the ranking have rows without a rank
     feedback: float | None  # the score of the submission that it was entered with
     submissions: int  # how many its team had scored where it was chosen
 
@@ -83,25 +84,26 @@ def gather_board(session: Session, version: PhaseVersion, league: League) -> Boa
     Raises `NothingToReport` where the results of one of them are no longer kept.
     """
     rows = session.execute(
-        select(Submission, Team.name)
+        select(Submission, Team.name, BoardRow.ranked)
         .join(BoardRow, BoardRow.submission_id == Submission.id)
         .join(Team, Team.id == BoardRow.team_id)
         .where(BoardRow.phase_version_id == version.id, BoardRow.league_id == league.id)
         .order_by(~BoardRow.ranked, *BOARD_ORDER)
     ).all()
-    wanted = [submission.origin_id for submission, _ in rows if submission.origin_id]
+    wanted = [submission.origin_id for submission, *_ in rows if submission.origin_id]
     origins = {row.id: row for row in session.scalars(select(Submission).where(Submission.id.in_(wanted)))}
-    chosen = [origins.get(submission.origin_id or "", submission) for submission, _ in rows]
+    chosen = [origins.get(submission.origin_id or "", submission) for submission, *_ in rows]
     scored = _count_scored(session, {row.phase_id for row in chosen})
     standers = [
         Stander(
             submission=submission.id,
             name=(submission.comment or team) if submission.kind == SubmissionKind.BASELINE else team,
             baseline=submission.kind == SubmissionKind.BASELINE,
+            ranked=ranked,
             feedback=None if origin is submission else origin.score,
             submissions=max(1, scored.get((origin.phase_id, origin.team_id), 0)),
         )
-        for (submission, team), origin in zip(rows, chosen, strict=True)
+        for (submission, team, ranked), origin in zip(rows, chosen, strict=True)
     ]
     results = results_of(session, version, [stander.submission for stander in standers])
     kept = {row.submission for row in results}
@@ -211,19 +213,22 @@ def pack_digests(session: Session, pool_version_id: str | None) -> list[str]:
 def board_parameters(
     name: str, version: PhaseVersion, board: BoardInputs, settings: Mapping[str, float]
 ) -> tuple[BoardInputs, DifficultyParameters | PlanParameters | FlipsParameters]:
-    """Which of those on the board the report is about, and the parameters of its analysis."""
-    ranked = [stander for stander in board.standers if not stander.baseline]
+    """Which of those on the board the report is about, and the parameters of its analysis.
+
+    What ranks is about those that the board ranks: a row out of the ranking moves nobody.
+    """
+    ranked = [stander for stander in board.standers if stander.ranked]
     if name == "difficulty":
         baselines = [stander for stander in board.standers if stander.baseline]
         chosen = board.of(baselines if len(baselines) > 1 else board.standers)
         return _two(chosen), DifficultyParameters(names=chosen.names, baselines=len(baselines) > 1)
     if name == "plan":
         chosen = board.of(ranked[:MOST_ON_A_BOARD])  # the model of all of them knows how two differ
-        return _two(chosen), PlanParameters(
+        return _two_ranked(chosen), PlanParameters(
             lead=settings["lead"], flip=settings["flip"], rule=version.rule.name, names=chosen.names
         )
     chosen = board.of(ranked[: int(settings["entries"])])
-    return _two(chosen), FlipsParameters(
+    return _two_ranked(chosen), FlipsParameters(
         replicates=int(settings["replicates"]),
         seed=int(settings["seed"]),
         rule=version.rule.name,
@@ -236,6 +241,12 @@ def board_parameters(
 def _two(board: BoardInputs) -> BoardInputs:
     if len(board.standers) < 2:
         raise NothingToReport(say("Fewer than two entries on this board have results."))
+    return board
+
+
+def _two_ranked(board: BoardInputs) -> BoardInputs:
+    if len(board.standers) < 2:
+        raise NothingToReport(say("Fewer than two entries on this board are ranked."))
     return board
 
 

@@ -8,6 +8,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.evaluations import BaseClasses, NovelClasses
+from anyshot_core.evaluations.seeded import mean_of_runs
 from anyshot_core.exports.files import ESTIMATES, LAYERS, PROBABILITIES, SNAPSHOTS
 from anyshot_core.wire.reports import (
     Calibration,
@@ -20,7 +21,7 @@ from anyshot_core.wire.reports import (
     SubmissionShift,
 )
 from anyshot_platform.errors import Invalid
-from anyshot_platform.evaluations.reading import read_scores
+from anyshot_platform.evaluations.reading import read_runs, read_scores
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.reports.catalogue import ReportKind
@@ -138,6 +139,8 @@ def _scored(phase: Phase) -> Select[Submission]:
 
 
 def _tested(session: Session, version: PhaseVersion, names: Mapping[str, str]) -> SubmissionShift:
+    """Means over the seeded runs, and those of each: a loss is one learner's, whatever the ranking rule joins."""
+    runs = read_runs(session, version, list(names))
     found = read_scores(session, version, list(names))
     needed = {BaseClasses.name, NovelClasses.name}
     for submission, name in names.items():
@@ -150,7 +153,17 @@ def _tested(session: Session, version: PhaseVersion, names: Mapping[str, str]) -
                     name=name,
                 )
             )
-    return SubmissionShift(evaluations={name: found[own] for own, name in names.items()})
+    same = version.same_test_tasks
+    return SubmissionShift(
+        evaluations={
+            name: [
+                mean_of_runs(score, each, same_tasks=same)
+                for score, each in zip(found[own], runs[own], strict=True)
+            ]
+            for own, name in names.items()
+        },
+        runs={name: runs[own] for own, name in names.items()},
+    )
 
 
 def _exported(

@@ -25,6 +25,7 @@ from anyshot_platform.kernel.texts import name_key
 from anyshot_platform.leaderboards.service import note_team
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.organizers.entries.acts import ask_again
+from anyshot_platform.organizers.teams.ranking import rank_or_not, stays_out
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team, TeamInvitation
 from anyshot_platform.users.models import User
@@ -227,7 +228,8 @@ def go(session: Session, membership: Membership, team: Team | None) -> Team:
     """Take a member to another team, or to one of their own; returns it.
 
     The team that they leave gets another captain, or is dissolved where nobody is left. What it handed in stays its
-    own, and so does its quota.
+    own, and so does its quota. Who is not a participant takes the new team out of the ranking; the old one joins it
+    where nobody and nothing else keeps it out.
     """
     old = session.get(Team, membership.team_id) if membership.team_id else None
     membership.team_id = None
@@ -240,10 +242,14 @@ def go(session: Session, membership: Membership, team: Team | None) -> Team:
             old.captain_id = rest[0][1].id
     if team is None:
         team = make_solo_team(session, membership, session.get_one(User, membership.user_id))
-        team.out_of_ranking = team.out_of_ranking or membership.role != Role.PARTICIPANT
+        rank_or_not(session, team, out=stays_out(session, team))
     else:
         membership.team_id = team.id
     session.flush()
+    if membership.role != Role.PARTICIPANT:
+        rank_or_not(session, team, out=True)
+        if old is not None and old.deleted_at is None and old.out_of_ranking:
+            rank_or_not(session, old, out=stays_out(session, old))
     return team
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 from pydantic import BaseModel, Field
@@ -13,7 +13,7 @@ from anyshot_core.evaluations import PointScore, PointSeries, point_words, split
 from anyshot_core.report.evaluations import TOGETHER, EvaluationPart, evaluation_parts
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.evaluations.points import list_evaluations
-from anyshot_platform.evaluations.reading import read_failed, read_scores
+from anyshot_platform.evaluations.reading import read_failed, read_runs, read_scores
 from anyshot_platform.evaluations.words import said_points, said_words
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.numbers import HalfWidth
@@ -54,6 +54,15 @@ class EvaluationFailure(BaseModel):
         )
 
 
+class SeededScoreOut(BaseModel):
+    """What the learner of one seeded run scores at a point, over all of its tasks."""
+
+    seed_index: int
+    mean: float
+    half_width: HalfWidth
+    tasks: int
+
+
 class PointOut(BaseModel):
     """The score of a submission at one point of a further evaluation."""
 
@@ -70,6 +79,11 @@ class PointOut(BaseModel):
     failures: list[EvaluationFailure] = Field(
         default=[], description="one a seeded run that failed; of a submission, never of the rows of a board"
     )
+    runs: list[SeededScoreOut] = Field(
+        default=[],
+        description="one a seeded run, which the ranking rule joins above; of a submission, never of a board's rows",
+    )
+    same_test_tasks: bool = Field(default=False, description="whether its seeded runs met the same tasks")
 
     @classmethod
     def of(cls, score: PointScore) -> PointOut:
@@ -108,14 +122,23 @@ def faults_of_submission(
 
 
 def points_out(session: Session, sight: Sight, version: PhaseVersion | None) -> list[PointOut]:
-    """The points of a submission as JSON, and why some failed."""
+    """The points of a submission as JSON, with those of each of its seeded runs, and why some failed."""
     scores = of_submission(session, sight, version)
+    if version is None or not scores:
+        return []
+    runs = read_runs(session, version, [sight.submission.id])[sight.submission.id]
     why: dict[tuple[str, str], list[EvaluationFailure]] = {}
     for score, seed, fault in faults_of_submission(session, sight, version, scores):
         why.setdefault((score.evaluation, score.point), []).append(EvaluationFailure.of(seed, fault))
     return [
-        PointOut.of(score).model_copy(update={"failures": why.get((score.evaluation, score.point), [])})
-        for score in scores
+        PointOut.of(score).model_copy(
+            update={
+                "failures": why.get((score.evaluation, score.point), []),
+                "runs": [SeededScoreOut.model_validate(asdict(run)) for run in own],
+                "same_test_tasks": version.same_test_tasks,
+            }
+        )
+        for score, own in zip(scores, runs, strict=True)
     ]
 
 

@@ -16,7 +16,7 @@ from anyshot_platform.acts.merging import Stale, changes, seal, unseal
 from anyshot_platform.audit.service import select_entries
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, PlatformError
-from anyshot_platform.kernel.language import said_here, say
+from anyshot_platform.kernel.language import said_here, say, together
 from anyshot_platform.kernel.retold import words_of_core
 from anyshot_platform.organizers.phases import organizing, versions
 from anyshot_platform.organizers.phases.acts import ACTS
@@ -29,7 +29,7 @@ from anyshot_platform.organizers.phases.differences import (
     with_fields,
 )
 from anyshot_platform.organizers.phases.readiness import odd_in
-from anyshot_platform.phases.description import PhaseSpec, label_of
+from anyshot_platform.phases.description import PhaseSpec, label_of, labels_of
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.phases.service import find_phase, live_version, status_of
@@ -151,8 +151,8 @@ def change_phase(
             )
             session.flush()
             return redirect(
-                f"{target}/versions/{drafted.number}",
-                flash=say("Version %(number)s is drafted.", number=drafted.number),
+                f"{target}/versions/{drafted.version.number}",
+                flash=_drafted(drafted),
             )
         organizing.change_phase(session, phase, spec, access.viewer.id, newest_pools=newest)
         session.flush()
@@ -166,6 +166,17 @@ def change_phase(
         shown = {field: error.message}
         return _editor(request, session, access, phase, old, form=form, errors=shown, offer_version=refused)
     return redirect(target, flash=say("Saved."))
+
+
+def _drafted(drafted: versions.Drafted) -> str:
+    words = say("Version %(number)s is drafted.", number=drafted.version.number)
+    if not drafted.saved:
+        return words
+    saved = say(
+        "What decides no scores does not wait for it and is saved: %(settings)s.",
+        settings=labels_of(drafted.saved),
+    )
+    return together([words, saved])
 
 
 def _merged(session: Session, phase: Phase, form: SentForm, sent: PhaseSpec, old: PhaseSpec) -> PhaseSpec:

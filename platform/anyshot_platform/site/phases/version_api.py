@@ -32,7 +32,10 @@ NumberParam = Annotated[int, Path(ge=1, le=1_000_000)]
 
 
 class PhaseVersionIn(BaseModel):
-    """A draft: the whole description of the phase, as it shall be."""
+    """A draft: the whole description of the phase, as it shall be.
+
+    What it says of the phase itself, such as its times and quotas, is saved at once; the rest waits in the draft.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -80,6 +83,12 @@ class VersionDetail(PhaseVersionOut):
     compared: list[ComparedOut]
 
 
+class DraftOut(VersionDetail):
+    """A draft; `saved` are the settings that decide no scores: they have changed in the phase at once."""
+
+    saved: list[str]
+
+
 @router.get("")
 def list_versions(access: AsReviewer, session: SessionDep, phase_slug: PhaseParam) -> list[PhaseVersionOut]:
     """All versions, oldest first."""
@@ -90,11 +99,11 @@ def list_versions(access: AsReviewer, session: SessionDep, phase_slug: PhasePara
 @router.post("", status_code=201)
 def draft_version(
     access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: PhaseVersionIn
-) -> VersionDetail:
+) -> DraftOut:
     """Draft a version; it counts nothing until it is made live."""
     phase = find_phase(session, access.competition, phase_slug)
     spec = require_sound(session, access.viewer, body.settings, phase, describe_phase(session, phase, ""))
-    version = versions.draft_version(
+    drafted = versions.draft_version(
         session,
         phase,
         spec,
@@ -105,7 +114,8 @@ def draft_version(
     )
     session.flush()
     session.refresh(phase)
-    return _show_detail(session, phase, version)
+    shown = _show_detail(session, phase, drafted.version)
+    return DraftOut(**shown.model_dump(), saved=drafted.saved)
 
 
 @router.get("/{number}")

@@ -29,7 +29,7 @@ Row = tuple[Any, ...]
 class ChartView:
     """A chart: `data` as `static/js/charts.js` of `browser_charts` reads it, and the same figures as a table.
 
-    `key` names a chart that grows while a run lasts.
+    `key` names a chart that grows while a run lasts, `epoch` says which of the run's attempts it shows.
     """
 
     title: str
@@ -38,6 +38,7 @@ class ChartView:
     rows: tuple[Row, ...] = ()
     note: str = ""
     key: str = ""
+    epoch: int | None = None
 
     @property
     def empty(self) -> bool:

@@ -98,7 +98,7 @@ def read_results_view(
             ),
             by=say("; "),
         ),
-        explanation=_explain(version.rule, len(scores), interval=summary.half_width is not None),
+        explanation=_explain(version.rule, len(scores), summary),
         stats=_stats(summary, runs),
         runs=tuple(
             RunLine(
@@ -120,18 +120,33 @@ def read_results_view(
     )
 
 
-def _explain(rule: Rule, runs: int, *, interval: bool) -> str:
+def _explain(rule: Rule, runs: int, summary: RunSummary) -> str:
     scale = say("0 is chance and 1 is perfect, whatever the number of ways.")
     words = (
         say(
             "The interval is the 95 % t-interval over tasks: what another draw of tasks from these datasets would "
             "change, not other datasets or seeds."
         )
-        if interval
+        if summary.half_width is not None
         else say("One task has no interval: how sure the score is cannot be told.")
     )
     chosen = say("The charts show the run whose score is nearest to that.") if runs > 1 else ""
-    return together((rule_words(rule, runs), chosen, scale, words))
+    answered = _answered(summary)
+    failed = (
+        say(
+            "The code failed on at least one dataset, whose tasks count as 0 in the score. The charts and the time "
+            "per task are of the %(answered)s that it answered.",
+            answered=count(answered, "task"),
+        )
+        if answered < summary.tasks
+        else ""
+    )
+    return together((rule_words(rule, runs), chosen, failed, scale, words))
+
+
+def _answered(summary: RunSummary) -> int:
+    """Of how many tasks the groups are: not of those of a dataset that the code failed on, where others count."""
+    return sum(group.tasks for group in summary.by_dataset)
 
 
 def _stats(summary: RunSummary, runs: Sequence[Run]) -> tuple[StatView, ...]:
@@ -147,7 +162,7 @@ def _stats(summary: RunSummary, runs: Sequence[Run]) -> tuple[StatView, ...]:
             say("your code's own, all runs") if len(runs) > 1 else say("your code's own"),
         )
     )
-    per_task = (summary.fit_seconds + summary.predict_seconds) / max(summary.tasks, 1)
+    per_task = (summary.fit_seconds + summary.predict_seconds) / max(_answered(summary), 1)
     stats.append(StatView(say("Time per task"), duration(per_task), say("fit and predict, on average")))
     return (*stats, *_memory(runs))
 

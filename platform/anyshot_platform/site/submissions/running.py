@@ -193,7 +193,8 @@ def _chart(run: Run, kind: _Kind, measures: Sequence[RunMeasure]) -> ChartView:
     )
     columns = (say("Time"), *(line.label for line in kind.lines))
     note = together((kind.note, _limit_words(kind, limit) if limit else ""))
-    return ChartView(kind.title, data, columns, rows, note, f"{kind.key}.{run.id}")
+    epoch = max((one.epoch for one in measures), default=None)
+    return ChartView(kind.title, data, columns, rows, note, f"{kind.key}.{run.id}", epoch)
 
 
 def _limit_words(kind: _Kind, limit: float) -> str:
@@ -214,7 +215,7 @@ def _points(kind: _Kind, measures: Sequence[RunMeasure]) -> list[tuple[Any, ...]
 def stream_measures(
     session: Session, found: SubmissionAccess, runs: Sequence[Run], after: int
 ) -> tuple[dict[str, Any], int]:
-    """New points by the key of their chart, the epoch of each run, and the id of the last measure."""
+    """New points by the key of their chart and the epoch of each run; the id of the last measure, also as `last`."""
     measures = read_measures(session, [run.id for run in runs], policy=found.sight.logs, after=after)
     points: dict[str, list[tuple[Any, ...]]] = {}
     for run in runs:
@@ -223,4 +224,5 @@ def stream_measures(
             if new := _points(kind, own):
                 points[f"{kind.key}.{run.id}"] = new
     epochs = {one.run_id: one.epoch for one in measures}
-    return {"points": points, "epochs": epochs}, max((one.id for one in measures), default=after)
+    last = max((one.id for one in measures), default=after)
+    return {"points": points, "epochs": epochs, "last": last}, last

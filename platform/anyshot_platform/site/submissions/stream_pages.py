@@ -113,7 +113,8 @@ def _look(
         version = find_version(session, found.submission)
         runs = read_runs(session, found.submission, version)
         state = stream_state(session, found.sight, runs)
-        state["badge"] = _badge(state["state"], here())
+        for told in (state, *state["runs"]):
+            told["badge"] = _badge(told["state"], here())
         events = read_events(
             session, [run.id for run in runs], policy=found.sight.logs, after=after, limit=BATCH
         )
@@ -127,7 +128,7 @@ def _look(
         return state, titles, shown, stream_measures(session, found, runs, measured)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def _badge(state: str, language: str) -> str:
     """The badge as HTML in that language, the page's, by the same macro."""
     return str(environment().get_template("components/ui.html").make_module().state_badge(state))  # pyright: ignore[reportAttributeAccessIssue]

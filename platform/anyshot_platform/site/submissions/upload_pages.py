@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Query, Request
 from sqlalchemy import select
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from anyshot_platform.baselines.shipped import list_shipped
@@ -31,8 +31,9 @@ from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.site.submissions.checks_view import check_views
 from anyshot_platform.site.submissions.quota_view import quota_view
 from anyshot_platform.site.submissions.rows import submission_title
+from anyshot_platform.site.submissions.sent_zip import find_waiting, is_submitted, read_source
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.uploads import begin_upload, forget_upload, upload_path
+from anyshot_platform.submissions.uploads import forget_upload
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import browser_session, competition_role
@@ -61,7 +62,7 @@ def show_upload(
 ) -> Response:
     """The form; `again` is the digest of a zip that was submitted before."""
     phase = find_phase(session, access.competition, phase_slug)
-    return _show_form(request, access, session, services, phase, again=again)
+    return _show_form(request, access, session, services, phase, source=ZipSource(digest=again))
 
 
 def _show_form(
@@ -71,13 +72,13 @@ def _show_form(
     services: Services,
     phase: Phase,
     *,
+    source: ZipSource,
     problem: PlatformError | None = None,
-    upload_id: str = "",
-    again: str = "",
     sent: FormData | None = None,
 ) -> Response:
     competition = access.competition
-    known = _known(session, access, again)
+    user_id = access.viewer.id
+    known = _known(session, access, source.digest)
     team = _team(session, access)
     quota = quota_view(session, phase, team.id if team else None)
     chosen = {str(value) for value in sent.getlist("league")} if sent is not None else None
@@ -106,7 +107,8 @@ def _show_form(
         },
         known=known,
         known_title=submission_title(known) if known else "",
-        upload_id=upload_id,
+        waiting=find_waiting(services, session, user_id, source.upload_id),
+        submitted=is_submitted(session, user_id, source.upload_id),
         upload_api="/api/v1/uploads",
         check_api=f"/api/v1/uploads/{{id}}/check?competition={competition.slug}&phase={phase.slug}&forget=true",
         max_bytes=services.settings.upload_max_bytes,
@@ -216,11 +218,9 @@ def send_submission(
     kind: Annotated[str, Form(max_length=16)] = "entry",
 ) -> Response:
     """Take the zip (uploaded in parts before, with this form, or for an earlier submission), check it and queue it."""
-    source = ZipSource(digest=str(sent.get("again", ""))[:64])
+    source = ZipSource()
     try:
-        if not source.digest:
-            uploaded = str(sent.get("upload_id", ""))[:32]
-            source = ZipSource(upload_id=uploaded or _keep_file(services, viewer.id, sent.get("file")))
+        source = read_source(services, viewer.id, sent)
         target = hand_in(
             services,
             Door(viewer, slug, phase_slug),
@@ -229,8 +229,7 @@ def send_submission(
             show=lambda _, submission, __: f"/submissions/{submission.id}",
         )
     except PlatformError as error:
-        refused = "checks" in error.details
-        if refused and source.upload_id:
+        if "checks" in error.details and source.upload_id:
             forget_upload(services, source.upload_id)
         with services.database.reading() as session:
             access = look_in(session, viewer, slug)
@@ -241,23 +240,10 @@ def send_submission(
                 services,
                 find_phase(session, access.competition, phase_slug),
                 problem=error,
-                upload_id="" if refused else source.upload_id,
-                again=source.digest,
+                source=source,
                 sent=sent,
             )
     return redirect(target)
-
-
-def _keep_file(services: Services, user_id: str, file: object) -> str:
-    """The file of a plain form, which came in one piece, as a complete upload."""
-    if not isinstance(file, UploadFile) or not file.filename:
-        raise Invalid(say("Please choose a zip."), field="file")
-    with services.database.writing() as session:
-        upload = begin_upload(services, session, user_id, filename=file.filename, size=file.size or 0)
-    with upload_path(services, upload).open("wb") as target:
-        while part := file.file.read(1 << 20):
-            target.write(part)
-    return upload.id
 
 
 def _wishes(sent: FormData, *, smoke: bool, questions: list[Any]) -> Wishes:

@@ -1,8 +1,10 @@
 // The submission page while it runs: state and log over one server-sent event stream.
-// The stream resumes by itself (Last-Event-ID), so a lost connection or a sleeping laptop loses no line.
+// The stream goes on behind the last event, so a lost connection or a sleeping laptop loses no line.
 import { grow } from "./charts.js";
-import { toast } from "./site.js";
-import { _, language, number } from "./words.js";
+import { tellTime } from "./log.js";
+import { isChanged, tell, toast } from "./site.js";
+import { follow as followStream } from "./stream.js";
+import { _, number } from "./words.js";
 
 const KEEP_LINES = 5000; // in the page; the whole log can be downloaded
 const live = document.getElementById("live");
@@ -58,6 +60,8 @@ function showRun(run) {
     const use = item.querySelector("use");
     use.setAttribute("href", use.getAttribute("href").replace(/#.*/, `#${ICONS[css]}`));
   }
+  const badge = card.querySelector("[data-badge]"); // where there are several runs
+  if (badge) badge.innerHTML = run.badge;
   const status = card.querySelector("[data-status]");
   if (status.textContent !== run.words) status.textContent = run.words;
   setBar(
@@ -132,111 +136,70 @@ function flush() {
   if (follow?.checked) log.scrollTop = log.scrollHeight;
 }
 
+/** Whether a reload would throw away what somebody is writing or choosing. */
+function isBusy() {
+  const controls = [...document.querySelectorAll("main form")].flatMap((form) => [...form.elements]);
+  const changed = controls.some((one) => one.matches("input, select, textarea") && isChanged(one));
+  return changed || document.querySelector("dialog[open]") !== null;
+}
+
+/** How the submission ended, in words, and the tone of its badge. */
+function outcome() {
+  const badge = document.querySelector("#live-badge .badge");
+  const tone = ["good", "bad", "warn"].find((one) => badge.classList.contains(`badge--${one}`));
+  return [`${_("The submission has ended.")} ${badge.textContent.trim()}.`, tone];
+}
+
+function finish() {
+  if (isBusy()) {
+    const href = location.pathname + location.search;
+    tell(...outcome(), { href, words: _("Reload the page to see how it ended.") });
+    return;
+  }
+  sessionStorage.setItem("ended", live.dataset.stream);
+  location.reload();
+}
+
 function listen() {
-  const source = new EventSource(
-    `${live.dataset.stream}?after=${log.dataset.last}&measured=${live.dataset.measured}`,
-  );
-  source.addEventListener("measures", (event) => grow(JSON.parse(event.data)));
-  source.addEventListener("state", (event) => {
-    const state = JSON.parse(event.data);
-    document.getElementById("live-badge").innerHTML = state.badge;
-    for (const run of state.runs) showRun(run);
-    if (state.ended) {
-      source.close();
+  let measured = live.dataset.measured;
+  const address = (after) => `${live.dataset.stream}?after=${after}&measured=${measured}`;
+  const stream = followStream(address, log.dataset.last, {
+    measures(news) {
+      measured = news.last;
+      grow(news);
+    },
+    state(state) {
+      document.getElementById("live-badge").innerHTML = state.badge;
+      for (const run of state.runs) showRun(run);
+      if (!state.ended) return;
+      stream.end();
       flush();
-      sessionStorage.setItem("ended", live.dataset.stream);
-      location.reload();
-    }
-  });
-  source.addEventListener("log", (event) => {
-    const news = JSON.parse(event.data);
-    titles = { ...titles, ...news.titles };
-    stages = { ...stages, ...news.stages };
-    for (const line of news.lines) pending.push(line);
-    if (pending.length > KEEP_LINES) {
-      total += pending.length - KEEP_LINES;
-      pending = pending.slice(-KEEP_LINES);
-    }
-    requestAnimationFrame(flush);
+      finish();
+    },
+    log(news) {
+      titles = { ...titles, ...news.titles };
+      stages = { ...stages, ...news.stages };
+      for (const line of news.lines) pending.push(line);
+      if (pending.length > KEEP_LINES) {
+        total += pending.length - KEEP_LINES;
+        pending = pending.slice(-KEEP_LINES);
+      }
+      requestAnimationFrame(flush);
+    },
   });
   setInterval(() => {
+    if (!stream.isLive()) return;
     for (const { card, run, since } of clocks.values()) {
       if (!run.ticking) continue;
       const used = Math.min(run.seconds_used + (performance.now() - since) / 1000, run.budget_seconds);
       showTime(card.querySelector("[data-time]"), used, run.budget_seconds);
     }
   }, 500);
-  addEventListener("pagehide", () => source.close());
 }
 
-/** The time of a line in the reader's zone, which the style shows before it. */
-function tellTime(line) {
-  line.dataset.time ??= new Date(1000 * line.dataset.at).toLocaleTimeString(language, { hour12: false });
-}
-
-/** A choice on how the log looks, which the browser remembers. */
-function choose(name, look) {
-  const box = document.getElementById(`log-${name}`);
-  if (!box) return;
-  const key = `log.${name}`;
-  const show = () => {
-    look(box.checked);
-    localStorage.setItem(key, box.checked ? "yes" : "no");
-  };
-  box.checked = localStorage.getItem(key) ? localStorage.getItem(key) === "yes" : box.checked;
-  look(box.checked);
-  box.addEventListener("change", show);
-}
-
-/** Mark what the log has of a text, and go to the first place. */
-function search(text) {
-  let first = null;
-  for (const line of log.querySelectorAll(".log__line")) {
-    const found = text !== "" && line.textContent.toLowerCase().includes(text);
-    line.classList.toggle("is-found", found);
-    if (found) first ??= line;
-  }
-  if (first) show(first);
-}
-
-function show(line) {
-  if (follow) follow.checked = false;
-  line.closest("details").open = true;
-  log.scrollTop = line.offsetTop - log.offsetTop - 40;
-}
-
-if (log) {
-  log.scrollTop = log.scrollHeight;
-  log.addEventListener(
-    "wheel",
-    () => {
-      if (follow) follow.checked = log.scrollTop + log.clientHeight > log.scrollHeight - 40;
-    },
-    { passive: true },
-  );
-  follow?.addEventListener("change", () => {
-    if (follow.checked) log.scrollTop = log.scrollHeight;
-  });
-  document
-    .getElementById("log-search")
-    .addEventListener("input", (event) => search(event.target.value.trim().toLowerCase()));
-  const errors = [...log.querySelectorAll(".log__line--stderr")].filter((line) =>
-    /Traceback|Error\b|Exception\b/.test(line.textContent),
-  );
-  const jump = document.getElementById("log-error");
-  jump.hidden = !errors.length;
-  jump.addEventListener("click", () => show(errors.at(-1)));
-  if (total) showCount();
-  choose("times", (on) => {
-    if (on) for (const line of log.querySelectorAll(".log__line")) tellTime(line);
-    log.classList.toggle("log--times", on);
-  });
-  choose("wrap", (on) => log.classList.toggle("log--long", !on));
-}
+if (log && total) showCount();
 if (live?.dataset.live) listen();
 else if (live && sessionStorage.getItem("ended") === live.dataset.stream) {
   sessionStorage.removeItem("ended");
-  const badge = document.querySelector("#live-badge .badge");
-  const tone = ["good", "bad", "warn"].find((one) => badge.classList.contains(`badge--${one}`));
-  toast(`${_("The submission has ended.")} ${badge.textContent.trim()}.`, tone);
+  toast(...outcome());
 }

@@ -1,6 +1,6 @@
 // Sends packs in parts, one after the other, before the form that makes a version of them is sent.
 // Without this script the same form sends the files in one piece.
-import { answer, beginOrResume, forget, headers, sendParts, size } from "./resumable.js";
+import { answer, beginOrResume, forget, headers, memory, sendParts, size } from "./resumable.js";
 import { _ } from "./words.js";
 
 const form = document.getElementById("packs-form");
@@ -26,6 +26,11 @@ function showProblem(text) {
 
 class Refused extends Error {} // a pack that is not sound: the others go on without it
 
+// These say nothing about the pack: who may not, what is gone, what took too long, what was too much.
+const NOT_THE_PACK = [401, 403, 404, 408, 429];
+const saysThatItIsUnsound = ({ status }) => status >= 400 && status < 500 && !NOT_THE_PACK.includes(status);
+const arrived = new Map(); // digests of the packs that are kept already: after a failure they are not sent again
+
 function addField(name, value) {
   form.append(Object.assign(document.createElement("input"), { type: "hidden", name, value }));
 }
@@ -50,11 +55,18 @@ async function send(file) {
   showProgress(file.name, file.size, file.size, _("is checked"));
   const finish = fetch(`${begin}/${upload.id}/pack`, { method: "POST", headers: headers() });
   const pack = await answer(await finish).catch((error) => {
+    if (!saysThatItIsUnsound(error)) throw error;
     forget(file, begin);
     throw new Refused(error.message);
   });
   forget(file, begin);
   return pack.digest;
+}
+
+async function sendOnce(file) {
+  const key = memory(file, begin);
+  if (!arrived.has(key)) arrived.set(key, await send(file));
+  return arrived.get(key);
 }
 
 form.addEventListener("submit", async (event) => {
@@ -67,7 +79,7 @@ form.addEventListener("submit", async (event) => {
     const leftOut = [];
     for (const file of input.files)
       try {
-        digests.push(await send(file));
+        digests.push(await sendOnce(file));
       } catch (error) {
         if (!(error instanceof Refused)) throw new Error(`${file.name}: ${error.message}`);
         leftOut.push(`${file.name}: ${error.message}`);

@@ -25,10 +25,10 @@ export async function answer(response) {
   );
 }
 
-/** Where an earlier, broken upload of the same file stopped. */
-const memory = (file, begin) => `upload:${begin}:${file.name}:${file.size}:${file.lastModified}`;
+/** The key of a file among those that are sent to the address `begin`. */
+export const memory = (file, begin) => `upload:${begin}:${file.name}:${file.size}:${file.lastModified}`;
 
-/** Forgets the upload of a file that was used. */
+/** Forgets the upload of a file that was used or refused. */
 export const forget = (file, begin) => localStorage.removeItem(memory(file, begin));
 
 /** Begins an upload at the address `begin`, or finds the one that was broken off, among `parts`. */
@@ -36,8 +36,8 @@ export async function beginOrResume(file, begin, parts) {
   const known = localStorage.getItem(memory(file, begin));
   if (known) {
     const response = await fetch(`${parts}/${known}`, { headers: headers() });
-    if (response.ok) return response.json();
-    forget(file, begin);
+    if (response.status !== 404) return answer(response);
+    forget(file, begin); // it was used, or it is too old
   }
   const begun = await answer(
     await fetch(begin, {

@@ -71,8 +71,8 @@ function labelCells(table) {
 /** The page's CSRF token, for requests made by scripts. */
 export const csrfToken = () => document.querySelector('meta[name="csrf-token"]')?.content ?? "";
 
-/** Shows a passing message and announces it to screen readers. */
-export function toast(text, tone = "info") {
+/** Shows a message that stays, with a link if one is given, and announces it to screen readers. */
+export function tell(text, tone = "info", link = null) {
   let region = document.querySelector(".toasts");
   if (!region) {
     region = Object.assign(document.createElement("div"), { className: "toasts" });
@@ -81,8 +81,19 @@ export function toast(text, tone = "info") {
   }
   const note = Object.assign(document.createElement("div"), { className: `alert alert--${tone}` });
   const body = Object.assign(document.createElement("div"), { className: "alert__body", textContent: text });
+  if (link)
+    body.append(
+      " ",
+      Object.assign(document.createElement("a"), { href: link.href, textContent: link.words }),
+    );
   note.append(document.createElement("span"), body);
   region.append(note);
+  return note;
+}
+
+/** Shows a passing message. */
+export function toast(text, tone = "info") {
+  const note = tell(text, tone);
   setTimeout(() => note.remove(), 6000);
 }
 
@@ -174,7 +185,7 @@ document.addEventListener("keydown", (event) => {
   }
 });
 /** Whether a control is not as the page showed it. */
-function isChanged(control) {
+export function isChanged(control) {
   if ("checked" in control && ["checkbox", "radio"].includes(control.type))
     return control.checked !== control.defaultChecked;
   if (control.options) return [...control.options].some((one) => one.selected !== one.defaultSelected);
@@ -199,15 +210,21 @@ document.addEventListener("formdata", ({ target: form, formData }) => {
   for (const { name } of left) formData.delete(name);
   formData.append("unchanged", [...new Set(left.map((control) => control.name))].join(" "));
 });
-// A form is sent once, however often its button is pressed.
+// A form is sent once, however often its button is pressed. Some are answered with a file and stay on the page, so this
+// ends after a while; not for a form whose second sending would cost something, however long the first one takes.
 document.addEventListener("submit", (event) => {
   if (event.defaultPrevented) return;
-  if (event.target.dataset.sent) {
+  const { dataset } = event.target;
+  if (dataset.sent) {
     event.preventDefault();
+    if ("once" in dataset) toast(_("This form was sent already. Please wait for the answer."));
     return;
   }
-  event.target.dataset.sent = "1";
-  setTimeout(() => delete event.target.dataset.sent, 3000);
+  dataset.sent = "1";
+  if (!("once" in dataset)) setTimeout(() => delete dataset.sent, 3000);
+});
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
 });
 document.addEventListener("change", (event) => {
   if (event.target.matches("select[data-submit], input[data-submit]")) event.target.form.requestSubmit();

@@ -38,6 +38,17 @@ function showProgress(sent, total, text) {
     text ?? _("%(done)s of %(all)s", { done: size(sent), all: size(total) });
 }
 
+function setPaused(now) {
+  paused = now;
+  panel.querySelector("[data-upload-pause] span").textContent = paused ? _("Resume") : _("Pause");
+}
+
+/** What the form would send is no longer wanted: another file takes its place. */
+function dropWaiting() {
+  form.elements.upload_id.value = "";
+  form.querySelector("[data-waiting]")?.remove();
+}
+
 function icon(name) {
   const href = document.querySelector("#dropzone use").getAttribute("href").replace(/#.*/, `#${name}`);
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
@@ -82,8 +93,9 @@ function showChecks(list) {
 async function take(file) {
   current += 1;
   const mine = current;
-  paused = false;
-  form.elements.upload_id.value = "";
+  controller?.abort();
+  setPaused(false);
+  dropWaiting();
   showProblem("");
   showChecks([]);
   allowSending(false);
@@ -119,13 +131,14 @@ async function take(file) {
       await fetch(form.dataset.check.replace("{id}", upload.id), { method: "POST", headers: headers() }),
     );
     if (mine !== current) return;
-    forget(file, form.dataset.uploads);
     showChecks(result.checks);
     if (result.ok) {
       form.elements.upload_id.value = upload.id;
-      input.disabled = true; // the bytes are there already: the form must not send them again
       allowSending(true);
-    } else showProblem(_("This zip would be refused. Nothing was queued, and no quota was used."));
+    } else {
+      forget(file, form.dataset.uploads);
+      showProblem(_("This zip would be refused. Nothing was queued, and no quota was used."));
+    }
   } catch (error) {
     if (mine === current) showProblem(error.message);
   }
@@ -134,10 +147,8 @@ async function take(file) {
 function again() {
   current += 1;
   controller?.abort();
-  input.disabled = false;
-  input.value = "";
   panel.hidden = true;
-  form.elements.upload_id.value = "";
+  dropWaiting();
   showChecks([]);
   showProblem("");
   zone.querySelector("[data-dropzone-title]").textContent = _("Choose a zip, or drop it here");
@@ -145,8 +156,12 @@ function again() {
   input.focus();
 }
 
+// The field is emptied: the form must not send the bytes again, and a browser says nothing about a choice that is the
+// same as the last one.
 input.addEventListener("change", () => {
-  if (input.files.length) take(input.files[0]);
+  const [file] = input.files;
+  input.value = "";
+  if (file) take(file);
 });
 for (const name of ["dragenter", "dragover"])
   zone.addEventListener(name, (event) => {
@@ -159,14 +174,10 @@ for (const name of ["dragleave", "drop"])
     zone.classList.remove("is-over");
   });
 zone.addEventListener("drop", (event) => {
-  if (event.dataTransfer.files.length) {
-    input.disabled = false;
-    take(event.dataTransfer.files[0]);
-  }
+  if (event.dataTransfer.files.length) take(event.dataTransfer.files[0]);
 });
-panel.querySelector("[data-upload-pause]").addEventListener("click", (event) => {
-  paused = !paused;
-  event.currentTarget.querySelector("span").textContent = paused ? _("Resume") : _("Pause");
+panel.querySelector("[data-upload-pause]").addEventListener("click", () => {
+  setPaused(!paused);
   if (paused) controller?.abort();
 });
 panel.querySelector("[data-upload-abort]").addEventListener("click", again);

@@ -353,19 +353,29 @@ addEventListener("resize", () => {
   later = setTimeout(redraw, 150);
 });
 
-/** New points of a run that goes on: `points` by the key of their chart, `epochs` by run; another epoch begins anew. */
+/** Another attempt of a run begins all its charts anew, also those that it has no points for yet. */
+function begin(run, epoch) {
+  for (const figure of document.querySelectorAll(`figure[data-key$="${CSS.escape(`.${run}`)}"]`)) {
+    if (figure.dataset.epoch && figure.dataset.epoch !== epoch) {
+      const box = figure.querySelector("[data-chart]");
+      const spec = JSON.parse(box.dataset.chart);
+      spec.at = [];
+      for (const series of spec.series) series.values = [];
+      box.dataset.chart = JSON.stringify(spec);
+      figure.hidden = true;
+    }
+    figure.dataset.epoch = epoch;
+  }
+}
+
+/** New points of a run that goes on: `points` by the key of their chart, `epochs` by run. */
 export function grow({ points, epochs }) {
+  for (const [run, epoch] of Object.entries(epochs)) begin(run, String(epoch));
   for (const [key, rows] of Object.entries(points)) {
     const figure = document.querySelector(`figure[data-key="${CSS.escape(key)}"]`);
     if (!figure) continue;
     const box = figure.querySelector("[data-chart]");
     const spec = JSON.parse(box.dataset.chart);
-    const epoch = String(epochs[key.split(".")[1]]);
-    if (figure.dataset.epoch && figure.dataset.epoch !== epoch) {
-      spec.at = [];
-      for (const series of spec.series) series.values = [];
-    }
-    figure.dataset.epoch = epoch;
     const last = spec.at.at(-1) ?? Number.NEGATIVE_INFINITY;
     for (const [at, ...values] of rows) {
       if (at < last) continue; // sent again after a lost connection
