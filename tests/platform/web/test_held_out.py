@@ -132,10 +132,9 @@ def test_the_number_is_that_of_the_job(site: Site, smoke: bool, each: bool) -> N
 
 def test_a_dataset_that_the_protocol_hides_is_not_trained_on(site: Site, tmp_path: Path) -> None:
     """Of a held-out domain a worker keeps nothing; the packs are opened to see what is left."""
-    shown = write_pack(tmp_path, "shown")
+    blob = keep_file(site.services, write_pack(tmp_path, "shown"))
     with site.services.database.writing() as session:
         pool = create_pool(session, slug="real", name="Real", owner_id=site.owner_id)
-        blob = keep_file(site.services, shown)
         pack = Pack(name="shown", domain="tiny", digest=blob.digest, size=blob.size, images=60, classes=5)
         session.add(pack)
         session.flush()
