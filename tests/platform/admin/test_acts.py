@@ -181,7 +181,7 @@ def test_a_result_that_stands_after_a_lost_rerun_is_what_is_scored_again(site: S
 def test_a_version_that_is_made_live_is_tested_further(site: Site, mode: str) -> None:
     """The further evaluations of the phase were empty from then on, and stayed so."""
     owner, worker, pia = site.owner(), site.worker(), site.member("pia")
-    version = draft(site, **{"scoring.ranking": "mean_run"})
+    version = draft(site, **{"scoring.ranking": "mean_run", "shown.evaluations": "1"})
     site.set_phase(evaluations="shots numbers=1 tasks=4")
     submission = pia.submit().json()["id"]
     finish_keeping(worker, 0.5, ANSWERS, LEARNER)

@@ -3,7 +3,6 @@
 import { grow } from "./charts.js";
 import { tellTime } from "./log.js";
 import { isChanged, tell, toast } from "./site.js";
-import { follow as followStream } from "./stream.js";
 import { _, number } from "./words.js";
 
 const KEEP_LINES = 5000; // in the page; the whole log can be downloaded
@@ -160,7 +159,8 @@ function finish() {
   location.reload();
 }
 
-function listen() {
+async function listen() {
+  const { follow: followStream } = await import("./stream.js"); // most pages are of what has ended
   let measured = live.dataset.measured;
   const address = (after) => `${live.dataset.stream}?after=${after}&measured=${measured}`;
   const stream = followStream(address, log.dataset.last, {
