@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from anyshot_core.report.documentation import reading_order
+from anyshot_platform.judging.choosing import ELSEWHERE
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.web.bodies import BUNDLE
 from anyshot_worker.settings import WorkerSettings
@@ -80,6 +81,8 @@ def test_every_setting_is_documented() -> None:
 def test_figures_that_pages_name_are_those_of_the_product() -> None:
     attempts = PlatformSettings.model_fields["infrastructure_attempts"].default
     assert f"tried up to {attempts} times" in (DOCS / "participants/results.md").read_text()
+    minutes = ELSEWHERE.seconds // 60
+    assert f"only after {minutes} minutes, where others" in (DOCS / "operators/deployment.md").read_text()
     assert f"at most {BUNDLE >> 20} MiB; a larger one" in (DOCS / "organizers/codabench.md").read_text()
 
 

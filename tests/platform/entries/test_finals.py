@@ -19,7 +19,7 @@ from anyshot_platform.teams.models import Team
 from tests.platform.admin.results import finish_with_scores, work_off
 from tests.platform.admin.test_manage import page
 from tests.platform.entries.test_entries import names, scored
-from tests.platform.site import SLUG, Person, Site, make_zip
+from tests.platform.site import SLUG, PaperWorker, Person, Site, make_zip
 
 FINAL = "/api/v1/competitions/small/manage/phases/final/final"
 
@@ -229,14 +229,20 @@ def test_the_gate_is_drawn_on_the_board_that_it_leads_out_of_alone(final: Site) 
     assert "0.200" in shown["final"] and "gate" not in shown["final"].lower()
 
 
-def test_repeating_a_launch_gives_nobody_a_second_entry(final: Site) -> None:
-    """A submission that was uploaded in time and finishes after the launch is offered, not added."""
-    worker, ada, owner = final.worker(), final.member("ada"), final.owner()
+def ended_with_a_late_one(final: Site) -> tuple[Person, PaperWorker, str, dict[str, Any]]:
+    """Feedback is over, ada's no. 1 stands, her no. 2 still runs: owner, worker, no. 2 and its job."""
+    worker, ada = final.worker(), final.member("ada")
     scored(worker, ada, 0.5)
     made = ada.submit(make_zip(salt="late")).json()["id"]
     late = worker.claim()
     assert late is not None
     end_feedback(final)
+    return final.owner(), worker, made, late
+
+
+def test_repeating_a_launch_gives_nobody_a_second_entry(final: Site) -> None:
+    """A submission that was uploaded in time and finishes after the launch is offered, not added."""
+    owner, worker, made, late = ended_with_a_late_one(final)
     (entered,) = launch(owner)
     worker.complete(late, 0.6)
     row = preview(owner)["ada"]
@@ -253,12 +259,7 @@ def test_repeating_a_launch_gives_nobody_a_second_entry(final: Site) -> None:
 @pytest.mark.parametrize("claimed", [0, 2], ids=["queued", "running"])
 def test_an_entry_that_gave_way_is_evaluated_when_it_stands_again(final: Site, claimed: int) -> None:
     """The launch said that one entry was queued, and nothing ran: its runs had been cancelled when it gave way."""
-    worker, ada, owner = final.worker(), final.member("ada"), final.owner()
-    scored(worker, ada, 0.5)
-    made = ada.submit(make_zip(salt="late")).json()["id"]
-    late = worker.claim()
-    assert late is not None
-    end_feedback(final)
+    owner, worker, made, late = ended_with_a_late_one(final)
     (first,) = launch(owner)
     for _ in range(claimed):
         assert worker.claim()  # told of its cancellation by the next heartbeat, which does not come
@@ -280,12 +281,7 @@ def test_an_entry_that_gave_way_is_evaluated_when_it_stands_again(final: Site, c
 
 
 def test_code_that_failed_before_its_entry_gave_way_is_not_tried_again(final: Site) -> None:
-    worker, ada, owner = final.worker(), final.member("ada"), final.owner()
-    scored(worker, ada, 0.5)
-    made = ada.submit(make_zip(salt="late")).json()["id"]
-    late = worker.claim()
-    assert late is not None
-    end_feedback(final)
+    owner, worker, made, late = ended_with_a_late_one(final)
     (first,) = launch(owner)
     jobs = [worker.claim(), worker.claim()]
     worker.complete(late, 0.6)

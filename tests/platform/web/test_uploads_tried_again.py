@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -241,8 +243,7 @@ def test_without_scripts_the_zip_that_is_chosen_last_is_submitted(
 ) -> None:
     """The earlier one was queued, scored and charged."""
     live.sign_in(browser, live.scene.bob)
-    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
-    try:
+    with without_scripts(browser):
         open_form(live, browser)
         tick(browser, False)
         choose(browser, write_zip(tmp_path / "old.zip", {"model.py": CODE}))
@@ -255,6 +256,14 @@ def test_without_scripts_the_zip_that_is_chosen_last_is_submitted(
         arrive(browser, "/submissions/")
         assert "fixed.zip" in text_of(browser) and "old.zip" not in text_of(browser)
         assert kept_uploads(live) == [("fixed.zip", True)]
+
+
+@contextmanager
+def without_scripts(browser: webdriver.Chrome) -> Iterator[None]:
+    """A browser that runs no script meanwhile."""
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        yield
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
@@ -270,8 +279,7 @@ def test_without_scripts_the_zip_that_is_there_is_sent_where_no_other_is_chosen(
     live: LiveSite, browser: webdriver.Chrome, tmp_path: Path
 ) -> None:
     live.sign_in(browser, live.scene.bob)
-    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
-    try:
+    with without_scripts(browser):
         open_form(live, browser)
         tick(browser, False)
         choose(browser, write_zip(tmp_path / "first.zip", {"model.py": CODE}))
@@ -281,8 +289,6 @@ def test_without_scripts_the_zip_that_is_there_is_sent_where_no_other_is_chosen(
         press(browser, "Submit for scoring")
         arrive(browser, "/submissions/")
         assert "first.zip" in text_of(browser)
-    finally:
-        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
 def test_with_scripts_a_new_choice_takes_the_place_of_the_zip_that_is_there(
