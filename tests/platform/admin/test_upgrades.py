@@ -19,7 +19,7 @@ from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import Base, Database
 from anyshot_platform.migration import is_current, migrate
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.users.models import User
+from anyshot_platform.users.models import OAuthIdentity, OneTimeToken, RecoveryCode, User
 from anyshot_platform.users.viewer import Scope
 from anyshot_platform.workers.models import WorkerToken
 from tests.platform.admin.test_manage import page
@@ -180,4 +180,26 @@ def test_an_upgrade_keeps_what_organizers_decided_and_the_files_of_last_attempts
         decided = session.scalars(select(Submission.id).where(Submission.quota_decided_at.is_not(None)))
         kept = session.scalars(select(Artifact.id).where(Artifact.final))
         assert (decided.all(), kept.all()) == (["d"], ["3-log.txt"])
+    database.dispose()
+
+
+def test_an_upgrade_forgets_the_log_ins_of_deleted_accounts(empty_database: str) -> None:
+    """Who deleted an account before is known by no other site's name, and may sign up by that site again."""
+    database = Database(empty_database)
+    migrate(database, "0012")
+    fill(database)
+    migrate(database, "0053")
+    tables = MetaData()
+    with database.engine.begin() as connection:
+        tables.reflect(connection)
+        write = partial(write_row, connection, tables)
+        for user in ("gone", "petra"):
+            write("oauth_identities", id=user, user_id=user, provider="orcid", subject=f"0000-{user}")
+            write("recovery_codes", id=user, user_id=user, digest=user)
+            write("one_time_tokens", id=user, user_id=user, digest=user, purpose="email", subject="a@b.org")
+        connection.execute(text("UPDATE users SET deleted_at = created_at WHERE id = 'gone'"))
+    migrate(database)
+    with database.reading() as session:
+        for rows in (OAuthIdentity, RecoveryCode, OneTimeToken):
+            assert session.scalars(select(rows.user_id)).all() == ["petra"], rows.__tablename__
     database.dispose()

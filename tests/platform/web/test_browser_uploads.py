@@ -73,6 +73,26 @@ def test_an_upload_goes_on_after_a_broken_connection(
         assert row.digest == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+@pytest.mark.seconds("an upload in a browser")
+def test_a_connection_that_is_gone_before_an_upload_begins_is_said_in_the_sites_words(
+    live: LiveSite, browser: webdriver.Chrome, tmp_path: Path
+) -> None:
+    live.sign_in(browser, live.scene.bob)
+    open_form(live, browser)
+    path = write_zip(tmp_path / "small.zip", {"model.py": CODE})
+    try:
+        connection(browser, online=False)
+        browser.find_element(By.ID, "file").send_keys(str(path))
+        until(browser, lambda b: b.find_element(By.ID, "upload-error").is_displayed())
+        said = browser.find_element(By.ID, "upload-error").text
+        assert said == "The site cannot be reached. Try again when the connection is back."
+        assert not can_send(browser)
+    finally:
+        connection(browser, online=True)
+    browser.find_element(By.ID, "file").send_keys(str(path))
+    until(browser, can_send)
+
+
 def send(browser: webdriver.Chrome) -> None:
     press(browser, "Smoke test first")
     arrive(browser, "/submissions/")

@@ -1,6 +1,6 @@
 // Sends packs in parts, one after the other, before the form that makes a version of them is sent.
 // Without this script the same form sends the files in one piece.
-import { answer, beginOrResume, forget, headers, memory, sendParts, size } from "./resumable.js";
+import { beginOrResume, call, forget, memory, sendParts, size } from "./resumable.js";
 import { _ } from "./words.js";
 
 const form = document.getElementById("packs-form");
@@ -53,8 +53,7 @@ async function send(file) {
     onPart: () => {},
   });
   showProgress(file.name, file.size, file.size, _("is checked"));
-  const finish = fetch(`${begin}/${upload.id}/pack`, { method: "POST", headers: headers() });
-  const pack = await answer(await finish).catch((error) => {
+  const pack = await call(`${begin}/${upload.id}/pack`, { method: "POST" }).catch((error) => {
     if (!saysThatItIsUnsound(error)) throw error;
     forget(file, begin);
     throw new Refused(error.message);

@@ -25,6 +25,14 @@ export async function answer(response) {
   );
 }
 
+/** The JSON of what an address answers; throws as `answer` does, and in the reader's words where nothing answers. */
+export async function call(address, options) {
+  const lost = () => {
+    throw new Error(_("The site cannot be reached. Try again when the connection is back."));
+  };
+  return answer(await fetch(address, { headers: headers(), ...options }).catch(lost));
+}
+
 /** The key of a file among those that are sent to the address `begin`. */
 export const memory = (file, begin) => `upload:${begin}:${file.name}:${file.size}:${file.lastModified}`;
 
@@ -35,17 +43,17 @@ export const forget = (file, begin) => localStorage.removeItem(memory(file, begi
 export async function beginOrResume(file, begin, parts) {
   const known = localStorage.getItem(memory(file, begin));
   if (known) {
-    const response = await fetch(`${parts}/${known}`, { headers: headers() });
-    if (response.status !== 404) return answer(response);
+    const found = await call(`${parts}/${known}`).catch((error) => {
+      if (error.status !== 404) throw error;
+    });
+    if (found) return found;
     forget(file, begin); // it was used, or it is too old
   }
-  const begun = await answer(
-    await fetch(begin, {
-      method: "POST",
-      headers: { ...headers(), "Content-Type": "application/json" },
-      body: JSON.stringify({ filename: file.name, size: file.size }),
-    }),
-  );
+  const begun = await call(begin, {
+    method: "POST",
+    headers: { ...headers(), "Content-Type": "application/json" },
+    body: JSON.stringify({ filename: file.name, size: file.size }),
+  });
   localStorage.setItem(memory(file, begin), begun.id);
   return begun;
 }

@@ -1,6 +1,6 @@
 // Upload in parts that resume, with the checks shown before anything is queued.
 // Without this script the same form sends the file in one piece.
-import { answer, beginOrResume, forget, headers, sendParts, size } from "./resumable.js";
+import { beginOrResume, call, forget, sendParts, size } from "./resumable.js";
 import { _ } from "./words.js";
 
 const form = document.getElementById("upload-form");
@@ -127,9 +127,7 @@ async function take(file) {
       },
     });
     if (!whole) return;
-    const result = await answer(
-      await fetch(form.dataset.check.replace("{id}", upload.id), { method: "POST", headers: headers() }),
-    );
+    const result = await call(form.dataset.check.replace("{id}", upload.id), { method: "POST" });
     if (mine !== current) return;
     showChecks(result.checks);
     if (result.ok) {
