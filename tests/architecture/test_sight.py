@@ -15,7 +15,6 @@ COLUMNS = {
     "log_policy",
     "hide_dataset_names",
     "show_confusion",
-    "submissions_visible",
     "board_audience",
     "needs_publishing",
     "frozen_at",

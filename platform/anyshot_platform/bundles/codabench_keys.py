@@ -11,7 +11,7 @@ def _words(text: str) -> frozenset[str]:
 
 PROGRAM = say("Anyshot draws hidden tasks and scores them itself; a program or data of the bundle is not run")
 IMAGE = say("submissions run in an image that the operator of the platform offers; choose it in the phase")
-OTHERS = say("others' submissions are shown as the phase says")
+OTHERS = say("others' submissions are not listed here")
 DETAILS = say("results per dataset, ways and shots are shown as the phase allows")
 ORGANIZERS = say("add organizers by their accounts here")
 CODE_ONLY = say("results cannot be submitted here: code is")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.judging.kinds import EVALUATION, Planning, kind_of
 from anyshot_platform.judging.parts import failed_alone, list_generation
 from anyshot_platform.judging.queueing import add_to_queue
@@ -15,9 +14,7 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.planning import Urgency, next_generation, require_evaluable
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind
-
-NOT_THEIR_DOING = (Cause.INFRASTRUCTURE, Cause.ORGANIZER)
+from anyshot_platform.submissions.states import NOT_THEIR_DOING, SubmissionKind
 
 
 def is_repeatable(submission: Submission, run: Run) -> bool:

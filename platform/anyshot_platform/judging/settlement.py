@@ -24,7 +24,7 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RUNNING, RunState
 from anyshot_platform.runs.transitions import write_state
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
+from anyshot_platform.submissions.states import NOT_THEIR_DOING, SubmissionKind, SubmissionStatus
 
 _STATUS_OF_FAILURE = {Cause.USER: SubmissionStatus.CANCELLED}
 
@@ -161,7 +161,7 @@ def _charge_quota(session: Session, submission: Submission, failure: Run | None)
 
 def _why_free(session: Session, submission: Submission, failure: Run) -> str:
     """Why a submission that ended by this failure costs no quota; empty where it costs."""
-    if failure.cause in (Cause.INFRASTRUCTURE, Cause.ORGANIZER):
+    if failure.cause in NOT_THEIR_DOING:
         return told("not your doing")
     if failure.cause != Cause.USER:
         return ""

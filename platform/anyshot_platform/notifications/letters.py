@@ -63,13 +63,7 @@ def add_to_digest(
     session: Session, user: User, title: str, body: str, url: str, late: Late | None = None
 ) -> None:
     """Add a message to the user's digest, which is begun where none waits."""
-    waiting = session.scalars(
-        select(Email)
-        .where(Email.digest_of == user.id, Email.attempts == 0, Email.next_at > now())
-        .order_by(Email.next_at)
-        .limit(1)
-        .with_for_update()
-    ).first()
+    waiting = _find_digest(session, user)
     item = "\n".join(
         part
         for part in (
@@ -92,6 +86,30 @@ def add_to_digest(
         waiting.body = f"{waiting.body.removesuffix(foot)}{item}\n\n{foot}"
         waiting.said_late = {**waiting.said_late, **row}
     session.flush()
+
+
+def _find_digest(session: Session, user: User) -> Email | None:
+    """The user's digest that waits for its hour, its row locked."""
+    return session.scalars(
+        select(Email)
+        .where(Email.digest_of == user.id, Email.attempts == 0, Email.next_at > now())
+        .order_by(Email.next_at)
+        .limit(1)
+        .with_for_update()
+    ).first()
+
+
+def move_digest(session: Session, user: User) -> None:
+    """Let the digest that waits go out as the account's rhythm and time zone are now; at once where it wants none."""
+    waiting = _find_digest(session, user)
+    if waiting is None:
+        return
+    if user.mail_rhythm == MailRhythm.AT_ONCE:
+        waiting.next_at = now()
+        mark_outbox(session)
+    else:
+        waiting.next_at = next_digest(user.mail_rhythm, user.time_zone, now())
+        waiting.subject = reads(user, _SUBJECTS[user.mail_rhythm])
 
 
 def next_digest(rhythm: MailRhythm, zone: str, moment: datetime) -> datetime:

@@ -12,7 +12,15 @@ from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
 from anyshot_platform.kernel.language import ENGLISH, say
-from anyshot_platform.notifications.letters import Late, add_to_digest, letter, reads, send_email, with_late
+from anyshot_platform.notifications.letters import (
+    Late,
+    add_to_digest,
+    letter,
+    move_digest,
+    reads,
+    send_email,
+    with_late,
+)
 from anyshot_platform.notifications.models import Email, Mute, Notification, NotificationChoice
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import MailRhythm, User
@@ -196,11 +204,12 @@ def mark_seen(session: Session, user_id: str, url: str) -> None:
 
 
 def forget_messages(session: Session, user: User) -> None:
-    """Delete what was told to a user: on the page, in digests, and in e-mails to the address of the account.
+    """Delete what was told to a user, on the page, in digests and in e-mails to the address of the account, and how.
 
     An address that nobody confirmed may be another account's too, which keeps its e-mails.
     """
-    session.execute(delete(Notification).where(Notification.user_id == user.id))
+    for table in (Notification, NotificationChoice, Mute):
+        session.execute(delete(table).where(table.user_id == user.id))
     session.execute(delete(Email).where(Email.digest_of == user.id))
     if user.email and not _has_another_account(session, user, user.email):
         session.execute(
@@ -212,6 +221,13 @@ def _has_another_account(session: Session, user: User, address: str) -> bool:
     same = or_(User.email_key == address.casefold(), func.lower(User.email) == address.lower())
     others = select(User.id).where(same, User.id != user.id, User.deleted_at.is_(None))
     return user.email_key is None and session.scalar(others.limit(1)) is not None
+
+
+def choose_rhythm(session: Session, user_id: str, rhythm: MailRhythm) -> None:
+    """Send a user's e-mails so from now on, and what waits in a digest too."""
+    user = session.get_one(User, user_id)
+    user.mail_rhythm = rhythm
+    move_digest(session, user)
 
 
 def choose(session: Session, user_id: str, kind: str, *, page: bool, email: bool) -> None:

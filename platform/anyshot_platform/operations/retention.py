@@ -17,11 +17,13 @@ from anyshot_platform.events.models import RunEvent, RunMeasure
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.queue.isolation import each
 from anyshot_platform.runs.models import Run
+from anyshot_platform.scores.verification import PREDICTIONS
 from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.submissions.models import Submission
 
 log = logging.getLogger(__name__)
+_TELL_LABELS = (LAYERS, PROBABILITIES)  # of hidden data, as predictions do: they go with them
 _BATCH = 500  # files: meanwhile the sweeper looks at no lease
 
 
@@ -46,17 +48,16 @@ def _expire_of(services: Services, competition_id: str) -> int:
 def _days_of(competition: Competition, settings: PlatformSettings) -> dict[str, int]:
     """The days that a competition's artifacts are kept, by name: its own, or the site's."""
     days = site_days(settings)
-    return days | {name: int(value) for name, value in competition.retention.items() if name in days}
+    days |= {name: int(value) for name, value in competition.retention.items() if name in days}
+    return days | dict.fromkeys(_TELL_LABELS, days[PREDICTIONS])
 
 
 def site_days(settings: PlatformSettings) -> dict[str, int]:
     """The days that artifacts are kept on this site, by name."""
     return {
-        "predictions.parquet": settings.keep_predictions_days,
+        PREDICTIONS: settings.keep_predictions_days,
         "learner.bin": settings.keep_learners_days,
         "log.txt": settings.keep_logs_days,
-        LAYERS: settings.keep_predictions_days,
-        PROBABILITIES: settings.keep_predictions_days,
         "logger.zip": settings.keep_logs_days,
     }
 

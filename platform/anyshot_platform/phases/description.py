@@ -34,7 +34,7 @@ from anyshot_platform.described.settings import (
 )
 from anyshot_platform.kernel.language import say, together
 from anyshot_platform.kernel.retold import words_of_core
-from anyshot_platform.phases.old_rules import one_rule
+from anyshot_platform.phases.old_rules import one_rule, without_others
 from anyshot_platform.phases.states import (
     AUDIENCE_WORDS,
     BOARD_WORDS,
@@ -370,9 +370,6 @@ class ShownSpec(Part):
     board: Annotated[Audience, _Phase("board_audience"), Choices(AUDIENCE_WORDS)] = Field(
         default=Audience.EVERYONE, title="Who sees the board"
     )
-    others: Annotated[bool, _Phase("submissions_visible")] = Field(
-        default=False, title="Others' submissions, listed"
-    )
     confusion: Annotated[bool, _Phase("show_confusion")] = Field(
         default=False,
         title="Confusion of classes",
@@ -392,6 +389,11 @@ class ShownSpec(Part):
     after_publishing: Annotated[bool, _Phase("needs_publishing")] = Field(
         default=False, title="Nothing before the organizers publish the results"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_others(cls, data: Any) -> Any:
+        return without_others(data) if isinstance(data, dict) else data
 
 
 class SmokeSpec(Part):

@@ -69,7 +69,6 @@ class Phase(Base):
     log_policy: Mapped[LogPolicy] = mapped_column(Word(LogPolicy), default=LogPolicy.META_TRAIN)
     hide_dataset_names: Mapped[bool] = mapped_column(default=True)
     show_confusion: Mapped[bool] = mapped_column(default=False)
-    submissions_visible: Mapped[bool] = mapped_column(default=False)  # others' submissions are listed
     evaluations: Mapped[str] = mapped_column(Text, default="")  # further ones, one a line; they rank nothing
     evaluations_visible: Mapped[bool] = mapped_column(default=True)  # where scores are
     frozen_at: Mapped[datetime | None]  # the board takes no new rows

@@ -1,4 +1,8 @@
-"""The first release had two settings for one decision, `combine` and `ranking`. Now the ranking rule decides."""
+"""What descriptions of earlier releases may hold.
+
+The first release had two settings for one decision, `combine` and `ranking`: now the ranking rule decides. It had
+`others`, which promised a list of others' submissions and did nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,13 @@ from typing import Any
 from anyshot_platform.kernel.language import say
 from anyshot_scoring.joins import JOINS
 from anyshot_scoring.rules import RULES
+
+OTHERS_GONE = say("others' submissions are not listed: `others` never had an effect, and is left out")
+
+
+def without_others(shown: dict[Any, Any]) -> dict[Any, Any]:
+    """What participants see, without the setting that did nothing."""
+    return {key: value for key, value in shown.items() if key != "others"}
 
 
 def one_rule(scoring: dict[Any, Any]) -> dict[Any, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from anyshot_core.wire.verdicts import Cause
+
 
 class UploadPurpose(StrEnum):
     """What an upload is for: one can be used for nothing else."""
@@ -23,6 +25,8 @@ class SubmissionStatus(StrEnum):
 
 
 ACTIVE = (SubmissionStatus.QUEUED, SubmissionStatus.RUNNING)
+# Causes of a failure that costs the team nothing; in a final phase its run may be repeated.
+NOT_THEIR_DOING = (Cause.INFRASTRUCTURE, Cause.ORGANIZER)
 
 
 class SubmissionKind(StrEnum):

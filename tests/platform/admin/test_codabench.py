@@ -174,6 +174,13 @@ def test_version_2_lists_what_has_no_equivalent() -> None:
         assert expected in said, expected
 
 
+def test_public_submissions_of_codabench_are_said_not_to_be_listed() -> None:
+    """The report said that they are shown as the phase says, which no setting did."""
+    text = f"{VERSION_2}can_participants_make_submissions_public: true\n"
+    said = notices(read_bundle(zipped({"competition.yaml": text, **FILES_2})))
+    assert "can_participants_make_submissions_public: others' submissions are not listed here" in said
+
+
 def test_version_15_is_known_by_its_shape() -> None:
     bundle = read_bundle(zipped({"competition.yaml": VERSION_15, **FILES_15}))
     spec = bundle.spec

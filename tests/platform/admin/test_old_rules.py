@@ -85,6 +85,27 @@ def test_over_json_the_two_settings_are_read_in_the_same_way(site: Site) -> None
     assert shown["ranking_words"] == RULES["mean_run"].words(3)
 
 
+@pytest.mark.parametrize(("shown", "noticed"), [("true", True), ("false", False)])
+def test_a_file_that_asks_for_others_submissions_is_taken_and_its_organizer_told(
+    site: Site, shown: str, noticed: bool
+) -> None:
+    """The setting was offered and did nothing: who ticks it told people what no page shows."""
+    text = f"{GOOD}    shown: {{others: {shown}, scores: false}}\n"
+    content = zipped({"competition.yaml": text, **FILES})
+    made = site.owner().call("POST", "/organize/import", files={"bundle": ("x.zip", content)})
+    assert made.is_success, made.text
+    manage = "/api/v1/competitions/demo/manage"
+    lost = site.owner().call("GET", f"{manage}/import").json()["without_equivalent"]
+    said = "line 23, phases[0].shown.others: others' submissions are not listed: `others` never had an effect"
+    assert [words.startswith(said) for words in lost] == [True] * noticed
+    settings = site.owner().call("GET", f"{manage}/phases").json()[0]["settings"]
+    assert "others" not in settings["shown"] and settings["shown"]["scores"] is False
+    settings["shown"]["others"] = True
+    kept = site.owner().call("PUT", f"{manage}/phases/feedback", json=settings)
+    assert kept.is_success, kept.text
+    assert "others" not in kept.text.partition('"shown"')[2].partition("}")[0]
+
+
 def write_row(connection: Connection, tables: MetaData, table_name: str, **values: Any) -> None:
     """A row of a table as it once was; columns that must hold something and are not named get an empty value."""
     table: Table = tables.tables[table_name]

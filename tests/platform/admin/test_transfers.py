@@ -20,20 +20,25 @@ from sqlalchemy import select, text
 from anyshot_core.command import main
 from anyshot_platform.accounts.service import begin_session, create_token, create_user
 from anyshot_platform.app import create_app
-from anyshot_platform.artifacts.models import Blob
+from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.competitions.models import Membership, Placeholder
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
+from anyshot_platform.evaluations.models import FurtherTest
 from anyshot_platform.models import metadata
 from anyshot_platform.organizers.pools.organizing import put_packs
 from anyshot_platform.organizers.transfers.travelling import STAYING, TRAVELLING
+from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.models import Pack, Pool
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import RunState
 from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Scope
 from tests.platform.admin.results import finish_with_predictions
+from tests.platform.admin.test_acts import draft
 from tests.platform.admin.test_guarded_acts import log
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.conftest import Databases
@@ -223,6 +228,41 @@ def test_nothing_that_belongs_to_accounts_or_the_site_travels(played: Site) -> N
     assert {row["email"] for row in rows["users"]} == {None}
     refused = played.owner().call("POST", TAKE, json={"confirm": SLUG, "emails": True})
     assert refused.status_code == 403 and "site's administrators" in refused.text
+
+
+def test_taking_it_away_says_first_what_stays(played: Site) -> None:
+    """“All scores” left those of further evaluations and of versions that are not live behind, without a word."""
+    owner, ask = played.owner(), {"json": {}}
+    said = owner.call("POST", TAKE, **ask).json()["preview"]
+    assert "These stay here" not in " ".join(said["warnings"])
+    assert (
+        "3 submissions with their code" in said["does"][0] and "each phase's live version" in said["does"][0]
+    )
+    draft(played, **{"tasks.count": "20"})
+    played.offer_smoke_tests()
+    person_of(played, "ada").submit(smoke=True)
+    with played.services.database.writing() as session:
+        run = session.scalars(select(Run).where(Run.state == RunState.FINISHED)).first()
+        assert run is not None and run.submission_id is not None
+        about = {
+            "submission_id": run.submission_id,
+            "run_id": run.id,
+            "phase_version_id": run.phase_version_id,
+        }
+        tested = session.get_one(PhaseVersion, run.phase_version_id).meta_test_pool_version_id
+        for place, scored in enumerate((now(), now(), None)):
+            key = {"evaluation": "novel", "place": place, "seed_index": 0, "digest": "d"}
+            session.add(FurtherTest(**about, **key, pool_version_id=tested, scored_at=scored))
+        kept = session.get_one(Submission, run.submission_id).digest
+        session.add(Artifact(run_id=run.id, epoch=1, name="snapshots.npz", digest=kept, size=1, final=True))
+    said = owner.call("POST", TAKE, **ask).json()["preview"]
+    assert said["warnings"][0] == (
+        "These stay here; download what you need of them: 2 scores of further evaluations, 1 version of a phase that "
+        "is not live, with its scores, 1 smoke test, 1 exported file of a run."
+    )
+    assert "3 submissions with their code" in said["does"][0]
+    shown = " ".join(page(owner, f"{BASE}/exports").text.split())
+    assert "Scores of further evaluations, versions of phases that are not live, smoke tests" in shown
 
 
 def test_taking_it_away_asks_and_is_in_the_log_and_waits_for_runs(site: Site) -> None:

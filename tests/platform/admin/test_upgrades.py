@@ -18,8 +18,16 @@ from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import Base, Database
 from anyshot_platform.migration import is_current, migrate
+from anyshot_platform.notifications.models import Mute, NotificationChoice
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.users.models import OAuthIdentity, OneTimeToken, RecoveryCode, User
+from anyshot_platform.users.models import (
+    ApiToken,
+    LoginSession,
+    OAuthIdentity,
+    OneTimeToken,
+    RecoveryCode,
+    User,
+)
 from anyshot_platform.users.viewer import Scope
 from anyshot_platform.workers.models import WorkerToken
 from tests.platform.admin.test_manage import page
@@ -183,7 +191,7 @@ def test_an_upgrade_keeps_what_organizers_decided_and_the_files_of_last_attempts
     database.dispose()
 
 
-def test_an_upgrade_forgets_the_log_ins_of_deleted_accounts(empty_database: str) -> None:
+def test_an_upgrade_forgets_the_log_ins_tokens_and_choices_of_deleted_accounts(empty_database: str) -> None:
     """Who deleted an account before is known by no other site's name, and may sign up by that site again."""
     database = Database(empty_database)
     migrate(database, "0012")
@@ -197,9 +205,21 @@ def test_an_upgrade_forgets_the_log_ins_of_deleted_accounts(empty_database: str)
             write("oauth_identities", id=user, user_id=user, provider="orcid", subject=f"0000-{user}")
             write("recovery_codes", id=user, user_id=user, digest=user)
             write("one_time_tokens", id=user, user_id=user, digest=user, purpose="email", subject="a@b.org")
+            write("login_sessions", id=user, user_id=user, digest=user, user_agent="a browser")
+            write("api_tokens", id=user, user_id=user, digest=user, name="Ada's cluster")
+            write("notification_choices", user_id=user, kind="announcement")
+            write("notification_mutes", user_id=user, competition_id="c")
         connection.execute(text("UPDATE users SET deleted_at = created_at WHERE id = 'gone'"))
     migrate(database)
     with database.reading() as session:
-        for rows in (OAuthIdentity, RecoveryCode, OneTimeToken):
+        for rows in (
+            OAuthIdentity,
+            RecoveryCode,
+            OneTimeToken,
+            LoginSession,
+            ApiToken,
+            NotificationChoice,
+            Mute,
+        ):
             assert session.scalars(select(rows.user_id)).all() == ["petra"], rows.__tablename__
     database.dispose()

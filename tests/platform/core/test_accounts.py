@@ -11,6 +11,8 @@ from anyshot_platform.accounts import service
 from anyshot_platform.accounts.passwords import check_password
 from anyshot_platform.budgets.limits import count_hit
 from anyshot_platform.errors import PlatformError
+from anyshot_platform.notifications.models import Mute, NotificationChoice
+from anyshot_platform.notifications.service import choose, mute
 from anyshot_platform.site.users.pages import safe_next
 from anyshot_platform.users.models import ApiToken, LoginSession, User
 from tests.platform.site import PASSWORD, Site
@@ -129,13 +131,24 @@ def test_a_link_ends(site: Site) -> None:
 
 
 def test_an_erased_account_leaves_a_pseudonym(site: Site) -> None:
-    person = site.person("alice")
+    """Names of tokens, browsers and times of log-ins stayed for ever, though they are said to be erased at once."""
+    person, other = site.person("alice"), site.person("bob")
+    with site.services.database.writing() as session:
+        competition = site.competition(session).id
+        for who in (person, other):
+            service.begin_session(session, session.get_one(User, who.id), user_agent="a browser", days=1)
+            choose(session, who.id, "announcement", page=True, email=False)
+            mute(session, who.id, competition, muted=True)
+        user = session.get_one(User, person.id)
+        user.time_zone, user.language = "Asia/Tokyo", "fr"
     with site.services.database.writing() as session:
         service.erase_user(session, session.get_one(User, person.id))
     with site.services.database.reading() as session:
         user = session.get_one(User, person.id)
         assert user.username.startswith("deleted-") and user.email is None
-        assert session.scalars(select(ApiToken.revoked_at)).all() != [None]
+        assert (user.time_zone, user.language) == ("UTC", "")
+        for table in (ApiToken, LoginSession, NotificationChoice, Mute):
+            assert session.scalars(select(table.user_id)).all() == [other.id], table.__tablename__
     assert person.call("GET", "/api/v1/me").status_code == 401
 
 

@@ -16,6 +16,8 @@ from anyshot_platform.notifications.letters import next_digest, send_email
 from anyshot_platform.notifications.models import Email, Notification
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.users.models import MailRhythm, OneTimeToken, User
+from tests.platform.admin.test_manage import post
+from tests.platform.entries.playing import browser
 from tests.platform.site import SLUG, Person, Site
 
 DELIVERY = "/api/v1/notifications/delivery"
@@ -120,6 +122,45 @@ def test_a_digest_goes_to_who_reads_it_then(site: Site, gone: str) -> None:
     with site.services.database.reading() as session:
         waiting = session.scalars(select(Email).where(Email.digest_of == alice.id)).all()
         assert [email.sent for email in waiting] == ([True] if gone == "moved" else [])
+
+
+def _waiting(site: Site, person: Person) -> Email:
+    with site.services.database.reading() as session:
+        return session.scalars(select(Email).where(Email.digest_of == person.id)).one()
+
+
+@pytest.mark.parametrize("by", ["json", "page"])
+@pytest.mark.parametrize(
+    ("before", "after"), [("weekly", "daily"), ("daily", "weekly"), ("weekly", "at_once")]
+)
+def test_another_rhythm_holds_for_the_digest_that_waits_too(
+    site: Site, before: str, after: str, by: str
+) -> None:
+    """From weekly to daily, what happened until then still came on Monday, under “Your week”."""
+    alice = _reader(site, "alice", before)
+    _announce(site, "Something")
+    if by == "json":
+        alice.call("PUT", DELIVERY, json={"mail_rhythm": after})
+    else:
+        post(browser(site, alice), "/account/notifications", mail_rhythm=after)
+    digest = _waiting(site, alice)
+    if after == "at_once":
+        assert any("Something" in mail for mail in _sent(site) if "alice@example.org" in mail)
+        return
+    assert digest.subject == {"daily": "Your day", "weekly": "Your week"}[after]
+    assert digest.next_at == next_digest(MailRhythm(after), "UTC", now())
+    assert not any("alice@example.org" in mail for mail in _sent(site))
+
+
+@pytest.mark.parametrize("by", ["json", "page"])
+def test_a_digest_that_waits_goes_out_at_eight_of_the_new_time_zone(site: Site, by: str) -> None:
+    alice = _reader(site, "alice", "daily")
+    _announce(site, "Something")
+    if by == "json":
+        alice.call("PATCH", "/api/v1/me", json={"time_zone": "Asia/Tokyo"})
+    else:
+        post(browser(site, alice), "/account", time_zone="Asia/Tokyo")
+    assert _waiting(site, alice).next_at == next_digest(MailRhythm.DAILY, "Asia/Tokyo", now())
 
 
 def _erase(site: Site, person: Person) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import update
 
 from anyshot_platform.database import now
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.runs.models import Run
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from tests.platform.site import PaperWorker, Person, Site, make_zip
@@ -134,6 +135,23 @@ def test_smoke_tests_have_a_quota_of_their_own_each_day(
     assert refusal(alice, "an entry") == ""
     yesterday(site)
     assert refusal(alice, "the next day", smoke=True) == ""
+
+
+@pytest.mark.parametrize(("verdict", "cost"), [("IMAGE_MISSING", 0), ("BAD_POOL", 0), ("RUNTIME_ERROR", 1)])
+def test_a_smoke_test_that_failed_by_no_fault_of_the_team_costs_none(
+    site: Site, alice: Person, worker: PaperWorker, verdict: str, cost: int
+) -> None:
+    """A broken machine or setting took the smoke tests of the day, though failures of the platform cost nothing."""
+    site.offer_smoke_tests()
+    site.set_phase(smoke_quota_day=1)
+    assert refusal(alice, "first", smoke=True) == ""
+    assert used(alice)["smoke_day"] == 1
+    while job := worker.claim():
+        assert worker.fail(job, verdict).status_code == 204
+        with site.services.database.writing() as session:
+            session.execute(update(Run).values(available_at=now()))  # the wait before another try is over
+    assert used(alice)["smoke_day"] == cost
+    assert ("smoke tests of today" in refusal(alice, "second", smoke=True)) == bool(cost)
 
 
 def test_a_team_may_be_given_more(site: Site, alice: Person, worker: PaperWorker) -> None:

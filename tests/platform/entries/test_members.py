@@ -26,7 +26,7 @@ from anyshot_platform.teams.models import Team
 from tests.platform.admin.test_any_moment import outcome
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.entries.test_entries import ENTRIES, LEAGUES, add_league, names, scored
-from tests.platform.site import SLUG, Person, Site
+from tests.platform.site import SLUG, Person, Site, make_zip
 from tests.services.processes import free_port
 from tests.services.sites import served
 
@@ -119,6 +119,32 @@ def test_who_takes_part_under_a_pseudonym_keeps_it_when_they_leave_a_team(site: 
     team_up(bea, ben)
     post(ben, f"{HERE}/team/leave")
     assert team_of(site, ben) == "Nobody"
+
+
+def test_who_passed_a_smoke_test_alone_may_still_team_up_and_take_another_name(site: Site) -> None:
+    """The guide has a smoke test before the first submission, which uses no quota: it bound its team for good."""
+    site.offer_smoke_tests()
+    bea, ben = site.member("bea"), site.member("ben")
+    for person in (bea, ben):
+        assert person.submit(make_zip(salt=person.username), smoke=True).status_code == 201
+    assert name_team(ben, "Nobody") == 303
+    team_up(bea, ben)
+    assert team_of(site, ben) == "bea"
+    shown = page(ben, f"{HERE}/team").text
+    assert "Smoke tests stay with this team." in shown and "a second quota" not in shown
+    assert post(ben, f"{HERE}/team/leave").status_code == 303
+    assert team_of(site, ben) == "Nobody"
+
+
+def test_a_team_that_has_submitted_offers_no_button_to_leave_it(site: Site) -> None:
+    """It said that submissions stay with the team, and pressing was refused."""
+    bea, ben = site.member("bea"), site.member("ben")
+    team_up(bea, ben)
+    assert f'action="{HERE}/team/leave"' in page(ben, f"{HERE}/team").text
+    bea.submit()
+    shown = page(ben, f"{HERE}/team").text
+    assert "Leaving now would give you a second quota: ask the organizers" in " ".join(shown.split())
+    assert f'action="{HERE}/team/leave"' not in shown
 
 
 def test_the_name_of_a_dissolved_team_that_never_submitted_is_free(site: Site) -> None:

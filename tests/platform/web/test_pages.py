@@ -132,10 +132,14 @@ def test_deleting_the_account_erases_the_person(visitor: Visitor, scene: Scene) 
     visitor.sign_in(scene.ada)
     visitor.send("/account/delete", "/account/delete", 422, confirm_name="adx", password=PASSWORD)
     visitor.send("/account/delete", "/account/delete", 422, confirm_name="ada", password="wrong")
-    visitor.send("/account/delete", "/account/delete", confirm_name="ada", password=PASSWORD)
+    done = visitor.send("/account/delete", "/account/delete", confirm_name="ada", password=PASSWORD)
+    assert done.headers["location"] == "/" and "Your account is deleted." in visitor.see("/")
+    assert visitor.client.get("/account", follow_redirects=False).status_code == 401
     with visitor.services.database.reading() as session:
         user = session.get_one(User, scene.ada.id)
         assert user.deleted_at and user.email is None and user.display_name == "" and user.username != "ada"
+        for table in (LoginSession, ApiToken):
+            assert session.scalars(select(table).where(table.user_id == user.id)).all() == []
     assert "Analytical Engines" in visitor.see(f"/competitions/{scene.competition.slug}/leaderboard")
 
 

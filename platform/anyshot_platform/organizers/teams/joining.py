@@ -26,6 +26,7 @@ from anyshot_platform.leaderboards.service import note_team
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.organizers.entries.acts import ask_again
 from anyshot_platform.organizers.teams.ranking import rank_or_not, stays_out
+from anyshot_platform.submissions.counting import count_uploads
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team, TeamInvitation
 from anyshot_platform.users.models import User
@@ -79,8 +80,8 @@ def open_invitations(
 
 
 def has_submitted(session: Session, team_id: str) -> bool:
-    """Whether the team has handed anything in."""
-    return session.scalar(select(Submission.id).where(Submission.team_id == team_id).limit(1)) is not None
+    """Whether the team has handed in what is scored: a smoke test uses no quota and binds nobody."""
+    return count_uploads(session, Submission.team_id == team_id) > 0
 
 
 def may_have_name(session: Session, team: Team, name: str) -> bool:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic import Field
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.exports.files import FILES as EXPORTS
 from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target
+from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
+from anyshot_platform.evaluations.models import FurtherTest
 from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import say, say_count
+from anyshot_platform.kernel.language import say, say_count, together
 from anyshot_platform.organizers.competitions.organizing import figures
 from anyshot_platform.organizers.transfers.claims import TRANSFER as KEY
+from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED
+from anyshot_platform.submissions.counting import count_uploads
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
 
 
 class Baggage(ActOptions):
@@ -35,13 +44,14 @@ def _look(session: Session, competition: Competition, request: ActRequest) -> Fi
             Run.competition_id == competition.id, Run.state.not_in(ENDED), Run.submission_id.is_not(None)
         )
     )
-    counts = figures(session, competition)
+    phases = list_phases(session, competition)
+    mine = Submission.phase_id.in_([phase.id for phase in phases])
     addresses = (
         say("with their confirmed e-mail addresses")
         if request.options.get("emails")
         else say("by name alone")
     )
-    phases = ", ".join(phase.name for phase in list_phases(session, competition))
+    named = ", ".join(phase.name for phase in phases)
     return Findings(
         refused=[
             say_count(
@@ -55,14 +65,15 @@ def _look(session: Session, competition: Competition, request: ActRequest) -> Fi
         does=[
             say(
                 "You get a file with %(members)s (%(addresses)s), %(submissions)s with their code, results and "
-                "predictions, all scores, the discussion, and organizers' notes.",
-                members=count(counts["members"], "member"),
+                "predictions, the scores and boards of each phase's live version, the discussion, and organizers' "
+                "notes.",
+                members=count(figures(session, competition)["members"], "member"),
                 addresses=addresses,
-                submissions=count(counts["submissions"], "submission"),
+                submissions=count(count_uploads(session, mine), "submission"),
             ),
             say(
                 "It holds the keys and seeds of %(value)s: anyone who has it can draw the hidden tasks.",
-                value=phases or say("no phase"),
+                value=named or say("no phase"),
             ),
             say(
                 "No password, no token and no log travels. Hidden data do not either: upload the pools there."
@@ -71,8 +82,43 @@ def _look(session: Session, competition: Competition, request: ActRequest) -> Fi
                 "From now on each member sees under Account, Your places, a code to be known by on the other site."
             ),
         ],
-        warnings=[say("The competition goes on here. If it moves for good, archive it.")],
+        warnings=[
+            *_staying(session, phases),
+            say("The competition goes on here. If it moves for good, archive it."),
+        ],
     )
+
+
+def _staying(session: Session, phases: Sequence[Phase]) -> list[str]:
+    """What was computed here and does not travel, in a sentence; none where there is nothing."""
+    here = Submission.phase_id.in_([phase.id for phase in phases])
+    exported = (here, Artifact.final.is_(True), Artifact.expired_at.is_(None), Artifact.name.in_(EXPORTS))
+
+    def number(rows: Select[int], *of: ColumnElement[bool]) -> int:
+        return session.scalar(rows.where(*of)) or 0
+
+    scores = number(
+        select(func.count(FurtherTest.id)).join(Submission), here, FurtherTest.scored_at.is_not(None)
+    )
+    versions = sum(len(phase.versions) - 1 for phase in phases)
+    smoke = number(select(func.count(Submission.id)), here, Submission.kind == SubmissionKind.SMOKE)
+    files = number(select(func.count(Artifact.id)).join(Run).join(Submission), *exported)
+    found = [
+        scores
+        and say_count(
+            scores, "%(num)s score of a further evaluation", "%(num)s scores of further evaluations"
+        ),
+        versions
+        and say_count(
+            versions,
+            "%(num)s version of a phase that is not live, with its scores",
+            "%(num)s versions of phases that are not live, with their scores",
+        ),
+        smoke and say_count(smoke, "%(num)s smoke test", "%(num)s smoke tests"),
+        files and say_count(files, "%(num)s exported file of a run", "%(num)s exported files of runs"),
+    ]
+    what = together(found, by=", ")
+    return [say("These stay here; download what you need of them: %(what)s.", what=what)] if what else []
 
 
 def _do(session: Session, competition: Competition, request: ActRequest) -> ActDone:

@@ -121,7 +121,7 @@ STAYING = {
     "run_events": "logs hold what machines of this site wrote",
     "event_counts": "logs hold what machines of this site wrote",
     "run_measures": "curves hold what machines of this site measured",
-    "further_tests": "further evaluations test saved learners, which stay: run them again",
+    "further_tests": "the act says how many scores stay; a run that is run again tests its learner further there",
     "workers": _MACHINE,
     "worker_tokens": _MACHINE,
     "images": _MACHINE,

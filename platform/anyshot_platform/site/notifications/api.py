@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.notifications.service import list_muted, list_notifications, mute
+from anyshot_platform.notifications.service import choose_rhythm, list_muted, list_notifications, mute
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.users.models import MailRhythm, User
 from anyshot_platform.users.viewer import Scope, Viewer
@@ -65,7 +65,7 @@ def show_delivery(viewer: Reader, session: SessionDep) -> MailingOut:
 @router.put("/notifications/delivery")
 def change_delivery(viewer: Reader, session: SessionDep, body: MailingIn) -> MailingOut:
     """Choose when e-mails come: at once, or as a digest."""
-    session.get_one(User, viewer.id).mail_rhythm = body.mail_rhythm
+    choose_rhythm(session, viewer.id, body.mail_rhythm)
     return _show(session, viewer)
 
 

@@ -16,6 +16,7 @@ from anyshot_platform.notifications.models import Notification, NotificationChoi
 from anyshot_platform.notifications.service import (
     KINDS,
     choose,
+    choose_rhythm,
     list_muted,
     list_notifications,
     mark_read,
@@ -108,7 +109,7 @@ def save_choices(request: Request, viewer: InBrowser, session: SessionDep, form:
         chosen = {**current, **merge(session, form, Written(None, viewer.id), sent, current)}
         for kind in KINDS:
             choose(session, viewer.id, kind, **{way: chosen[f"{way}:{kind}"] for way in _WAYS})
-        session.get_one(User, viewer.id).mail_rhythm = MailRhythm(chosen["mail_rhythm"])
+        choose_rhythm(session, viewer.id, MailRhythm(chosen["mail_rhythm"]))
 
     return save_merged(request, session, form, "/account/notifications", say("Saved."), change)
 

@@ -22,6 +22,7 @@ from anyshot_platform.described.wrong import in_words
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.kernel.language import read_in, say, words_of
 from anyshot_platform.kernel.numbers import small_number
+from anyshot_platform.notifications.letters import move_digest
 from anyshot_platform.organizers.competitions.invitations import answer_invitation, list_invitations
 from anyshot_platform.site.shell.act_frame import ask_which, merge
 from anyshot_platform.site.users.api import check_language, check_time_zone
@@ -114,6 +115,7 @@ def save_profile(
         return _profile(request, user, form.text("seen"), problem, values=form.values())
     for name, value in wanted.items():
         setattr(user, name, value)
+    move_digest(session, user)
     if user.language:
         read_in(user.language)
     return redirect("/account", flash=say("Your profile is saved."))

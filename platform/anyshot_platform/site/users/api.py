@@ -16,6 +16,7 @@ from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.errors import Invalid, NotFound, NotSignedIn
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.zones import find_zone
+from anyshot_platform.notifications.letters import move_digest
 from anyshot_platform.site.users.logging_in import note_failure
 from anyshot_platform.site.users.own_data import OwnData, read_own_data
 from anyshot_platform.users.models import User
@@ -85,6 +86,7 @@ def change_me(body: ProfileIn, viewer: AccountViewer, session: SessionDep, servi
         if name == "language":
             check_language(value, services.settings.offered_languages)
         setattr(user, name, value)
+    move_digest(session, user)
     return UserOut.model_validate(user)
 
 
