@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.accounts import passwords
 from anyshot_platform.accounts.security_log import note_event
+from anyshot_platform.competitions.teams import keep_captained
 from anyshot_platform.database import Database, now
 from anyshot_platform.entries.eligibility import forget_answers
 from anyshot_platform.errors import Conflict, Invalid, NotFound, NotSignedIn
@@ -20,6 +21,7 @@ from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.signing import digest_secret, new_secret
 from anyshot_platform.notifications.service import forget_messages
 from anyshot_platform.results.winners import forget_checks
+from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import (
     ApiToken,
     LoginSession,
@@ -425,6 +427,12 @@ def _find_one_time_token(session: Session, secret: str, purpose: str) -> tuple[U
     return user, token
 
 
+def _leave_teams_to_others(session: Session, user: User) -> None:
+    """Teams that the user led get another captain, where there is one."""
+    for team in session.scalars(select(Team).where(Team.captain_id == user.id, Team.deleted_at.is_(None))):
+        keep_captained(session, team)
+
+
 def erase_user(session: Session, user: User) -> None:
     """Delete an account: personal data goes, a pseudonym stays where others' records refer to it."""
     moment = now()
@@ -441,4 +449,5 @@ def erase_user(session: Session, user: User) -> None:
     user.deleted_at = moment
     forget_answers(session, user.id)
     forget_checks(session, user.id)
+    _leave_teams_to_others(session, user)
     note_event(session, user.id, "account.delete")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.models import Competition, Membership, Rehearsal
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Registration, Role
 from anyshot_platform.competitions.teams import make_solo_team
 from anyshot_platform.database import now
@@ -119,6 +119,8 @@ def join(
         raise CannotJoin(say("You are banned from this competition."))
     if membership is not None and membership.status == MemberStatus.REJECTED:
         raise CannotJoin(say("The organizers declined your registration. Please ask them to admit you."))
+    if membership is not None and _is_offered_a_role(membership):
+        raise CannotJoin(say("You are invited; accept first, under Account, Competitions and teams."))
     if membership is None or membership.status == MemberStatus.WITHDRAWN:
         _require_joinable(competition, user)
     elif membership.status == MemberStatus.INVITED:
@@ -139,6 +141,11 @@ def join(
     return membership
 
 
+def _is_offered_a_role(membership: Membership) -> bool:
+    """Whether somebody is invited to organize or review: accepting gives the role, joining would give a ranked team."""
+    return membership.status == MemberStatus.INVITED and membership.role != Role.PARTICIPANT
+
+
 def _require_joinable(competition: Competition, user: User) -> None:
     if competition.state != CompetitionState.PUBLISHED or competition.deleted_at is not None:
         raise CannotJoin(say("This competition takes no participants now."))
@@ -151,6 +158,38 @@ def _require_joinable(competition: Competition, user: User) -> None:
         raise CannotJoin(
             say("Only e-mail addresses of these domains may join: %(allowed)s.", allowed=allowed)
         )
+
+
+def count_owners(session: Session, competition_id: str) -> int:
+    """How many owners a competition has whose accounts are there."""
+    query = (
+        select(func.count(Membership.id))
+        .join(User, User.id == Membership.user_id)
+        .where(
+            Membership.competition_id == competition_id,
+            Membership.role == Role.OWNER,
+            Membership.status == MemberStatus.APPROVED,  # one who was invited is none yet
+            User.deleted_at.is_(None),
+        )
+    )
+    return session.scalar(query) or 0
+
+
+def owned_alone(session: Session, user_id: str) -> list[str]:
+    """The titles of the competitions that have no other owner than somebody."""
+    query = (
+        select(Competition)
+        .join(Membership, Membership.competition_id == Competition.id)
+        .where(
+            Membership.user_id == user_id,
+            Membership.role == Role.OWNER,
+            Membership.status == MemberStatus.APPROVED,
+            Competition.deleted_at.is_(None),
+            Competition.id.not_in(select(Rehearsal.copy_id)),
+        )
+    )
+    owned = session.scalars(query.order_by(Competition.title)).all()
+    return [competition.title for competition in owned if count_owners(session, competition.id) < 2]
 
 
 def require_participant(membership: Membership | None) -> Membership:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain, count
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Membership
+from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.kernel.language import say
@@ -28,6 +30,28 @@ def name_is_free(session: Session, competition_id: str, name: str) -> bool:
     """Whether no team of the competition has the name."""
     taken = select(Team.id).where(Team.competition_id == competition_id, Team.name_key == name_key(name))
     return session.scalar(taken) is None
+
+
+def members_here(session: Session, team: Team) -> Sequence[Membership]:
+    """Who takes part in a team: admitted, and with an account that was not deleted; who came first, first."""
+    query = (
+        select(Membership)
+        .join(User, User.id == Membership.user_id)
+        .where(
+            Membership.team_id == team.id,
+            Membership.status == MemberStatus.APPROVED,
+            User.deleted_at.is_(None),
+        )
+    )
+    return session.scalars(query.order_by(Membership.created_at, Membership.id)).all()
+
+
+def keep_captained(session: Session, team: Team) -> None:
+    """Where the captain takes part no more, who came first of those who do is captain."""
+    session.flush()
+    here = [member.user_id for member in members_here(session, team)]
+    if here and team.captain_id not in here:
+        team.captain_id = here[0]
 
 
 def dissolve(session: Session, team: Team, *, submitted: bool) -> None:

@@ -15,10 +15,12 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 
 
-def find_best_other(session: Session, version: PhaseVersion, submission: Submission) -> Submission | None:
-    """The best other submission of its team."""
+def find_best_other(
+    session: Session, version: PhaseVersion, submission: Submission, *among: ColumnElement[bool]
+) -> Submission | None:
+    """The best other submission of its team, `among` those of a condition."""
     own = (Submission.team_id == submission.team_id, Submission.id != submission.id)
-    return _find_best(session, version, COMPETES, *own)
+    return _find_best(session, version, COMPETES, *own, *among)
 
 
 def find_best_baseline(session: Session, version: PhaseVersion) -> Submission | None:

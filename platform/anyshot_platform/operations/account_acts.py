@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import ColumnElement, func, select, update
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session
 
 from anyshot_platform.accounts.proving import require_proof
 from anyshot_platform.accounts.second_factor import turn_off
 from anyshot_platform.accounts.service import void_links
 from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target, by_name
-from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.states import Role
+from anyshot_platform.competitions.service import owned_alone
 from anyshot_platform.database import now
 from anyshot_platform.kernel.language import say
 from anyshot_platform.users.models import ApiToken, LoginSession, User
@@ -44,26 +43,8 @@ def _end_everything(session: Session, user: User) -> None:
         session.execute(update(table).where(*_open(table, user)).values(revoked_at=now()))
 
 
-def _owned_alone(session: Session, user: User) -> list[str]:
-    """The competitions that have no other owner."""
-    other = aliased(Membership)
-    others = select(other.id).where(
-        other.competition_id == Membership.competition_id,
-        other.role == Role.OWNER,
-        other.user_id != user.id,
-    )
-    query = (
-        select(Competition.title)
-        .join(Membership, Membership.competition_id == Competition.id)
-        .where(Membership.user_id == user.id, Membership.role == Role.OWNER, Competition.deleted_at.is_(None))
-        .where(~others.exists())
-        .order_by(Competition.title)
-    )
-    return list(session.scalars(query))
-
-
 def _orphans(session: Session, user: User) -> list[str]:
-    found = _owned_alone(session, user)
+    found = owned_alone(session, user.id)
     words = say(
         "They are the only owner of %(titles)s: nobody can publish, archive or delete it then.",
         titles=", ".join(f"“{title}”" for title in found[:5]),

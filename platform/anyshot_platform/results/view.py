@@ -42,8 +42,9 @@ def results_of(session: Session, access: CompetitionAccess, phase_slug: str = ""
     if sight.board_hidden:
         raise Forbidden(sight.board_hidden)
     version = live_version(session, phase)
-    team_id = access.membership.team_id if access.membership else None
-    leagues = read_results(session, access.competition, phase, team_id=team_id, everything=sight.everything)
+    leagues = read_results(
+        session, access.competition, phase, team_id=access.team_id, everything=sight.everything
+    )
     return Results(phase, rule_words(version.rule, version.seeded_runs), leagues, publication_of(phase).waits)
 
 
@@ -76,8 +77,7 @@ def certificate_of(
 ) -> Certificate:
     """A certificate of a ranked team, for its members and the organizers; raises `Forbidden` or `NotFound`."""
     everything = access.sight_of(results.phase).everything
-    own = access.membership.team_id if access.membership else None
-    if not everything and team_id != own:
+    if not everything and team_id != access.team_id:
         raise Forbidden(say("A certificate is for the members of its team."))
     published = publication_of(results.phase).published
     if results.preliminary or published is None:

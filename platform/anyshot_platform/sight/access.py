@@ -29,6 +29,12 @@ class CompetitionAccess:
     membership: Membership | None
     role: Role | None  # None: neither member nor site administrator
 
+    @property
+    def team_id(self) -> str | None:
+        """The team that the viewer is in now. Who waits, was banned or rejected, or left, is in none."""
+        member = self.membership
+        return member.team_id if member is not None and member.status == MemberStatus.APPROVED else None
+
     def may(self, role: Role) -> bool:
         """Whether the viewer has the role or one that includes it."""
         return self.role is not None and self.role.includes(role)
@@ -71,6 +77,20 @@ def find_roles(session: Session, viewer: Viewer, competitions: Iterable[str]) ->
         )
     )
     return {row.competition_id: _as_scoped(row.role, viewer) or row.role for row in rows}
+
+
+def teams_of(user_id: str) -> Select[str | None]:
+    """The ids of the teams that somebody is in now, as a query; as `CompetitionAccess.team_id` tells them."""
+    return select(Membership.team_id).where(
+        Membership.user_id == user_id,
+        Membership.status == MemberStatus.APPROVED,
+        Membership.team_id.is_not(None),
+    )
+
+
+def is_own(user_id: str) -> ColumnElement[bool]:
+    """Submissions that somebody reads as their own: those of their teams, and what they handed in themselves."""
+    return or_(Submission.team_id.in_(teams_of(user_id)), Submission.user_id == user_id)
 
 
 def organized_ids(viewer: Viewer) -> Select[str]:
@@ -179,7 +199,7 @@ class SubmissionAccess:
 
     submission: Submission
     access: CompetitionAccess
-    is_own: bool  # of the viewer's team
+    is_own: bool  # of the viewer's team, or handed in by the viewer
     sight: Sight
 
     @property
@@ -187,22 +207,33 @@ class SubmissionAccess:
         """The one who asks."""
         return self.access.viewer
 
+    @property
+    def of_team(self) -> bool:
+        """Whether the viewer is in its team now: the members of a team change what is the team's, nobody else of it."""
+        return self.access.team_id == self.submission.team_id
+
+    @property
+    def sees_team(self) -> bool:
+        """Whether the viewer sees what else its team handed in."""
+        return self.of_team or self.sight.everything
+
+    def beside(self) -> ColumnElement[bool]:
+        """The submissions that the viewer sees beside it, as a condition: its team's, or of them their own."""
+        of_team = Submission.team_id == self.submission.team_id
+        return of_team if self.sees_team else and_(of_team, Submission.user_id == self.viewer.user_id)
+
 
 def find_submission_access(session: Session, viewer: Viewer, submission_id: str) -> SubmissionAccess:
     """The submission, if the viewer's team owns it or the viewer may review; else `NotFound`.
 
-    Who is banned sees what they handed in themselves, and nothing more of their team.
+    Who is no longer in its team sees what they handed in themselves, and nothing more of the team.
     """
     around = (Submission.competition, Submission.phase, Submission.team)
     submission = session.get(Submission, submission_id, options=[joinedload(one) for one in around])
     if submission is None:
         raise NotFound(say("There is no such submission."))
     access = find_access(session, viewer, submission.competition)
-    member = access.membership
-    own = member is not None and (
-        submission.user_id == viewer.user_id
-        or (member.team_id == submission.team_id and member.status != MemberStatus.BANNED)
-    )
+    own = submission.team_id == access.team_id or submission.user_id == viewer.user_id
     sight = look(submission, access.role, own=own)
     if sight is None:
         raise NotFound(say("There is no such submission."))
@@ -211,5 +242,5 @@ def find_submission_access(session: Session, viewer: Viewer, submission_id: str)
 
 def require_own(found: SubmissionAccess) -> None:
     """Raise `Forbidden` for those who are not in the submission's team: organizers too leave its notes alone."""
-    if not found.is_own:
+    if not found.of_team:
         raise Forbidden(say("Only the team that made this submission can change its note and tags."))

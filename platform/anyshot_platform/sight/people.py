@@ -24,9 +24,4 @@ def sees_profile(viewer: Viewer, user: User) -> bool:
 
 def sees_members(access: CompetitionAccess, team_id: str) -> bool:
     """Whether the viewer sees all members of a team: it is theirs, or they review the competition."""
-    own = (
-        access.membership is not None
-        and access.membership.team_id == team_id
-        and access.may(Role.PARTICIPANT)
-    )
-    return own or access.may(Role.REVIEWER)
+    return access.team_id == team_id or access.may(Role.REVIEWER)

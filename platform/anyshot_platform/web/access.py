@@ -173,14 +173,19 @@ def submission_owner(
 ) -> SubmissionAccess:
     """Policy: the submission's team, and organizers of its competition: those who may change it."""
     found = submission_reader(request, submission_id, session, viewer)
-    if not (found.is_own or found.access.may(Role.ORGANIZER)):
-        raise Forbidden(say("Reviewers can look at everything and change nothing."))
-    membership = found.access.membership
-    banned = membership is not None and membership.status == MemberStatus.BANNED
-    if banned and not found.access.may(Role.ORGANIZER):
-        raise Forbidden(say("You are banned from this competition."))
+    if not (found.of_team or found.access.may(Role.ORGANIZER)):
+        raise Forbidden(_why_not_theirs(found.access))
     require_scope(request, viewer, Scope.SUBMIT)
     return found
+
+
+def _why_not_theirs(access: CompetitionAccess) -> str:
+    """Why somebody changes nothing of a submission that they may read."""
+    if access.may(Role.REVIEWER):
+        return say("Reviewers can look at everything and change nothing.")
+    if access.membership is not None and access.membership.status == MemberStatus.BANNED:
+        return say("You are banned from this competition.")
+    return say("You are no longer in the team of this submission: its members alone can change it.")
 
 
 @policy("worker")

@@ -156,6 +156,31 @@ def test_the_name_of_a_dissolved_team_that_never_submitted_is_free(site: Site) -
     assert (team_of(site, bea), team_of(site, ben)) == ("alpha", "ben")
 
 
+def test_an_invitation_of_a_team_that_was_dissolved_is_there_no_more(site: Site) -> None:
+    """The page was still open: ben sat in a team that stands nowhere, and could not leave it."""
+    ada, bea, ben = site.member("ada"), site.member("bea"), site.member("ben")
+    assert post(bea, f"{HERE}/team/invite", username="ben").status_code == 303
+    (link,) = re.findall(r'action="([^"]+/invitations/\w+/accept)"', page(ben, f"{HERE}/team").text)
+    team_up(ada, bea)
+    assert post(ben, link).status_code == 404
+    assert (team_of(site, bea), team_of(site, ben)) == ("ada", "ben")
+
+
+@pytest.mark.parametrize("role", ["reviewer", "organizer", "owner"])
+def test_who_is_invited_to_organize_does_not_compete_by_joining(site: Site, role: str) -> None:
+    """They became organizers with a team in the ranking, and no word of it in the log."""
+    eve = site.person("eve")
+    body = {"username": "eve", "role": role, "confirm": "eve"}
+    assert site.owner().call("POST", PEOPLE, json=body).status_code in (200, 201)
+    refused = eve.call("POST", f"/api/v1{HERE}/join", json={"accepts_terms": True})
+    assert (refused.status_code, refused.json()["error"]) == (403, "cannot_join")
+    assert "You are invited; accept first" in refused.json()["message"]
+    assert post(eve, f"{HERE}/join", accepts_terms="1").status_code == 403
+    with site.services.database.reading() as session:
+        invited = membership_of(session, site, eve)
+        assert (invited.status, invited.team_id) == (MemberStatus.INVITED, None)
+
+
 def test_an_organizer_does_not_compete_by_joining_a_team(site: Site) -> None:
     bea, otto = site.member("bea"), site.member("otto", Role.ORGANIZER)
     team_up(bea, otto, accepted=False)

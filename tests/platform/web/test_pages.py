@@ -143,6 +143,17 @@ def test_deleting_the_account_erases_the_person(visitor: Visitor, scene: Scene) 
     assert "Analytical Engines" in visitor.see(f"/competitions/{scene.competition.slug}/leaderboard")
 
 
+def test_the_only_owner_of_a_competition_is_told_so_before_the_account_is_deleted(
+    visitor: Visitor, scene: Scene
+) -> None:
+    words = "You are its only owner: without you, a site administrator alone can publish or archive it."
+    visitor.sign_in(scene.ada)
+    assert words not in visitor.see("/account/delete")
+    visitor.sign_in(scene.organizer)
+    shown = visitor.see("/account/delete")
+    assert words in shown and scene.competition.title in shown
+
+
 def test_notification_choices_are_kept(visitor: Visitor, scene: Scene) -> None:
     visitor.sign_in(scene.ada)
     visitor.send("/account/notifications", "/account/notifications", 303, **{"page:announcement": "1"})

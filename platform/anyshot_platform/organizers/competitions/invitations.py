@@ -10,11 +10,13 @@ from sqlalchemy.orm import Session
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import add_member, find_membership, must_accept, require_reachable
 from anyshot_platform.competitions.states import MemberStatus, Role
+from anyshot_platform.competitions.teams import keep_captained
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.organizers.competitions import people
+from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 
 _ASKED_THEMSELVES = (MemberStatus.APPROVED, MemberStatus.PENDING)
@@ -81,3 +83,4 @@ def _take_in(session: Session, competition: Competition, user: User, membership:
         MemberStatus.APPROVED
     )  # was here before, with a team that may have a row on the boards
     people.set_role(session, membership, membership.role)
+    keep_captained(session, session.get_one(Team, membership.team_id))

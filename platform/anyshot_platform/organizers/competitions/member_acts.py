@@ -16,12 +16,13 @@ from anyshot_platform.acts.declaration import (
     Target,
 )
 from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.service import find_membership
+from anyshot_platform.competitions.service import count_owners, find_membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import say, say_count
 from anyshot_platform.organizers.competitions import people
 from anyshot_platform.organizers.competitions.invitations import offer
+from anyshot_platform.organizers.teams.joining import is_full
 from anyshot_platform.organizers.teams.ranking import NOT_HERE, stays_out
 from anyshot_platform.phases.status_words import status_words
 from anyshot_platform.submissions.counting import count_uploads
@@ -73,12 +74,22 @@ def _look_approve(session: Session, membership: Membership, request: ActRequest)
         return Findings(refused=[words])
     lifted = [say("The submissions that the ban took off the boards come back.")]
     return Findings(
+        blocked=_crowds(session, membership),
         does=[
             say("The person is a participant."),
             *(lifted if membership.status == MemberStatus.BANNED else []),
         ],
         told=1,
     )
+
+
+def _crowds(session: Session, membership: Membership) -> list[str]:
+    """That the team took somebody else in while the person was away."""
+    team = session.get(Team, membership.team_id) if membership.team_id else None
+    competition = session.get_one(Competition, membership.competition_id)
+    if team is None or not is_full(session, competition, team):
+        return []
+    return [say("The team “%(name)s” is full without this person.", name=team.name)]
 
 
 def _approve(session: Session, membership: Membership, request: ActRequest) -> ActDone:
@@ -154,7 +165,7 @@ def _look_role(session: Session, membership: Membership, request: ActRequest) ->
     role = Role(request.options["role"])
     if membership.role == role:
         return Findings(done=say("This person is %(role)s already.", role=status_words(role.value)))
-    last = membership.role == Role.OWNER and people.count_owners(session, membership.competition_id) < 2
+    last = membership.role == Role.OWNER and count_owners(session, membership.competition_id) < 2
     return Findings(
         refused=[say("A competition needs an owner: name another one first.")] if last else [],
         does=[say("The person can %(powers)s.", powers=_POWERS[role]), *_ranking(session, membership, role)],

@@ -49,13 +49,14 @@ def _look(session: Session, membership: Membership, request: ActRequest) -> Find
     competition = session.get_one(Competition, membership.competition_id)
     target = find_team_named(session, competition, request.options["team"])
     old = session.get(Team, membership.team_id) if membership.team_id else None
-    if membership.status != MemberStatus.APPROVED or old is None:
+    if old is None or not _may_go(membership, target):
         return Findings(refused=[say("Only participants are in teams. Admit this person first.")])
     if target is not None and target.id == old.id:
         return Findings(done=say("This person is in “%(name)s” already.", name=old.name))
     alone = len(list_members(session, old)) < 2
     if target is None and alone:
         return Findings(done=say("This person has a team of their own already."))
+    takes_part = membership.status == MemberStatus.APPROVED
     full = target is not None and is_full(session, competition, target)
     teams = [old, target] if target is not None else [old]
     return Findings(
@@ -65,6 +66,7 @@ def _look(session: Session, membership: Membership, request: ActRequest) -> Find
         warnings=_published(session, competition),
         does=[
             _goes(target),
+            *([] if takes_part else [say("The person still takes no part.")]),
             *_stays(session, old, alone),
             *_asked(session, teams),
             *_ranking(session, membership, None if alone else old, target),
@@ -72,6 +74,12 @@ def _look(session: Session, membership: Membership, request: ActRequest) -> Find
         told=sum(len(list_members(session, team)) for team in teams),
         asks=count_uploads(session, Submission.team_id == old.id) > 0,
     )
+
+
+def _may_go(membership: Membership, target: Team | None) -> bool:
+    """Participants go to any team; who was banned or rejected leaves theirs for one of their own alone."""
+    put_out = membership.status in (MemberStatus.BANNED, MemberStatus.REJECTED)
+    return membership.status == MemberStatus.APPROVED or (put_out and target is None)
 
 
 def _goes(target: Team | None) -> str:

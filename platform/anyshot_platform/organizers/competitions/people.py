@@ -14,6 +14,7 @@ from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import add_member, find_membership
 from anyshot_platform.competitions.states import MemberStatus, Role
+from anyshot_platform.competitions.teams import keep_captained
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.intake.service import refresh_boards
@@ -129,6 +130,7 @@ def set_status(
     if MemberStatus.BANNED in (before, status) and membership.team_id:
         _follow_ban(session, membership, banned=status == MemberStatus.BANNED, reason=reason)
     if before != status and membership.team_id:
+        keep_captained(session, session.get_one(Team, membership.team_id))
         ask_again(session, membership.team_id)
     competition = session.get_one(Competition, membership.competition_id)
     told = {
@@ -183,16 +185,6 @@ def set_role(session: Session, membership: Membership, role: Role) -> None:
         rank_or_not(
             session, team, out=role != Role.PARTICIPANT or (team.out_of_ranking and stays_out(session, team))
         )
-
-
-def count_owners(session: Session, competition_id: str) -> int:
-    """How many owners a competition has."""
-    query = select(func.count(Membership.id)).where(
-        Membership.competition_id == competition_id,
-        Membership.role == Role.OWNER,
-        Membership.status == MemberStatus.APPROVED,  # one who was invited is none yet
-    )
-    return session.scalar(query) or 0
 
 
 def count_pending(session: Session, competition: Competition) -> int:

@@ -195,6 +195,8 @@ def _named(submission: Submission) -> str:
 
 def _why_excluded(session: Session, team: Team) -> str | None:
     statuses = set(session.scalars(select(Membership.status).where(Membership.team_id == team.id)))
+    if {MemberStatus.BANNED, MemberStatus.APPROVED} <= statuses:
+        return say("a member is banned; without them, in a team of their own, the team can enter")
     if MemberStatus.BANNED in statuses:
         return say("a member is banned")
     if MemberStatus.APPROVED not in statuses:

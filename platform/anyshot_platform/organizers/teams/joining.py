@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.accounts.service import find_by_name
@@ -15,7 +15,9 @@ from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.competitions.teams import (
     check_team_name,
     dissolve,
+    keep_captained,
     make_solo_team,
+    members_here,
     name_is_free,
 )
 from anyshot_platform.database import now
@@ -171,7 +173,8 @@ def answer(
     # The row is locked: of several who take the last seat at once, one finds it free.
     team = session.get(Team, invitation.team_id, with_for_update=True) if invitation else None
     ours = invitation is not None and invitation.user_id == user_id and invitation.answered_at is None
-    if invitation is None or team is None or not ours or team.competition_id != competition.id:
+    here = team is not None and team.competition_id == competition.id and team.deleted_at is None
+    if invitation is None or team is None or not ours or not here:
         raise NotFound(say("There is no such invitation."))
     if accept:
         membership = _participant(session, competition, user_id)
@@ -239,8 +242,8 @@ def go(session: Session, membership: Membership, team: Team | None) -> Team:
         rest = list_members(session, old)
         if not rest:
             dissolve(session, old, submitted=has_submitted(session, old.id))
-        elif old.captain_id == membership.user_id:
-            old.captain_id = rest[0][1].id
+        else:
+            keep_captained(session, old)
     if team is None:
         team = make_solo_team(session, membership, session.get_one(User, membership.user_id))
         rank_or_not(session, team, out=stays_out(session, team))
@@ -265,9 +268,8 @@ def _participant(session: Session, competition: Competition, user_id: str) -> Me
 
 
 def is_full(session: Session, competition: Competition, team: Team) -> bool:
-    """Whether a team has as many members as the competition allows."""
-    members = session.scalar(select(func.count(Membership.id)).where(Membership.team_id == team.id)) or 0
-    return members >= competition.team_size
+    """Whether as many take part in a team as the competition allows."""
+    return len(members_here(session, team)) >= competition.team_size
 
 
 def _require_room(session: Session, competition: Competition, team: Team) -> None:

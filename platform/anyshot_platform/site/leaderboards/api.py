@@ -93,7 +93,7 @@ def show_board(
     state = read_state(session, version, found)
     board = read_board(session, version, found, offset=offset, limit=limit, state=state)
     extra = read_extra_columns(session, version, found, board.places)
-    team_id = access.membership.team_id if access.membership else None
+    team_id = access.team_id
     names = name_datasets(session, access.sight_of(phase), version)
     said = recall_against_above(session, services.storage, version, board.places, state)
     return BoardOut(

@@ -75,7 +75,7 @@ def read_board_view(
     columns = make_columns(places, names)
     evaluated = _evaluated(session, sight, version, places)
     scale = make_scale(places, gate)
-    team_id = access.membership.team_id if access.membership else None
+    team_id = access.team_id
     rank = read_rank(session, version, league, team_id, state) if team_id and not hidden else None
     at_front = sort == "rank" and not text and page.number == 1
     history = None if hidden or not at_front else _history(session, version, league, state, places, team_id)

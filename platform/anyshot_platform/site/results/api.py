@@ -132,7 +132,7 @@ def download_certificate(
     team: Annotated[str, Query(max_length=32, description="id of the team; one's own if left out")] = "",
 ) -> Response:
     """A team's certificate as PDF, for its members and the organizers."""
-    chosen = team or (access.membership.team_id if access.membership else None)
+    chosen = team or access.team_id
     if chosen is None:
         raise NotFound(say("Name the team: you have none in this competition."))
     results = view.results_of(session, access, phase_slug)

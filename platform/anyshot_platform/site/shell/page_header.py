@@ -176,7 +176,7 @@ def read_header(
             board=any(phase.kind != PhaseKind.PUBLIC for phase in phases),
             data=bool(phases),
             member=standing in ("member", "must_accept"),
-            team=access.membership is not None and access.membership.team_id is not None,
+            team=access.team_id is not None,
             terms=bool(competition.terms),
             code=has_code_page(competition),
             results=any(

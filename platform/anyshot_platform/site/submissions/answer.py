@@ -89,7 +89,11 @@ def read_answer(
     if not sight.scored or submission.kind not in COMPETES:
         return None
     hidden = bool(sight.phase.board_hidden)
-    entries = list_entries(session, submission.phase, team_id=submission.team_id)
+    entries = [
+        row
+        for row in list_entries(session, submission.phase, team_id=submission.team_id)
+        if found.sees_team or row.submission.id == submission.id
+    ]
     return Answer(
         places=tuple(_place(session, version, row, submission, hidden=hidden) for row in entries),
         changes=_changes(session, storage, found, version),
@@ -143,7 +147,7 @@ def _others(session: Session, found: SubmissionAccess, version: PhaseVersion) ->
     """The team's best other submission, and the best baseline where the board may be seen."""
     submission, sight = found.submission, found.sight
     others = []
-    if best := find_best_other(session, version, submission):
+    if best := find_best_other(session, version, submission, found.beside()):
         name = say("your best other submission (#%(number)s)", number=best.number)
         others.append(_Other(best, name, say("your best other (#%(number)s)", number=best.number), True))
     if not sight.phase.board_hidden and (best := find_best_baseline(session, version)):

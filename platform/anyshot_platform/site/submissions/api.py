@@ -194,13 +194,11 @@ def list_submissions(
 ) -> SubmissionPage:
     """One's own team's submissions, newest first; reviewers see everybody's with `everyone`."""
     found = find_phase(session, access.competition, phase) if phase else None
-    membership = access.membership
     all_teams = everyone and access.may(Role.REVIEWER)
-    own_team = (membership.team_id if membership else None) or "none"
     return views.list_submissions(
         session,
         competition=access.competition,
-        team_id=None if all_teams else own_team,
+        team_id=None if all_teams else access.team_id or "none",
         phase=found,
         offset=offset,
         limit=limit,

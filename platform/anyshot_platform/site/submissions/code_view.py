@@ -56,11 +56,11 @@ def changed(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def zip_before(session: Session, found: SubmissionAccess) -> Submission | None:
-    """The newest earlier submission of the same team with another zip, of whatever phase."""
+    """The newest earlier submission of the same team that the viewer sees, with another zip, of whatever phase."""
     own = found.submission
     earlier = (Submission.created_at < own.created_at, Submission.digest != own.digest)
     return session.scalars(
-        select(Submission).where(*_of_team(own), *earlier).order_by(Submission.created_at.desc()).limit(1)
+        select(Submission).where(*_beside(found), *earlier).order_by(Submission.created_at.desc()).limit(1)
     ).first()
 
 
@@ -69,14 +69,14 @@ def find_other(session: Session, found: SubmissionAccess, number: int | None) ->
     if number is None:
         return zip_before(session, found)
     same = (Submission.number == number, Submission.phase_id == found.submission.phase_id)
-    other = session.scalars(select(Submission).where(*_of_team(found.submission), *same)).first()
+    other = session.scalars(select(Submission).where(*_beside(found), *same)).first()
     if other is None:
         raise NotFound(say("Your team has no submission %(number)s in this phase.", number=number))
     return other
 
 
-def _of_team(own: Submission) -> tuple[ColumnElement[bool], ...]:
-    return Submission.competition_id == own.competition_id, Submission.team_id == own.team_id, kept()
+def _beside(found: SubmissionAccess) -> tuple[ColumnElement[bool], ...]:
+    return Submission.competition_id == found.submission.competition_id, found.beside(), kept()
 
 
 @contextmanager

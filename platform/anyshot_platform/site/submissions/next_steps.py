@@ -39,7 +39,7 @@ class NextSteps:
 def read_next_steps(session: Session, found: SubmissionAccess) -> NextSteps | None:
     """None for those who are not in the team."""
     submission, membership = found.submission, found.access.membership
-    if not found.is_own or membership is None or membership.team_id != submission.team_id:
+    if not found.of_team or membership is None:
         return None
     phase = submission.phase
     quota = quota_view(session, phase, submission.team_id)

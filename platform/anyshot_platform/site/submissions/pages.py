@@ -91,7 +91,7 @@ def show_mine(
     page: PageParam = 1,
 ) -> Response:
     """What one's team handed in to a competition."""
-    team_id = (access.membership.team_id if access.membership else None) or ""
+    team_id = access.team_id or ""
     every = team_submissions(team_id, access.competition.id)
     rows, place = page_rows(session, access.viewer, narrow(every, wanted), page, sort=wanted.sort)
     phase = open_for_uploads(list_phases(session, access.competition))

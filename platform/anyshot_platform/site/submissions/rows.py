@@ -10,13 +10,12 @@ from typing import Literal
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload
 
-from anyshot_platform.competitions.models import Membership
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.phases.status_words import verdict_words
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING
 from anyshot_platform.scores.models import RunScore
-from anyshot_platform.sight.access import find_roles
+from anyshot_platform.sight.access import find_roles, is_own, teams_of
 from anyshot_platform.sight.phases import look_at_phase
 from anyshot_platform.sight.standing import kept, standing_of
 from anyshot_platform.sight.submissions import Sight
@@ -55,13 +54,12 @@ class SubmissionRow:
     phase_name: str
     tags: list[str]
     counts_in: list[str]  # names of the leagues in which it stands for its team
-    best: bool  # of its team's in the phase, as far as the viewer sees scores
+    best: bool  # of its team's in the phase, as far as the viewer sees those and scores
 
 
 def own_submissions(user_id: str) -> Select[Submission]:
-    """What the user's teams handed in, in all competitions."""
-    teams = select(Membership.team_id).where(Membership.user_id == user_id, Membership.team_id.is_not(None))
-    return select(Submission).where(kept(), (Submission.team_id.in_(teams)) | (Submission.user_id == user_id))
+    """What the user's teams handed in, and they themselves, in all competitions."""
+    return select(Submission).where(kept(), is_own(user_id))
 
 
 def team_submissions(team_id: str, competition_id: str) -> Select[Submission]:
@@ -131,6 +129,7 @@ def make_rows(session: Session, viewer: Viewer, submissions: Sequence[Submission
     tags = tags_of(session, runs)
     public = public_scores(session, submissions)
     marks = read_marks(session, submissions)
+    teams = set(session.scalars(teams_of(viewer.user_id or "")))
     return [
         _row(
             Sight(one, look_at_phase(one.phase, roles.get(one.competition_id))),
@@ -138,15 +137,23 @@ def make_rows(session: Session, viewer: Viewer, submissions: Sequence[Submission
             tags.get(one.id, []),
             public.get(one.id),
             marks,
+            in_team=one.team_id in teams,
         )
         for one in submissions
     ]
 
 
 def _row(
-    sight: Sight, runs: Sequence[Run], tags: list[str], public: RunScore | None, marks: Marks
+    sight: Sight,
+    runs: Sequence[Run],
+    tags: list[str],
+    public: RunScore | None,
+    marks: Marks,
+    *,
+    in_team: bool,
 ) -> SubmissionRow:
     submission = sight.submission
+    sees_team = in_team or sight.everything
     running = [run.state.value for run in runs if run.state in RUNNING]
     seconds = sum(run.seconds_used for run in runs)
     return SubmissionRow(
@@ -169,7 +176,7 @@ def _row(
         phase_name=submission.phase.name,
         tags=tags,
         counts_in=marks.leagues.get(submission.id, []),
-        best=sight.scored and submission.id in marks.best,
+        best=sees_team and sight.scored and submission.id in marks.best,
     )
 
 

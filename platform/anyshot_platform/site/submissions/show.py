@@ -194,10 +194,10 @@ def read_submission(
         runs=show_runs(session, sight, runs),
         disqualified=standing.disqualified,
         withdrawn=standing.withdrawn,
-        can_cancel=found.is_own and _goes_on(runs) and can_cancel(submission),
-        can_withdraw=found.is_own and on_board and finished and not standing.withdrawn,
+        can_cancel=found.of_team and _goes_on(runs) and can_cancel(submission),
+        can_withdraw=found.of_team and on_board and finished and not standing.withdrawn,
         withdrawing_means=withdrawing_means(submission),
-        can_reinstate=found.is_own and can_reinstate(submission),
+        can_reinstate=found.of_team and can_reinstate(submission),
         can_compare=sight.scored,
         cancel_words=_cancel_words(submission),
         board_href=f"/competitions/{slug}/leaderboard?phase={phase.slug}"
@@ -209,7 +209,7 @@ def read_submission(
         log_words=_log_words(submission) if live else "",
         tags=tags,
         note_seen=seal(note_fields(submission, tags)),
-        can_annotate=found.is_own,
+        can_annotate=found.of_team,
     )
 
 

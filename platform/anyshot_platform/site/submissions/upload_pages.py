@@ -119,7 +119,7 @@ def _show_form(
 
 def _known(session: SessionDep, access: CompetitionAccess, digest: str) -> Submission | None:
     """The newest submission of the team with this zip."""
-    team_id = access.membership.team_id if access.membership else None
+    team_id = access.team_id
     return next(iter(find_uses(session, team_id, digest)), None) if team_id and digest else None
 
 
@@ -139,7 +139,7 @@ def _smoke(session: SessionDep, phase: Phase, left: int | None) -> dict[str, Any
 
 
 def _team(session: SessionDep, access: CompetitionAccess) -> Team | None:
-    team_id = access.membership.team_id if access.membership else None
+    team_id = access.team_id
     return session.get(Team, team_id) if team_id else None
 
 
@@ -178,7 +178,7 @@ def _league_hint(session: SessionDep, league: League, team: Team | None, phase: 
 
 def _standing(session: SessionDep, phase: Phase, access: CompetitionAccess) -> dict[str, EntryOut]:
     """What the team has in each league now, by league: what a new submission may replace."""
-    if access.membership is None or access.membership.team_id is None:
+    if access.membership is None or access.team_id is None:
         return {}
     return {
         row.league: row for row in show_entries(session, phase, access.membership, access.sight_of(phase))

@@ -8,6 +8,7 @@ from zoneinfo import available_timezones
 
 from fastapi import APIRouter, Depends, Path, Request
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.accounts import oauth, service
@@ -15,7 +16,7 @@ from anyshot_platform.accounts.proving import NeedsProof, know_password, require
 from anyshot_platform.accounts.schemas import ProfileIn
 from anyshot_platform.acts.merging import Stale, Written, seal
 from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.service import must_accept
+from anyshot_platform.competitions.service import must_accept, owned_alone
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
 from anyshot_platform.described.wrong import in_words
@@ -327,9 +328,16 @@ def download_my_data(viewer: InBrowser, session: SessionDep) -> Response:
 
 
 @router.get("/delete")
-def show_delete(request: Request, viewer: InBrowser) -> Response:
+def show_delete(request: Request, viewer: InBrowser, session: SessionDep) -> Response:
     """Says what goes and what stays, and asks for the name."""
-    return account_page(request, "delete", username=viewer.username)
+    return _delete_page(request, viewer, session)
+
+
+def _delete_page(
+    request: Request, viewer: Viewer, session: Session, problem: PlatformError | None = None
+) -> Response:
+    owned = owned_alone(session, viewer.id)
+    return account_page(request, "delete", problem, username=viewer.username, owned_alone=owned)
 
 
 @router.post("/delete")
@@ -342,13 +350,11 @@ def delete_account(
             raise Invalid(say("Type your user name exactly."), field="confirm_name")
         known = know_password(services, viewer, form.text("password", 320))
     except service.WrongPassword as problem:
-        return account_page(
-            request, "delete", Invalid(words_of(problem), field="password"), username=viewer.username
-        )
+        return _delete_page(request, viewer, session, Invalid(words_of(problem), field="password"))
     except NeedsProof:
         raise
     except PlatformError as problem:
-        return account_page(request, "delete", problem, username=viewer.username)
+        return _delete_page(request, viewer, session, problem)
     service.erase_user(session, service.as_then(session, known))
     response = redirect("/", flash=say("Your account is deleted."))
     response.delete_cookie(SESSION_COOKIE, path="/")
