@@ -27,7 +27,9 @@ ENDED = ("finished", "failed", "cancelled")
 _RETRIES = 3
 OUTAGE_SECONDS = 600.0  # for which one who follows asks again, as workers do: an upgrade or a reboot is done
 _TRIES_OF_A_PART = 6  # without a byte more: with the pauses between, half a minute
-_LONG = httpx.Timeout(30.0, read=1800.0)  # for answers that come when a file has been checked and stored
+_LONG = httpx.Timeout(
+    30.0, read=1800.0
+)  # for answers that come when a file has been checked and stored, or made
 
 
 class ClientError(RuntimeError):
@@ -229,10 +231,10 @@ class Client:
         return self._ask("GET", f"/competitions/{slug}/fact-sheet")
 
     def save_fact_sheet(
-        self, slug: str, answers: dict[str, str], *, hand_in: bool, public: bool
+        self, slug: str, answers: dict[str, str], *, hand_in: bool, public: bool | None = None
     ) -> dict[str, Any]:
-        """Keep a draft of the fact sheet, or hand it in."""
-        body = {"answers": answers, "hand_in": hand_in, "public": public}
+        """Keep a draft of the fact sheet, or hand it in; where nothing is said, whether it is `public` stays."""
+        body = {"answers": answers, "hand_in": hand_in, **({} if public is None else {"public": public})}
         return self._ask("PUT", f"/competitions/{slug}/fact-sheet", json=body)
 
     def leaderboard(
@@ -479,9 +481,18 @@ class Client:
 
         What was there before stays until the new file has come whole.
         """
-        asked: dict[str, Any] = {"method": "GET"} if body is None else {"method": "POST", "json": body}
         try:
-            with self._http.stream(url=f"/api/v1{path}", follow_redirects=True, **asked) as answer:
+            self._fetch_once(path, target, body)
+        except Refused as refusal:
+            if not self._proved(refusal):
+                raise
+            self._fetch_once(path, target, body)
+
+    def _fetch_once(self, path: str, target: Path, body: Any) -> None:
+        asked: dict[str, Any] = {"method": "GET"} if body is None else {"method": "POST", "json": body}
+        wish = {"url": f"/api/v1{path}", "follow_redirects": True, "timeout": _LONG, **asked}
+        try:
+            with self._http.stream(**wish) as answer:
                 if answer.is_error:
                     answer.read()
                     raise _as_error(answer)
@@ -546,14 +557,20 @@ class Client:
                 if answer.is_success:
                     return answer.json()
                 failure = _as_error(answer)
-                if isinstance(failure, Refused) and failure.code == "prove" and self.ask_for_proof:
-                    ask, self.ask_for_proof = self.ask_for_proof, None  # once: what is refused again stays so
-                    self.prove(ask())
+                if self._proved(failure):
                     return self._ask(method, path, tries=tries, **options)
             if not isinstance(failure, Unreachable) or attempt + 1 == again:
                 raise failure
             self._pause(attempt)
         raise AssertionError("unreachable")
+
+    def _proved(self, failure: ClientError) -> bool:
+        """Whether a request was refused for want of a proof, and one was given: it can be sent again, once."""
+        if not isinstance(failure, Refused) or failure.code != "prove" or self.ask_for_proof is None:
+            return False
+        ask, self.ask_for_proof = self.ask_for_proof, None  # what is refused again stays so
+        self.prove(ask())
+        return True
 
     def _pause(self, attempt: int) -> None:
         time.sleep(min(self._wait * 2 ** min(attempt, 10), 15.0))

@@ -126,8 +126,13 @@ def test_the_answer_to_what_is_checked_and_stored_is_waited_for(tmp_path: Path) 
     one.submit(file, "small", "feedback")
     one.submit_again("0" * 64, "small", "feedback", comment="again", leagues=(), smoke=False)
     one.upload_pack("train", file)
+    one.fetch("/submissions/one/everything", tmp_path / "everything.zip")  # it is made before its first byte
     minutes = {path for path, seconds in waits.items() if seconds >= 600}
-    assert minutes == {"/competitions/small/phases/feedback/submissions", "/pools/train/uploads/u/pack"}
+    assert minutes == {
+        "/competitions/small/phases/feedback/submissions",
+        "/pools/train/uploads/u/pack",
+        "/submissions/one/everything",
+    }
 
 
 def test_a_download_that_breaks_off_or_is_not_allowed_says_so(tmp_path: Path) -> None:
@@ -182,7 +187,7 @@ def test_reading_is_tried_again_and_writing_is_not() -> None:
     assert asked == ["POST"]
 
 
-def test_proof_is_asked_for_once() -> None:
+def test_proof_is_asked_for_once(tmp_path: Path) -> None:
     """What is refused again after it stays refused."""
     proofs: list[bytes] = []
 
@@ -192,11 +197,16 @@ def test_proof_is_asked_for_once() -> None:
             return httpx.Response(200, json={})
         return no("prove", 403)
 
-    asking = client(doubtful)
-    asking.ask_for_proof = lambda: "123456"
+    def ask() -> Client:
+        asking = client(doubtful)
+        asking.ask_for_proof = lambda: "123456"
+        return asking
+
     with pytest.raises(Refused, match="No: prove"):
-        asking.organize("POST", "cup", "/acts")
-    assert proofs == [b'{"proof":"123456"}']
+        ask().organize("POST", "cup", "/acts")
+    with pytest.raises(Refused, match="No: prove"):
+        ask().fetch("/competitions/cup/manage/transfer", tmp_path / "cup.zip", {})
+    assert proofs == [b'{"proof":"123456"}'] * 2
 
 
 def test_a_submission_is_followed_to_its_end() -> None:

@@ -23,6 +23,7 @@ from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.retold import words_of_core
 from anyshot_platform.kernel.zones import find_zone, place, words_on_skipped, words_on_zone
 from anyshot_platform.phases.description import PhaseSpec
+from anyshot_platform.phases.states import BoardShows
 from anyshot_scoring.rules import RULES
 
 Path = tuple[str | int, ...]
@@ -30,6 +31,7 @@ PROTOCOL_ROLES = ("protocol", "train_protocol", "validation_protocol")
 SEEDS_OF_RUNS = ("train_seeds", "test_seeds")
 _FIRST_YEAR, _LAST_YEAR = 1971, 8999  # what databases and calendars everywhere can hold
 _LARGE_MEMORY = 4 << 40
+_BY_SCORE = (BoardShows.BEST, BoardShows.LAST_ABOVE_GATE)
 _MAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
 _DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}")
 
@@ -98,6 +100,12 @@ def words_on_order(start: datetime, end: datetime, zone: ZoneInfo) -> str:
 def _scoring(spec: PhaseSpec) -> Iterator[SenseFinding]:
     if words := words_on_ranking(spec.scoring.ranking):
         yield SenseFinding(("scoring", "ranking"), words)
+    if spec.scoring.board_shows in _BY_SCORE and (not spec.shown.scores or spec.shown.after_publishing):
+        words = say(
+            "Teams do not see their scores, and scores decide which of their submissions counts: which one it is they "
+            "are not told either."
+        )
+        yield SenseFinding(("scoring", "board_shows"), words, error=False)
     for name in SEEDS_OF_RUNS:
         if words := words_on_seeds(getattr(spec.tasks, name), spec.scoring.runs):
             yield SenseFinding(("tasks", name), words)

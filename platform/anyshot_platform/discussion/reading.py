@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.discussion.models import Post, PostEdit, Thread
 from anyshot_platform.errors import NotFound
@@ -22,7 +22,10 @@ _EXCERPT = 160  # characters around what a search found
 
 @dataclass(frozen=True)
 class ThreadLine:
-    """A thread in the list; after a search, `found` is the post that holds the words, `excerpt` what is around them."""
+    """A thread in the list; after a search, `found` is the post that holds the words, `excerpt` what is around them.
+
+    One whose first post was `removed` is in the list of organizers alone.
+    """
 
     id: str
     title: str
@@ -30,6 +33,7 @@ class ThreadLine:
     pinned: bool
     locked: bool
     answered: bool
+    removed: bool
     replies: int
     last_post_at: datetime
     found: str = ""
@@ -62,7 +66,7 @@ class PostView:
 
 
 def list_threads(
-    session: Session, competition: Competition, *, offset: int, limit: int, text: str = ""
+    session: Session, access: CompetitionAccess, *, offset: int, limit: int, text: str = ""
 ) -> list[ThreadLine]:
     """Pinned threads first, then those with the latest posts; with a text, those that hold it."""
     shown = (Post.thread_id == Thread.id, Post.deleted_at.is_(None))
@@ -71,7 +75,7 @@ def list_threads(
     rows = session.execute(
         select(Thread, User.username, replies, answered)
         .join(User, User.id == Thread.author_id)
-        .where(*_matching(competition, text))
+        .where(*_matching(access, text))
         .order_by(Thread.pinned.desc(), Thread.last_post_at.desc())
         .offset(offset)
         .limit(limit)
@@ -85,7 +89,8 @@ def list_threads(
             thread.pinned,
             thread.locked,
             is_answered,
-            max(posts - 1, 0),
+            thread.deleted_at is not None,
+            max(posts - 1 + (thread.deleted_at is not None), 0),
             thread.last_post_at,
             *found.get(thread.id, ("", "")),
         )
@@ -93,13 +98,20 @@ def list_threads(
     ]
 
 
-def count_threads(session: Session, competition: Competition, text: str = "") -> int:
+def count_threads(session: Session, access: CompetitionAccess, text: str = "") -> int:
     """How many threads there are, or hold the text."""
-    return session.scalar(select(func.count(Thread.id)).where(*_matching(competition, text))) or 0
+    return session.scalar(select(func.count(Thread.id)).where(*_matching(access, text))) or 0
 
 
-def _matching(competition: Competition, text: str) -> list[ColumnElement[bool]]:
-    conditions = [Thread.competition_id == competition.id, Thread.deleted_at.is_(None)]
+def sees(access: CompetitionAccess, thread: Thread) -> bool:
+    """Whether a reader sees the thread: one whose first post was removed, only who may put that back."""
+    return thread.deleted_at is None or access.may(Role.ORGANIZER)
+
+
+def _matching(access: CompetitionAccess, text: str) -> list[ColumnElement[bool]]:
+    conditions = [Thread.competition_id == access.competition.id]
+    if not access.may(Role.ORGANIZER):
+        conditions.append(Thread.deleted_at.is_(None))
     if text:
         said = select(Post.id).where(
             Post.thread_id == Thread.id,
@@ -133,10 +145,10 @@ def _around(body: str, text: str) -> str:
     return ("… " if start else "") + piece + (" …" if start + _EXCERPT < len(body) else "")
 
 
-def find_thread(session: Session, competition: Competition, thread_id: str) -> Thread:
-    """The thread; raises `NotFound`."""
+def find_thread(session: Session, access: CompetitionAccess, thread_id: str) -> Thread:
+    """The thread; raises `NotFound`, also where its reader does not see it."""
     thread = session.get(Thread, thread_id)
-    if thread is None or thread.competition_id != competition.id or thread.deleted_at is not None:
+    if thread is None or thread.competition_id != access.competition.id or not sees(access, thread):
         raise NotFound(say("There is no such thread."))
     return thread
 
@@ -147,6 +159,13 @@ def find_post(session: Session, thread: Thread, post_id: str) -> Post:
     if post is None or post.thread_id != thread.id:
         raise NotFound(say("There is no such post."))
     return post
+
+
+def first_post_id(session: Session, thread: Thread) -> str | None:
+    """The id of the post that began the thread."""
+    return session.scalar(
+        select(Post.id).where(Post.thread_id == thread.id).order_by(Post.created_at, Post.id).limit(1)
+    )
 
 
 def quoted(session: Session, post: Post) -> str:

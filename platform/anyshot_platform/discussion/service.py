@@ -13,7 +13,7 @@ from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
 from anyshot_platform.discussion.models import Post, PostEdit, Thread
-from anyshot_platform.discussion.reading import find_post
+from anyshot_platform.discussion.reading import find_post, first_post_id
 from anyshot_platform.errors import Conflict, Forbidden, Invalid
 from anyshot_platform.kernel.language import Amount, say
 from anyshot_platform.kernel.plain import plain
@@ -63,12 +63,14 @@ def reply(session: Session, access: CompetitionAccess, thread: Thread, body: str
 
 
 def _readers_in(session: Session, access: CompetitionAccess, thread: Thread) -> Sequence[str]:
-    """The others who wrote in a thread and whose post stands, as far as they may see the competition now."""
+    """The others who wrote in a thread and whose post stands, as far as they may see the thread now."""
     competition = access.competition
     members = select(Membership.user_id).where(
         Membership.competition_id == competition.id, Membership.status == MemberStatus.APPROVED
     )
-    if not is_shown(competition):
+    if thread.deleted_at is not None:
+        members = members.where(Membership.role.in_([Role.OWNER, Role.ORGANIZER]))
+    elif not is_shown(competition):
         members = members.where(Membership.role != Role.PARTICIPANT)
     administrators = select(User.id).where(User.is_site_admin)
     return session.scalars(
@@ -104,8 +106,7 @@ def accept_answer(
     post = find_post(session, thread, post_id)
     if (post.accepted_at is not None) == accepted:
         return post
-    first = select(Post.id).where(Post.thread_id == thread.id).order_by(Post.created_at, Post.id).limit(1)
-    if post.deleted_at is not None or post.id == session.scalar(first):
+    if post.deleted_at is not None or post.id == first_post_id(session, thread):
         raise Conflict(say("Choose one of the answers that stand in the thread."))
     session.execute(update(Post).where(Post.thread_id == thread.id).values(accepted_at=None))
     post.accepted_at = now() if accepted else None
@@ -115,22 +116,29 @@ def accept_answer(
 
 
 def remove_post(session: Session, access: CompetitionAccess, thread: Thread, post_id: str) -> None:
-    """Remove a post: its author may, and organizers. Its place stays, and organizers can put it back."""
+    """Remove a post: its author may, and organizers. Its place stays, and organizers can put it back.
+
+    With the post that began a thread goes the thread with its title, for all but organizers.
+    """
     post = find_post(session, thread, post_id)
     if post.author_id != access.viewer.id and not access.may(Role.ORGANIZER):
         raise Forbidden(say("Only its author and the organizers may remove a post."))
     if post.deleted_at is None:
         post.deleted_at = now()
+        if post.id == first_post_id(session, thread):
+            thread.deleted_at = post.deleted_at
         _record(session, access, "discussion.remove_post", "post", post.id)
 
 
 def restore_post(session: Session, access: CompetitionAccess, thread: Thread, post_id: str) -> None:
-    """Undo the removal of a post."""
+    """Undo the removal of a post, and of the thread that it began."""
     if not access.may(Role.ORGANIZER):
         raise Forbidden(say("Only organizers may put a post back."))
     post = find_post(session, thread, post_id)
     if post.deleted_at is not None:
         post.deleted_at = None
+        if post.id == first_post_id(session, thread):
+            thread.deleted_at = None
         _record(session, access, "discussion.restore_post", "post", post.id)
 
 

@@ -129,7 +129,12 @@ def require_at_upload(
     """Where each upload needs a fact sheet: the team's, with the answers that come with the upload."""
     if competition.fact_sheet_from == Due.UPLOAD:
         known = sheet_of(session, competition, team).sheet
-        require_answers(competition, {**(known.answers if known else {}), **answers})
+        require_answers(competition, {**(known.answers if known else {}), **_said(answers)})
+
+
+def _said(answers: Mapping[str, Any]) -> dict[str, str]:
+    """Answers of a program as texts; null is none."""
+    return {key: str(value) for key, value in answers.items() if value is not None}
 
 
 def keep_upload_answers(
@@ -144,12 +149,12 @@ def keep_upload_answers(
     The sheet is handed in where each upload needs it, or was before; elsewhere the answers are a draft. What a team
     answered to questions that are no longer asked stays in the history of what it handed in.
     """
-    if not answers:
+    said = _said(answers)
+    if not said:
         return
     known = session.scalars(select(FactSheet).where(FactSheet.team_id == membership.team_id)).one_or_none()
     asked = {str(question["key"]) for question in competition.fact_sheet}
     before = {key: text for key, text in (known.answers if known else {}).items() if key in asked}
-    said = {key: str(text) for key, text in answers.items()}
     hand_in = competition.fact_sheet_from == Due.UPLOAD or bool(known and known.handed_in_at)
     save(
         session,

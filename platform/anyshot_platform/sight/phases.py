@@ -23,6 +23,7 @@ class PhaseSight:
     board_hidden: str  # why the viewer does not see the board; empty where they do
     board_note: str  # to be said above the board
     scores: bool
+    choice: bool  # which of them the phase's rule lets stand: it tells which scored better
     tasks: bool  # rows of single tasks, not only figures by dataset, ways and shots
     confusion: bool
     names: bool  # the names of hidden datasets
@@ -58,6 +59,7 @@ def look_at_phase(phase: Phase, role: Role | None) -> PhaseSight:
         board_hidden="" if everything else _why_board_hidden(phase, role),
         board_note=_board_note(phase, everything),
         scores=everything or scores,
+        choice=everything or scores or _tells_choice(phase, role),
         tasks=everything or tasks,
         exports=everything or (tasks and phase.exports_visible),
         confusion=everything or (scores and phase.show_confusion),
@@ -85,6 +87,13 @@ def _waits(phase: Phase) -> bool:
 def _climbs(phase: Phase) -> bool:
     """Whether the board is a Ladder that is still open: a team learns from its row alone."""
     return phase.board_shows == BoardShows.LADDER and status_of(phase) != PhaseStatus.CLOSED
+
+
+def _tells_choice(phase: Phase, role: Role | None) -> bool:
+    """Whether what stands for a team may be known where scores are hidden: none decides it, or a Ladder's row tells."""
+    if phase.board_shows == BoardShows.LAST:
+        return True
+    return _climbs(phase) and not _why_board_hidden(phase, role)
 
 
 def _why_board_hidden(phase: Phase, role: Role | None) -> str:

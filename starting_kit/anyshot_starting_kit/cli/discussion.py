@@ -50,8 +50,8 @@ def discussion(
     """List the threads of COMPETITION, or read THREAD: its id, or the end of it.
 
     You write under your user name, as on the page. Only the author of a thread, or an organizer, accepts an answer.
-    Authors remove their own posts, organizers any; only organizers put one back (--remove POST --off), and
-    pin and close threads.
+    Authors remove their own posts, organizers any; with the first post goes the thread, for all but organizers.
+    Only organizers put a post back (--remove POST --off), and pin and close threads.
     """
     acts = [
         act
@@ -129,6 +129,7 @@ def _list(found: dict[str, Any], page: int) -> str:
     lines = [
         f"{line['id'][-8:]}  {line['last_post_at'][:10]}  {count_of(line['replies'] + 1, 'post'):>9}  "
         f"{'answered' if line['answered'] else '        '}  {_safe(line['title'])} ({line['author']})"
+        f"{' (removed)' if line.get('removed') else ''}"
         + (f"\n          {_safe(line['excerpt'])}" if line["excerpt"] else "")
         for line in found["threads"]
     ]
@@ -144,7 +145,9 @@ def _show(thread: dict[str, Any]) -> str:
         for number, post in enumerate(thread["posts"], 1)
     ]
     marks = "".join(
-        f" ({word})" for name, word in (("pinned", "pinned"), ("locked", "closed")) if thread[name]
+        f" ({word})"
+        for name, word in (("pinned", "pinned"), ("locked", "closed"), ("removed", "removed"))
+        if thread.get(name)
     )
     return "\n".join([_safe(thread["title"]) + marks, *posts])
 

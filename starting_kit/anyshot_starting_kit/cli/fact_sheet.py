@@ -15,9 +15,15 @@ from anyshot_starting_kit.cli.account import connection_options
 @click.argument("competition")
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--hand-in", is_flag=True, help="Hand it in; without it FILE is kept as a draft.")
-@click.option("--public", is_flag=True, help="Agree to show it beside the results.")
+@click.option(
+    "--public/--no-public",
+    default=None,
+    help="Agree to show it beside the results, or no longer. Without it that stays as it is.",
+)
 @connection_options
-def fact_sheet(client: Client, competition: str, file: Path | None, hand_in: bool, public: bool) -> None:
+def fact_sheet(
+    client: Client, competition: str, file: Path | None, hand_in: bool, public: bool | None
+) -> None:
     """Print your team's fact sheet as JSON, or save the answers of FILE, a JSON object of key and answer."""
     if file is None and hand_in:
         raise click.UsageError("Give the FILE with the answers to submit.")

@@ -90,7 +90,11 @@ def _chosen(client: Client, target: str, choose: str) -> str | None:
 
 def describe_entry(row: dict[str, Any]) -> str:
     """One line for one entry: number, score and rank where they are shown, state, how it was chosen."""
+    if row["number"] is None:  # it would tell a score that is hidden
+        which, how = row["choice_words"], ""
+    else:
+        which, how = f"no. {row['number']}", f" ({row['choice_words']})"
     score = "" if row.get("score") is None else f" with {row['score']:.3f}"
     rank = "" if row.get("rank") is None else f", rank {row['rank']}"
-    line = f"{row['league_name']}: no. {row['number']}{score}{rank}, {row['state_words']} ({row['choice_words']})"
+    line = f"{row['league_name']}: {which}{score}{rank}, {row['state_words']}{how}"
     return f"{line}. {row['reason']}" if row["reason"] else line

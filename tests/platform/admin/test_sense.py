@@ -53,6 +53,16 @@ def test_nonsense_is_refused_at_every_save(site: Site, change: dict[str, str], w
         ({"quota": {"per_day": 5, "total": 3}}, "quota.per_day", "5 a day are more than the 3 of the whole"),
         ({"quota": {"per_day": None, "total": None}}, "quota", "Neither a day nor the phase has a quota."),
         ({"budget": {"each_dataset": True}}, "budget.each_dataset", "does not train dataset by dataset"),
+        (
+            {"scoring": {"board_shows": "best"}, "shown": {"scores": False}},
+            "scoring.board_shows",
+            "which one it is they are not told either",
+        ),
+        (
+            {"scoring": {"board_shows": "last_above_gate"}, "shown": {"after_publishing": True}},
+            "scoring.board_shows",
+            "which one it is they are not told either",
+        ),
         ({"machine": {"gpus": 1, "hardware": "cpu"}}, "machine.gpus", "choose a class that has some"),
         (
             {"entries": {"phase": "b", "gates": [{"league": "free", "score": 5}]}},

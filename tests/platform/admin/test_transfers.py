@@ -27,12 +27,14 @@ from anyshot_platform.database import now
 from anyshot_platform.evaluations.models import FurtherTest
 from anyshot_platform.models import metadata
 from anyshot_platform.organizers.pools.organizing import put_packs
+from anyshot_platform.organizers.transfers.leaving import write_archive
 from anyshot_platform.organizers.transfers.travelling import STAYING, TRAVELLING
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.models import Pack, Pool
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.services import Services
+from anyshot_platform.site.transfers import api
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
@@ -284,6 +286,24 @@ def test_taking_it_away_asks_and_is_in_the_log_and_waits_for_runs(site: Site) ->
     with site.services.database.writing() as session:
         session.query(Membership).filter_by(user_id=owner.id).one().role = Role.ORGANIZER
     assert owner.call("POST", TAKE, json={"confirm": SLUG}).status_code == 403
+
+
+def test_while_an_archive_is_written_others_write_too(
+    sqlite_site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With SQLite the act held the one writer while gigabytes were copied: everybody else met 503."""
+    site, written = sqlite_site, list[int]()
+    owner, ben = site.owner(), site.member("ben")
+
+    def slowly(*given: Any, **more: Any) -> None:
+        body = {"title": "A question", "body": "While the archive is written"}
+        written.append(ben.call("POST", f"/api/v1/competitions/{SLUG}/discussion", json=body).status_code)
+        write_archive(*given, **more)
+
+    monkeypatch.setattr(api, "write_archive", slowly)
+    assert owner.call("POST", TAKE, json={"confirm": SLUG}).content.startswith(b"PK")
+    assert written == [201]
+    assert len(log(site, "competition.transfer")) == 1
 
 
 def test_people_claim_their_places_by_the_code_of_the_old_site(played: Site, other: Elsewhere) -> None:

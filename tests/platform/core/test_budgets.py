@@ -130,6 +130,17 @@ def test_a_competition_cannot_flood_mailboxes(site: Site) -> None:
     assert statuses[0] == 201 and statuses[-1] == 429 and 429 not in statuses[: statuses.index(429)]
 
 
+def test_an_announcement_by_command_is_counted_too(site: Site) -> None:
+    """`anyshot organize do C announcement.add` has an address of its own."""
+    owner = site.owner()
+    path = f"/api/v1/competitions/{SLUG}/manage/announcements"
+    allow(site, announcements=2)
+    news = [{"title": f"News {number}", "body": "text"} for number in range(3)]
+    assert owner.call("POST", path, json=news[0]).status_code == 201
+    statuses = [owner.call("POST", f"{path}/acts/add", json=one).status_code for one in news[1:]]
+    assert statuses == [200, 429]
+
+
 def test_every_budget_is_met_somewhere_and_every_row_is_a_route() -> None:
     routes = {
         f"{method} {route.path}"

@@ -21,6 +21,7 @@ import httpx
 import pytest
 from fastapi.routing import APIRoute
 
+from anyshot_core import client as client_module
 from anyshot_core.client import Client
 from anyshot_platform.app import feature_routers
 from anyshot_platform.competitions.files import LOGO_LIMIT, MOST_BYTES, MOST_IN_ALL
@@ -30,6 +31,7 @@ from tests.services.processes import accepts, find_program, free_port, running, 
 
 CONFIGURATION = (Path(__file__).parents[3] / "docker/proxy.conf").read_text()
 PACK = 8 << 30  # bytes of the largest dataset that `docker/proxy.conf` lets through
+FETCHING = ("fetch", "download")  # of any address; those where a file is made first are `made_whole`
 UNITS = {"k": 10, "m": 20, "g": 30}
 
 
@@ -100,8 +102,25 @@ def waits_long(name: str) -> bool:
         used = getattr(Client, asked).__code__.co_names
         if "_LONG" in used:
             return True
-        wanted += [one for one in used if inspect.isfunction(getattr(Client, one, None)) and one not in seen]
+        known = seen | {*FETCHING}
+        wanted += [one for one in used if inspect.isfunction(getattr(Client, one, None)) and one not in known]
     return False
+
+
+MAKERS = {"send_archive", "bundle_response", "make_archive", "table_of", "write_everything"}
+
+
+def made_whole() -> set[str]:
+    """Where a file is made whole before its first byte is sent: method and path."""
+    found, makers = set[str](), set[str]()
+    for route in (one for router in feature_routers() for one in router.routes):
+        assert isinstance(route, APIRoute)
+        used = MAKERS & set(route.endpoint.__code__.co_names)
+        makers |= used
+        path = re.sub(r"\{\w+\}", "x", route.path)
+        found |= {f"{method} {path}" for method in route.methods or () if used}
+    assert makers == MAKERS
+    return found
 
 
 def long_requests(folder: Path) -> dict[str, float]:
@@ -118,7 +137,7 @@ def long_requests(folder: Path) -> dict[str, float]:
         usual = client._http.timeout.read
         assert usual is not None
         for name, method in inspect.getmembers(Client, inspect.isfunction):
-            if not name.startswith("_") and waits_long(name):
+            if not name.startswith("_") and name not in FETCHING and waits_long(name):
                 needed = {
                     key: kinds.get(str(one.annotation), "x")
                     for key, one in inspect.signature(method).parameters.items()
@@ -142,6 +161,12 @@ def test_the_proxy_waits_for_an_answer_as_long_as_the_command_does(tmp_path: Pat
     assert "POST /api/v1/competitions/x/phases/x/submissions" in asked
     short = {one: patience_at(one.partition(" ")[2]) for one in asked}
     assert {one: seconds for one, seconds in short.items() if seconds < asked[one]} == {}
+
+
+def test_the_proxy_waits_for_a_file_that_is_made_first_as_long_as_the_command_does() -> None:
+    """It answered 504 after 90 s, and the site went on making what nobody got."""
+    wanted = client_module._LONG.read
+    assert {one for one in made_whole() if patience_at(one.partition(" ")[2]) != wanted} == set()
 
 
 def test_no_address_that_a_visitor_may_have_on_the_internet_is_believed() -> None:
@@ -253,6 +278,7 @@ def test_a_large_zip_that_takes_long_to_check_is_answered_through_the_proxy(tmp_
     with site_at(port, "127.0.0.1"), proxy(tmp_path, *changes) as front:
         assert front.ask(None, request="POST /")[0] == 504
         assert {one: front.ask(None, request=one)[0] for one in asked} == dict.fromkeys(asked, 200)
+        assert front.ask(None, request="POST /api/v1/competitions/x/manage/transfer")[0] == 200
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
@@ -14,6 +15,7 @@ from pyotp.totp import TOTP
 from sqlalchemy import select, update
 
 from anyshot_core.client import Client, CodeNeeded
+from anyshot_core.command import main
 from anyshot_platform.accounts import second_factor
 from anyshot_platform.accounts.passwords import hash_password
 from anyshot_platform.audit.models import AuditEntry
@@ -320,3 +322,21 @@ def test_the_command_line_asks_for_the_code(
             client.ask_for_proof = lambda: asked.append("asked") or code_of(secret)
             client._ask("POST", f"/competitions/{SLUG}/manage/delete", json={"confirm": SLUG})
         assert asked == ["asked"]
+
+
+@pytest.mark.parametrize("words", [("export", "--with-seeds"), ("transfer",)])
+def test_a_file_with_secrets_is_written_once_the_password_was_said_again(
+    site: Site, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """Fifteen minutes after the log-in both stopped with advice for programs, and never asked."""
+    owner = site.owner()
+    with site.services.database.writing() as session:
+        session.get_one(User, owner.id).password_hash = hash_password(PASSWORD)
+    long_ago(site)
+    command, *options = words
+    with served(site) as address:
+        arguments = ["organize", command, SLUG, str(tmp_path / "file.zip"), *options, "--yes", SLUG]
+        environment = {"ANYSHOT_SERVER": address, "ANYSHOT_TOKEN": owner.token}
+        done = CliRunner().invoke(main, arguments, input=f"{PASSWORD}\n", env=environment)
+    assert done.exit_code == 0 and "needs your password again" in done.output, done.output
+    assert (tmp_path / "file.zip").read_bytes().startswith(b"PK")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from httpx2 import Response
 from sqlalchemy import MetaData, select
 
+from anyshot_core.command import main
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import Due
 from anyshot_platform.database import Database
@@ -17,12 +22,15 @@ from anyshot_platform.submissions.models import Submission
 from tests.platform.admin.test_manage import page, post
 from tests.platform.admin.test_old_rules import write_row
 from tests.platform.admin.test_two_actors import hidden, seen
+from tests.platform.core.test_admission import served
 from tests.platform.entries.test_entries import scored
 from tests.platform.entries.test_finals import end_feedback, final, launch  # noqa: F401
 from tests.platform.site import Site, make_zip
+from tests.platform.web.test_again import _send
 
 SHEET = "/api/v1/competitions/small/fact-sheet"
 FORM = "/competitions/small/fact-sheet"
+UPLOAD = "/competitions/small/phases/feedback/submit"
 SHEETS = "/api/v1/competitions/small/manage/fact-sheets"
 QUESTIONS = [
     {"key": "method", "label": "Describe the method", "required": True},
@@ -108,6 +116,74 @@ def test_an_upload_needs_one_only_where_the_competition_says_so(asking: Site) ->
     assert found["ada"] == ("handed_in", {"method": "prototypes"})  # an upload without answers leaves them
     shown = page(owner, "/competitions/small/manage/fact-sheets").text
     assert "Submitted 2 times" in shown and "mine" in shown and "better" in shown
+
+
+def test_the_upload_page_shows_what_was_handed_in_and_leaves_it(asking: Site) -> None:
+    """It demanded all answers anew, and what was typed to get past them replaced those shown beside the results."""
+    ada = asking.member("ada")
+    with asking.services.database.writing() as session:
+        asking.competition(session).fact_sheet_from = Due.UPLOAD
+    ada.call("PUT", SHEET, json={"answers": {"method": "two\nlines", "code": "here"}})
+    asking.set_phase(quota_day=9, quota_concurrent=9)
+    digest = ada.submit().json()["digest"]
+    assert ada.call("GET", SHEET).json()["state"] == "draft"
+    fields = {"fact_method": "two\r\nlines", "fact_code": "here"}
+
+    def send(**changes: str) -> Response:
+        form = {"again": digest, "seen": seen(ada, UPLOAD), **fields, **changes}
+        return _send(asking, ada, UPLOAD, **form)
+
+    shown = page(ada, UPLOAD).text
+    assert ">two\nlines</textarea>" in shown and ">here</textarea>" in shown
+    assert send().status_code == 303
+    sheet = ada.call("GET", SHEET).json()
+    assert (sheet["state"], sheet["answers"]) == ("handed_in", {"method": "two\nlines", "code": "here"})
+    ada.call("PUT", SHEET, json={"answers": {"method": "two\nlines", "code": "there"}, "hand_in": True})
+    fields["fact_code"] = "there"
+    before = history(asking)
+    assert send(comment="once more").status_code == 303
+    assert history(asking) == before  # nothing new was said
+    assert send(fact_code="").status_code == 303
+    assert ada.call("GET", SHEET).json()["answers"] == {"method": "two\nlines"}
+    refused = send(fact_method="")
+    assert refused.status_code == 422 and "Please answer on the fact sheet" in refused.text
+    asking.offer_smoke_tests()
+    assert send(fact_method="", kind="smoke").status_code == 303
+    # A browser asks for no answer before a smoke test.
+    assert re.search(r'value="smoke"[^>]*\sformnovalidate>', page(ada, UPLOAD).text)
+
+
+def history(site: Site) -> list[object]:
+    with site.services.database.reading() as session:
+        return session.scalars(select(FactSheet)).one().history
+
+
+def test_null_is_no_answer(asking: Site) -> None:
+    """It was kept as the text None."""
+    ada = asking.member("ada")
+    with asking.services.database.writing() as session:
+        asking.competition(session).fact_sheet_from = Due.UPLOAD
+    refused = ada.submit(fact_sheet={"method": None})
+    assert refused.status_code == 422 and "Describe the method" in refused.json()["message"]
+    assert ada.submit(fact_sheet={"method": 5, "code": None}).status_code == 201
+    assert ada.call("GET", SHEET).json()["answers"] == {"method": "5"}
+
+
+def test_a_corrected_answer_keeps_what_the_team_agreed_to(asking: Site, tmp_path: Path) -> None:
+    """Without --public the command took the agreement back, and the method card was gone from the results."""
+    ada = asking.member("ada")
+    (file := tmp_path / "answers.json").write_text('{"method": "prototypes"}')
+    with served(asking) as address:
+        environment = {"ANYSHOT_SERVER": address, "ANYSHOT_TOKEN": ada.token}
+
+        def agreed(*options: str) -> bool:
+            words = ["fact-sheet", "small", str(file), "--hand-in", *options]
+            done = CliRunner().invoke(main, words, env=environment)
+            assert done.exit_code == 0, done.output
+            return ada.call("GET", SHEET).json()["public"]
+
+        asked = ((), ("--public",), (), ("--no-public",), ())
+        assert [agreed(*options) for options in asked] == [False, True, True, False, False]
 
 
 def test_a_question_that_is_asked_no_more_stops_no_upload(asking: Site) -> None:

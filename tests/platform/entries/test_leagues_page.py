@@ -247,6 +247,50 @@ def test_hidden_scores_and_boards_are_hidden_there_too(site: Site) -> None:
     assert (entry["score"], entry["rank"], entry["choices"][0]["score"]) == (None, None, None)
 
 
+@pytest.mark.parametrize(
+    "hiding", [{"scores_visible": False}, {"needs_publishing": True}], ids=["scores", "publication"]
+)
+@pytest.mark.parametrize(
+    ("shows", "rule"),
+    [
+        (BoardShows.BEST, "the best submission"),
+        (BoardShows.LAST_ABOVE_GATE, "the last submission above the gate"),
+    ],
+)
+def test_with_hidden_scores_nothing_tells_which_submission_scored_better(
+    final: Site, address: str, shows: BoardShows, rule: str, hiding: dict[str, bool]
+) -> None:
+    """The badge *counts*, the entry, its history and its date moved exactly when the new submission was better."""
+    final.set_phase(board_shows=shows, **hiding)
+    worker, told = final.worker(), []
+    for name, scores in (("ada", (0.1, 0.7)), ("bob", (0.7, 0.1))):
+        person = final.member(name)
+        for score in scores:
+            scored(worker, person, score)
+        assert "It stands for the team in" not in page(person, "/competitions/small/submissions").text
+        assert f"Your entry here: {rule}. A new submission" in page(person, UPLOAD).text
+        shown = page(person, PAGE).text
+        assert "not told while scores are hidden" in shown and "replaced" not in shown
+        told.append(
+            (person.call("GET", ENTRIES).json(), command(address, person, "entries", "small/feedback"))
+        )
+    assert told[0] == told[1]
+    assert told[0][1].strip() == f"Free style: {rule}, stands on the leaderboard"
+    final.set_phase(scores_visible=True, needs_publishing=False)
+    assert [entry["number"] for entry in person.call("GET", ENTRIES).json()] == [1]
+    assert "It stands for the team in" in page(person, "/competitions/small/submissions").text
+
+
+def test_what_a_team_chose_itself_is_told_though_scores_are_hidden(final: Site) -> None:
+    final.set_phase(board_shows=BoardShows.BEST, scores_visible=False, team_chooses=True)
+    worker, ada = final.worker(), final.member("ada")
+    first = scored(worker, ada, 0.1)
+    scored(worker, ada, 0.7)
+    post(ada, f"{PAGE}/free/choose", phase="feedback", submission=first)
+    (entry,) = ada.call("GET", ENTRIES).json()
+    assert (entry["number"], entry["choice"], entry["history"]) == (1, "by_hand", [])
+
+
 def test_the_command_line_says_the_same(site: Site, address: str, tmp_path: Path) -> None:
     worker, ada = site.worker(), site.member("ada")
     first = scored(worker, ada, 0.6)

@@ -7,7 +7,8 @@ import re
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import select
+from httpx2 import Response
+from sqlalchemy import func, select
 
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.competitions.models import Membership
@@ -60,8 +61,8 @@ def test_an_author_edits_and_organizers_see_what_stood_there(site: Site) -> None
 
 def test_what_was_removed_or_closed_is_not_edited(site: Site) -> None:
     alice, olga = site.member("alice"), site.owner()
-    thread = _begin(alice, "How many seeds?", "Is it one?")
-    (post,) = alice.call("GET", thread).json()["posts"]
+    thread = _begin(olga, "How many seeds?", "Is it one?")
+    post = alice.call("POST", f"{thread}/posts", json={"body": "One"}).json()["posts"][1]
     address = f"{thread}/posts/{post['id']}"
     with site.services.database.writing() as session:
         site.competition(session).discussion_open = False
@@ -114,6 +115,44 @@ def test_who_wrote_a_post_removes_it_and_only_organizers_put_it_back(site: Site)
     assert (
         olga.call("DELETE", nowhere).status_code == olga.call("POST", f"{nowhere}/restore").status_code == 404
     )
+
+
+def test_with_its_first_post_a_thread_goes_and_comes_back(site: Site) -> None:
+    """A title that names a hidden dataset, or abuses somebody, stayed in list, search and JSON for ever."""
+    alice, bob, olga = site.member("alice"), site.member("bob"), site.owner()
+    rita = site.member("rita", Role.REVIEWER)
+    thread = _begin(alice, "The hidden one is Insects", "It is!")
+    other = _begin(alice, "Seeds", "How many?")
+    bob.call("POST", f"{thread}/posts", json={"body": "Is it?"})
+    (first, _) = olga.call("GET", thread).json()["posts"]
+    page, listed = thread.removeprefix("/api/v1"), BASE.removeprefix("/api/v1")
+
+    def told(person: Person) -> set[bool]:
+        lists = [person.call("GET", path).text for path in (BASE, f"{BASE}?q=Insects", listed)]
+        in_lists = {"The hidden one is Insects" in text for text in lists}
+        return in_lists | {person.call("GET", path).status_code == 200 for path in (thread, page)}
+
+    def remove() -> Response:
+        return olga.call("POST", f"{page}/posts/{first['id']}/remove", follow_redirects=False)
+
+    assert [told(person) for person in (alice, bob, rita, olga)] == [{True}] * 4
+    assert remove().headers["location"] == page
+    assert [told(person) for person in (alice, bob, rita, olga)] == [{False}] * 3 + [{True}]
+    assert bob.call("GET", BASE).json()["total"] == 1
+    assert bob.call("POST", f"{thread}/posts", json={"body": "Hello?"}).status_code == 404
+    assert "removed: only organizers see it" in _text(olga.call("GET", page).text)
+    assert [row["removed"] for row in olga.call("GET", BASE).json()["threads"]] == [True, False]
+    olga.call("POST", f"{thread}/posts", json={"body": "Such titles are not allowed."})
+    with site.services.database.reading() as session:
+        told_of = select(Notification.user_id).where(Notification.kind == "discussion.reply")
+        assert set(session.scalars(told_of)) == {alice.id}  # of bob's answer
+        assert session.scalar(select(func.count(Notification.id)).where(Notification.user_id == bob.id)) == 0
+    assert olga.call("POST", f"{thread}/posts/{first['id']}/restore").json()["removed"] is False
+    assert [told(person) for person in (alice, bob, rita, olga)] == [{True}] * 4
+    own = other.removeprefix("/api/v1")
+    (post,) = alice.call("GET", other).json()["posts"]
+    gone = alice.call("POST", f"{own}/posts/{post['id']}/remove", follow_redirects=False)
+    assert gone.headers["location"] == listed and alice.call("GET", own).status_code == 404
 
 
 def test_a_closed_thread_takes_posts_of_organizers_alone_and_those_in_it_are_told(site: Site) -> None:
@@ -313,6 +352,7 @@ def test_a_post_is_previewed_and_quoted(visitor: Visitor, scene: Scene) -> None:
     assert "<blockquote>" in previewed.json()["html"] and "<msup>" in previewed.json()["html"]
     assert "<script>" not in previewed.json()["html"]
     visitor.send(thread, f"{thread}/posts/{post}/remove")
+    visitor.sign_in(scene.organizer)  # who still sees it
     field = visitor.see(f"{thread}?quote={post}").partition('name="body"')[2].partition("</textarea>")[0]
     assert "One?" not in field
     visitor.see(f"{thread}?quote={'0' * 32}", 404)

@@ -63,6 +63,7 @@ class ThreadLineOut(BaseModel):
     pinned: bool
     locked: bool
     answered: bool
+    removed: bool = Field(description="its first post was removed: only organizers see it")
     replies: int
     last_post_at: datetime
     found: str
@@ -105,6 +106,7 @@ class ThreadOut(BaseModel):
     title: str
     pinned: bool
     locked: bool
+    removed: bool = Field(description="its first post was removed: only organizers see it")
     posts: list[PostOut]
     etag: str = Field(description="of the accepted answer, for `If-Match` of another")
     moderation_etag: str = Field(description="of `pinned` and `locked`, for `If-Match` of a change")
@@ -118,11 +120,9 @@ def list_threads(
     q: Annotated[str, Query(max_length=100, description="only threads that hold these words")] = "",
 ) -> ThreadsOut:
     """The threads: pinned ones first, then by their latest post."""
-    total = reading.count_threads(session, access.competition, q.strip())
+    total = reading.count_threads(session, access, q.strip())
     place = page_of(page, _PAGE_SIZE, total)
-    lines = reading.list_threads(
-        session, access.competition, offset=place.offset, limit=_PAGE_SIZE, text=q.strip()
-    )
+    lines = reading.list_threads(session, access, offset=place.offset, limit=_PAGE_SIZE, text=q.strip())
     return ThreadsOut(total=total, threads=[ThreadLineOut(**asdict(line)) for line in lines])
 
 
@@ -135,7 +135,7 @@ def begin_thread(access: Participant, session: SessionDep, body: ThreadIn) -> Th
 @router.get("/{thread_id}")
 def show_thread(access: Visible, session: SessionDep, thread_id: Id) -> ThreadOut:
     """A thread with its posts."""
-    return _show(session, access, reading.find_thread(session, access.competition, thread_id))
+    return _show(session, access, reading.find_thread(session, access, thread_id))
 
 
 @router.put("/{thread_id}/moderation")
@@ -143,7 +143,7 @@ def moderate(
     access: Organizer, session: SessionDep, thread_id: Id, body: ModerationIn, if_match: IfMatch = None
 ) -> ThreadOut:
     """Pin or close a thread, or undo that."""
-    thread = reading.find_thread(session, access.competition, thread_id)
+    thread = reading.find_thread(session, access, thread_id)
     sent = body.model_dump()
     require_tag(session, ("thread", thread.id), if_match, sent, reading.moderation_of(thread))
     service.moderate(session, access, thread, **sent)
@@ -153,7 +153,7 @@ def moderate(
 @router.post("/{thread_id}/posts", status_code=201)
 def reply(access: Participant, session: SessionDep, thread_id: Id, body: PostIn) -> ThreadOut:
     """Answer."""
-    thread = reading.find_thread(session, access.competition, thread_id)
+    thread = reading.find_thread(session, access, thread_id)
     service.reply(session, access, thread, body.body)
     return _show(session, access, thread)
 
@@ -168,7 +168,7 @@ def edit(
     if_match: IfMatch = None,
 ) -> ThreadOut:
     """Change one's own post; organizers see what it said before."""
-    thread = reading.find_thread(session, access.competition, thread_id)
+    thread = reading.find_thread(session, access, thread_id)
     post = reading.find_post(session, thread, post_id)
     if post.author_id == access.viewer.user_id:
         who = Written(None, post.author_id, post.edited_at)
@@ -182,7 +182,7 @@ def accept(
     access: Participant, session: SessionDep, thread_id: Id, post_id: Id, if_match: IfMatch = None
 ) -> ThreadOut:
     """Accept a post as the answer: who began the thread may, and organizers."""
-    thread = reading.find_thread(session, access.competition, thread_id)
+    thread = reading.find_thread(session, access, thread_id)
     wanted = reading.name_answer(session, reading.find_post(session, thread, post_id))
     current = {"accepted": reading.accepted_answer(session, thread)}
     require_tag(session, ("thread", thread.id), if_match, {"accepted": wanted}, current)
@@ -197,16 +197,16 @@ def take_back(access: Participant, session: SessionDep, thread_id: Id, post_id: 
 
 @router.delete("/{thread_id}/posts/{post_id}")
 def remove(access: Participant, session: SessionDep, thread_id: Id, post_id: Id) -> ThreadOut:
-    """Remove a post: its author may, and organizers. Its place stays."""
-    thread = reading.find_thread(session, access.competition, thread_id)
+    """Remove a post: its author may, and organizers. Its place stays; with the first one goes the thread."""
+    thread = reading.find_thread(session, access, thread_id)
     service.remove_post(session, access, thread, post_id)
     return _show(session, access, thread)
 
 
 @router.post("/{thread_id}/posts/{post_id}/restore")
 def restore(access: Organizer, session: SessionDep, thread_id: Id, post_id: Id) -> ThreadOut:
-    """Put a removed post back."""
-    thread = reading.find_thread(session, access.competition, thread_id)
+    """Put a removed post back, with the first one the thread."""
+    thread = reading.find_thread(session, access, thread_id)
     service.restore_post(session, access, thread, post_id)
     return _show(session, access, thread)
 
@@ -214,7 +214,7 @@ def restore(access: Organizer, session: SessionDep, thread_id: Id, post_id: Id) 
 def _accept(
     access: CompetitionAccess, session: Session, thread_id: str, post_id: str, *, accepted: bool
 ) -> ThreadOut:
-    thread = reading.find_thread(session, access.competition, thread_id)
+    thread = reading.find_thread(session, access, thread_id)
     service.accept_answer(session, access, thread, post_id, accepted=accepted)
     return _show(session, access, thread)
 
@@ -227,6 +227,7 @@ def _show(session: Session, access: CompetitionAccess, thread: Thread) -> Thread
         title=thread.title,
         pinned=thread.pinned,
         locked=thread.locked,
+        removed=thread.deleted_at is not None,
         posts=posts,
         etag=tag_of({"accepted": reading.accepted_answer(session, thread)}),
         moderation_etag=tag_of(reading.moderation_of(thread)),

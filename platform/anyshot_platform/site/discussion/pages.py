@@ -42,16 +42,14 @@ def show_threads(
 ) -> Response:
     """The threads, or those that hold the words that are searched for."""
     text = q.strip()
-    place = page_of(page, PAGE_SIZE, reading.count_threads(session, access.competition, text))
+    place = page_of(page, PAGE_SIZE, reading.count_threads(session, access, text))
     return render(
         request,
         "discussion/list.html",
         section="competitions",
         head=read_header(session, access),
         tab="discussion",
-        threads=reading.list_threads(
-            session, access.competition, offset=place.offset, limit=PAGE_SIZE, text=text
-        ),
+        threads=reading.list_threads(session, access, offset=place.offset, limit=PAGE_SIZE, text=text),
         page=place,
         query=text,
         may_write=access.may(Role.PARTICIPANT),
@@ -115,7 +113,7 @@ def show_thread(
     """One thread; with `quote`, an answer begins with that post's text."""
     quoted = ""
     if quote:
-        thread = reading.find_thread(session, access.competition, thread_id)
+        thread = reading.find_thread(session, access, thread_id)
         quoted = reading.quoted(session, reading.find_post(session, thread, quote))
     return _show_thread(request, access, session, thread_id, None, quoted)
 
@@ -128,7 +126,7 @@ def _show_thread(
     problem: Invalid | None,
     body: str,
 ) -> Response:
-    thread = reading.find_thread(session, access.competition, thread_id)
+    thread = reading.find_thread(session, access, thread_id)
     organizes = access.may(Role.ORGANIZER)
     posts = reading.read_posts(session, access, thread)
     return render(
@@ -156,7 +154,7 @@ def reply(
     request: Request, access: Participant, session: SessionDep, thread_id: Id, form: FormDep
 ) -> Response:
     """Add a post to a thread."""
-    thread = reading.find_thread(session, access.competition, thread_id)
+    thread = reading.find_thread(session, access, thread_id)
     try:
         post = service.reply(session, access, thread, form.text("body", 30_000))
     except Invalid as error:
@@ -169,7 +167,7 @@ def show_edit(
     request: Request, access: Participant, session: SessionDep, thread_id: Id, post_id: Id
 ) -> Response:
     """The form with one's own post."""
-    thread = reading.find_thread(session, access.competition, thread_id)
+    thread = reading.find_thread(session, access, thread_id)
     post = reading.find_post(session, thread, post_id)
     if post.author_id != access.viewer.id:
         raise Forbidden(say("Only its author can edit a post."))
@@ -208,7 +206,7 @@ def edit(
     request: Request, access: Participant, session: SessionDep, thread_id: Id, post_id: Id, form: FormDep
 ) -> Response:
     """Change one's own post."""
-    thread = reading.find_thread(session, access.competition, thread_id)
+    thread = reading.find_thread(session, access, thread_id)
     post, body = reading.find_post(session, thread, post_id), form.text("body", 30_000)
     back = f"{_address(access, thread_id)}#post-{post_id}"
     try:
@@ -228,7 +226,7 @@ def accept(
     request: Request, access: Participant, session: SessionDep, thread_id: Id, post_id: Id, form: FormDep
 ) -> Response:
     """Mark the answer that settles the question, or take the mark back."""
-    thread = reading.find_thread(session, access.competition, thread_id)
+    thread = reading.find_thread(session, access, thread_id)
     back, accepted = f"{_address(access, thread_id)}#post-{post_id}", form.flag("accepted")
     post = reading.find_post(session, thread, post_id)
     sent = {"accepted": reading.name_answer(session, post) if accepted else ""}
@@ -244,15 +242,16 @@ def accept(
 @router.post("/{thread_id}/posts/{post_id}/remove")
 def remove(access: Participant, session: SessionDep, thread_id: Id, post_id: Id) -> Response:
     """Remove a post."""
-    thread = reading.find_thread(session, access.competition, thread_id)
+    thread = reading.find_thread(session, access, thread_id)
     service.remove_post(session, access, thread, post_id)
-    return redirect(_address(access, thread_id), flash=say("Removed. The organizers can put it back."))
+    back = _address(access, thread_id if reading.sees(access, thread) else "").rstrip("/")
+    return redirect(back, flash=say("Removed. The organizers can put it back."))
 
 
 @router.post("/{thread_id}/posts/{post_id}/restore")
 def restore(access: Organizer, session: SessionDep, thread_id: Id, post_id: Id) -> Response:
     """Put a post back."""
-    thread = reading.find_thread(session, access.competition, thread_id)
+    thread = reading.find_thread(session, access, thread_id)
     service.restore_post(session, access, thread, post_id)
     return redirect(_address(access, thread_id), flash=say("The post is back."))
 
@@ -262,7 +261,7 @@ def moderate(
     request: Request, access: Organizer, session: SessionDep, thread_id: Id, form: FormDep
 ) -> Response:
     """Pin or close a thread."""
-    thread = reading.find_thread(session, access.competition, thread_id)
+    thread = reading.find_thread(session, access, thread_id)
     current = reading.moderation_of(thread)
     sent = {name: form.flag(name) for name in current}
 

@@ -21,7 +21,7 @@ from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.organizers.entries.acts import chosen_by_hand
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, status_of
-from anyshot_platform.phases.states import PhaseStatus
+from anyshot_platform.phases.states import BoardShows, PhaseStatus
 from anyshot_platform.sight.phases import PhaseSight
 from anyshot_platform.teams.models import Team
 
@@ -45,6 +45,11 @@ _UPLOAD_WORDS_ONCE_ADMITTED = {  # where each submission waits for the evidence 
     Choice.BY_HAND: _UPLOAD_WORDS[Choice.BY_HAND],
 }
 
+_CHOICE_OF_RULE = {
+    BoardShows.BEST: Choice.BEST,
+    BoardShows.LAST_ABOVE_GATE: Choice.ABOVE_GATE,
+    BoardShows.LADDER: Choice.CLIMBED,
+}
 _REPLACEABLE = (EntryState.STANDING, EntryState.HELD_BACK)
 
 
@@ -76,8 +81,10 @@ class EntryOut(BaseModel):
 
     league: str
     league_name: str
-    submission: str
-    number: int
+    submission: str | None = Field(
+        description="null where it would tell a score that the phase hides: `choice` is then what its rule chooses"
+    )
+    number: int | None
     score: float | None = Field(description="null where the phase hides scores, or there is none")
     rank: int | None = Field(description="null where the board is hidden, or the entry is not on it")
     state: EntryState
@@ -92,7 +99,7 @@ class EntryOut(BaseModel):
     )
     by_default: bool = Field(description="whether an upload that names no league enters this one now")
     reason: str
-    updated_at: datetime
+    updated_at: datetime | None
     choices: list[ChoiceOut] = Field(description="what the team may choose instead; empty where it may not")
     history: list[EntryChangeOut]
 
@@ -100,13 +107,14 @@ class EntryOut(BaseModel):
     def words(self) -> str:
         """What counts now and what an upload does to it, in one line for the upload page."""
         standing = self.state == EntryState.STANDING
-        now = (
-            say("No. %(number)s counts here now", number=self.number)
-            if standing
-            else say(
+        if self.number is None:
+            now = say("Your entry here: %(what)s", what=self.choice_words if standing else self.state_words)
+        elif standing:
+            now = say("No. %(number)s counts here now", number=self.number)
+        else:
+            now = say(
                 "No. %(number)s is your entry here, %(state)s", number=self.number, state=self.state_words
             )
-        )
         score = "" if self.score is None else say("score %(score)s", score=f"{self.score:.3f}")
         rank = "" if self.rank is None else say("rank %(rank)s", rank=self.rank)
         known = together((now, score, rank), by=", ")
@@ -136,37 +144,39 @@ def _show(
     stands = entry.state == EntryState.STANDING
     ranked = stands and not sight.board_hidden
     chosen = chosen_by_hand(session, entry).value if phase.team_chooses else ""
+    told = sight.choice or entry.choice == Choice.BY_HAND
+    choice = entry.choice if told else _CHOICE_OF_RULE[phase.board_shows]
     return EntryOut(
         league=row.league.slug,
         league_name=row.league.name,
-        submission=row.submission.id,
-        number=row.submission.number,
+        submission=row.submission.id if told else None,
+        number=row.submission.number if told else None,
         score=row.submission.score if sight.scores else None,
         rank=read_rank_of(session, live_version(session, phase), row.league, row.submission)
         if ranked
         else None,
         state=entry.state,
         state_words=STATE_WORDS[entry.state],
-        choice=entry.choice,
-        choice_words=CHOICE_WORDS[entry.choice],
+        choice=choice,
+        choice_words=CHOICE_WORDS[choice],
         by_hand=bool(chosen),
         chosen=chosen,
         etag=tag_of({row.league.name: chosen}),
-        next_upload=_what_an_upload_does(session, phase, row),
+        next_upload=_what_an_upload_does(session, phase, row, choice),
         by_default=by_default,
         reason=entry.reason,
-        updated_at=entry.updated_at,
+        updated_at=entry.updated_at if told else None,
         choices=[_show_choice(one, sight) for one in choices],
-        history=[show_change(one) for one in history_of(session, entry)],
+        history=[show_change(one) for one in history_of(session, entry)] if sight.choice else [],
     )
 
 
-def _what_an_upload_does(session: Session, phase: Phase, row: TeamEntry) -> str:
+def _what_an_upload_does(session: Session, phase: Phase, row: TeamEntry, choice: Choice) -> str:
     closed = not phase.accepts_uploads or status_of(phase) == PhaseStatus.CLOSED
     if closed or row.entry.state not in _REPLACEABLE:
         return ""
     waits = first_status(row.league) == EntryStatus.DECLARED and _is_admitted(session, row)
-    return (_UPLOAD_WORDS_ONCE_ADMITTED if waits else _UPLOAD_WORDS)[row.entry.choice]
+    return (_UPLOAD_WORDS_ONCE_ADMITTED if waits else _UPLOAD_WORDS)[choice]
 
 
 def _is_admitted(session: Session, row: TeamEntry) -> bool:

@@ -34,7 +34,10 @@ class FactSheetIn(BaseModel):
         max_length=100
     )
     hand_in: bool = False
-    public: bool = Field(default=False, description="the team agrees to show it beside the results")
+    public: bool | None = Field(
+        default=None,
+        description="whether the team agrees to show it beside the results; left out, that stays as it is",
+    )
 
 
 class FactSheetOut(BaseModel):
@@ -65,16 +68,10 @@ def save(
     membership = require_participant(access.membership)
     known = service.sheet_of(session, access.competition, session.get_one(Team, membership.team_id))
     current = sheet_fields(access.competition, known)
-    sent = {
-        **current,
-        **dict.fromkeys(current.keys() - {"public"}, ""),
-        **body.answers,
-        "public": body.public,
-    }
+    public = current["public"] if body.public is None else body.public
+    sent = {**dict.fromkeys(current, ""), **body.answers, "public": public}
     require_tag(session, who_wrote(known), if_match, sent, current)
-    service.save(
-        session, access.competition, membership, body.answers, hand_in=body.hand_in, public=body.public
-    )
+    service.save(session, access.competition, membership, body.answers, hand_in=body.hand_in, public=public)
     return show(access, session)
 
 

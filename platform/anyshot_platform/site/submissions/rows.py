@@ -53,7 +53,7 @@ class SubmissionRow:
     competition_title: str
     phase_name: str
     tags: list[str]
-    counts_in: list[str]  # names of the leagues in which it stands for its team
+    counts_in: list[str]  # leagues in which it stands for its team, by name, as far as the viewer may know
     best: bool  # of its team's in the phase, as far as the viewer sees those and scores
 
 
@@ -175,7 +175,7 @@ def _row(
         competition_title=submission.competition.title,
         phase_name=submission.phase.name,
         tags=tags,
-        counts_in=marks.leagues.get(submission.id, []),
+        counts_in=marks.leagues.get(submission.id, []) if sight.phase.choice else [],
         best=sees_team and sight.scored and submission.id in marks.best,
     )
 

@@ -9,12 +9,15 @@ from sqlalchemy import select
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
+from anyshot_platform.acts.merging import seal, unseal
 from anyshot_platform.baselines.shipped import list_shipped
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Due, Role
 from anyshot_platform.entries.entering import default_leagues, refusal_of
 from anyshot_platform.errors import Invalid, PlatformError
+from anyshot_platform.fact_sheets.models import FactSheet
+from anyshot_platform.fact_sheets.service import sheet_of
 from anyshot_platform.intake.again import find_uses
 from anyshot_platform.intake.handing_in import Door, ZipSource, hand_in, look_in
 from anyshot_platform.intake.service import Wishes
@@ -37,6 +40,7 @@ from anyshot_platform.submissions.uploads import forget_upload
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import browser_session, competition_role
+from anyshot_platform.web.forms import SentForm
 from anyshot_platform.web.rendering import redirect, render
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
@@ -81,6 +85,7 @@ def _show_form(
     known = _known(session, access, source.digest)
     team = _team(session, access)
     quota = quota_view(session, phase, team.id if team else None)
+    sheet = sheet_of(session, competition, team).sheet if team else None
     chosen = {str(value) for value in sent.getlist("league")} if sent is not None else None
     return render(
         request,
@@ -101,7 +106,8 @@ def _show_form(
         quota=quota,
         smoke=_smoke(session, phase, quota.smoke_left if quota else None),
         leagues=_league_choices(session, phase, team, chosen, _standing(session, phase, access)),
-        questions=_questions(_asked(competition), sent),
+        questions=_questions(_asked(competition), sheet, sent),
+        answers_seen=str(sent.get("seen", "")) if sent is not None else seal(_handed_in(sheet)),
         values={
             "comment": str(sent.get("comment", "")) if sent is not None else known.comment if known else ""
         },
@@ -190,13 +196,27 @@ def _asked(competition: Competition) -> list[Any]:
     return competition.fact_sheet if competition.fact_sheet_from == Due.UPLOAD else []
 
 
-def _questions(questions: list[Any], sent: FormData | None) -> list[dict[str, Any]]:
+def _handed_in(sheet: FactSheet | None) -> dict[str, str]:
+    """The answers that are handed in: a form that leaves them as they are does not say them again."""
+    return _answers(sheet) if sheet is not None and sheet.handed_in_at is not None else {}
+
+
+def _answers(sheet: FactSheet | None) -> dict[str, str]:
+    """What the team's sheet says, with ends of lines as `SentForm` has them."""
+    answers = sheet.answers if sheet is not None else {}
+    return {key: str(text).replace("\r\n", "\n") for key, text in answers.items()}
+
+
+def _questions(questions: list[Any], sheet: FactSheet | None, sent: FormData | None) -> list[dict[str, Any]]:
+    known = _answers(sheet)
     return [
         {
             "key": str(question["key"]),
             "label": str(question["label"]),
             "required": bool(question.get("required")),
-            "value": str(sent.get(f"fact_{question['key']}", "")) if sent is not None else "",
+            "value": str(sent.get(f"fact_{question['key']}", ""))
+            if sent is not None
+            else known.get(str(question["key"]), ""),
         }
         for question in questions
     ]
@@ -247,14 +267,19 @@ def send_submission(
 
 
 def _wishes(sent: FormData, *, smoke: bool, questions: list[Any]) -> Wishes:
-    """What comes with the zip; raises `Invalid` where leagues were offered and none is ticked."""
-    answers = {str(q["key"]): str(sent.get(f"fact_{q['key']}", ""))[:10_000] for q in questions}
+    """What comes with the zip; raises `Invalid` where leagues were offered and none is ticked.
+
+    Of the fact sheet that are the answers which differ from those that the form was filled in upon.
+    """
+    form = SentForm(sent)
+    answers = {str(q["key"]): form.text(f"fact_{q['key']}", 10_000) for q in questions}
+    seen = unseal(form.text("seen")) or {}
     leagues = tuple(str(value)[:64] for value in sent.getlist("league")[:50])
     if sent.get("leagues_shown") and not leagues and not smoke:
         raise Invalid(say("Tick at least one league that this submission enters."), field="leagues")
     return Wishes(
         comment=str(sent.get("comment", "")).strip()[:500],
         leagues=leagues,
-        fact_sheet={key: text for key, text in answers.items() if text},
+        fact_sheet={key: text for key, text in answers.items() if text != seen.get(key, "")},
         smoke=smoke,
     )

@@ -115,16 +115,23 @@ def send_archive(
     *,
     emails: bool,
 ) -> FileResponse:
-    """Carry the act out, and send the archive as it is at that moment; its file goes when it was sent."""
+    """Carry the act out, and send the archive as it is at that moment; its file goes when it was sent.
+
+    The act is in the log before files are copied: that takes long, and SQLite lets nobody else write meanwhile.
+    """
     if emails and not access.viewer.is_site_admin:
         raise Forbidden(say("Whether addresses travel is decided by the site's administrators."))
     asked = ActRequest(access.viewer.id, reason, {"emails": emails})
     carry_out(session, TRANSFER, access.competition, asked, consent)
+    session.commit()
+    services.database.committed(session)
     file = tempfile.NamedTemporaryFile(prefix="anyshot-transfer-", suffix=".zip", delete=False)  # noqa: SIM115
     path = Path(file.name)
     file.close()
     try:
-        write_archive(services, session, access.competition, path, emails=emails)
+        with services.database.reading() as reading:
+            competition = reading.get_one(Competition, access.competition.id)
+            write_archive(services, reading, competition, path, emails=emails)
     except BaseException:
         path.unlink()
         raise
