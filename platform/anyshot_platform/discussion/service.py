@@ -118,16 +118,27 @@ def accept_answer(
 def remove_post(session: Session, access: CompetitionAccess, thread: Thread, post_id: str) -> None:
     """Remove a post: its author may, and organizers. Its place stays, and organizers can put it back.
 
-    With the post that began a thread goes the thread with its title, for all but organizers.
+    With the post that began a thread goes the thread with its title, for all but organizers; its author takes no
+    answers of others with it.
     """
     post = find_post(session, thread, post_id)
     if post.author_id != access.viewer.id and not access.may(Role.ORGANIZER):
         raise Forbidden(say("Only its author and the organizers may remove a post."))
     if post.deleted_at is None:
         post.deleted_at = now()
-        if post.id == first_post_id(session, thread):
+        if post.id == first_post_id(session, thread) and (
+            access.may(Role.ORGANIZER) or not _answered_by_others(session, thread)
+        ):
             thread.deleted_at = post.deleted_at
         _record(session, access, "discussion.remove_post", "post", post.id)
+
+
+def _answered_by_others(session: Session, thread: Thread) -> bool:
+    """Whether a post stands in the thread that somebody else than its author wrote."""
+    others = select(Post.id).where(
+        Post.thread_id == thread.id, Post.author_id != thread.author_id, Post.deleted_at.is_(None)
+    )
+    return session.scalar(others.limit(1)) is not None
 
 
 def restore_post(session: Session, access: CompetitionAccess, thread: Thread, post_id: str) -> None:

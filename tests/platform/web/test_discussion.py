@@ -155,6 +155,17 @@ def test_with_its_first_post_a_thread_goes_and_comes_back(site: Site) -> None:
     assert gone.headers["location"] == listed and alice.call("GET", own).status_code == 404
 
 
+def test_who_removes_the_post_that_began_a_thread_takes_no_answers_of_others_with_it(site: Site) -> None:
+    alice, bob = site.member("alice"), site.member("bob")
+    thread = _begin(alice, "Seeds", "How many?")
+    bob.call("POST", f"{thread}/posts", json={"body": "Three."})
+    first, answer = alice.call("GET", thread).json()["posts"]
+    assert alice.call("DELETE", f"{thread}/posts/{first['id']}").status_code == 200
+    assert [post["body"] for post in bob.call("GET", thread).json()["posts"]][1] == "Three."
+    assert bob.call("DELETE", f"{thread}/posts/{answer['id']}").status_code == 200
+    assert bob.call("GET", thread).status_code == 200, "the place of a removed post stays"
+
+
 def test_a_closed_thread_takes_posts_of_organizers_alone_and_those_in_it_are_told(site: Site) -> None:
     alice, bob, olga = site.member("alice"), site.member("bob"), site.owner()
     thread = _begin(alice, "How many seeds?", "Is it one?")

@@ -197,7 +197,10 @@ def take_back(access: Participant, session: SessionDep, thread_id: Id, post_id: 
 
 @router.delete("/{thread_id}/posts/{post_id}")
 def remove(access: Participant, session: SessionDep, thread_id: Id, post_id: Id) -> ThreadOut:
-    """Remove a post: its author may, and organizers. Its place stays; with the first one goes the thread."""
+    """Remove a post: its author may, and organizers. Its place stays.
+
+    With the first post goes the thread, for all but organizers, unless its author removed it and others had answered.
+    """
     thread = reading.find_thread(session, access, thread_id)
     service.remove_post(session, access, thread, post_id)
     return _show(session, access, thread)
