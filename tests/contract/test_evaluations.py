@@ -14,7 +14,7 @@ from sqlalchemy import select, update
 from anyshot_core.wire.jobs import JobKind, MetaTest
 from anyshot_platform.database import now
 from anyshot_platform.judging import releases
-from anyshot_platform.organizers.phases import leaks, readiness
+from anyshot_platform.organizers.phases import drawing, leaks, readiness
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.images import opened
 from anyshot_platform.pools.models import Pool
@@ -230,7 +230,7 @@ def test_a_phase_tells_of_evaluations_whose_pool_is_public_or_gone(
         read.append(digest)
         return opened(storage, digest)
 
-    monkeypatch.setattr(leaks, "opened", counted)
+    monkeypatch.setattr(drawing, "opened", counted)
     with stage.site.services.database.writing() as session:
         phase = session.scalars(select(Phase).where(Phase.slug == "feedback")).one()
         assert list(leaks.problems_of_evaluations(session, phase.live)) == []

@@ -161,6 +161,64 @@ def test_one_dataset_is_trained_on_and_tested_alone(demo_packs: dict[str, Path],
     assert set(table.dataset.tolist()) == {TEST[1]}
 
 
+SIDES = {"name": "class_side", "side": "novel", "images": "all", "ways": 2, "shots": 1, "query": 5}
+LEGACY = {"name": "legacy", "tasks_per_dataset": 2, "ways": 2, "shots": 1, "query": 5}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"protocol": {**WITHIN, "ways": [1, 3]}},
+            "ways must be at least 2 in tasks that are scored; found 1",
+        ),
+        ({"protocol": {**WITHIN, "query": 0}}, "query must be at least 1 in tasks that are scored; found 0"),
+        ({"protocol": LEGACY}, "tasks_per_dataset 2 makes 4 tasks of this pool; found 6"),
+        ({"protocol": {**SIDES, "shares": [0, 0, 1]}}, "found 0 base classes among 8, by class_side"),
+        (
+            {
+                "protocol": SIDES,
+                "validation_protocol": {**SIDES, "side": "valid", "shares": [0.5, 0, 0.5]},
+            },
+            "found 0 valid classes among 8, by class_side with the shares 0.5, 0, 0.5",
+        ),
+    ],
+)
+def test_tasks_that_cannot_be_drawn_or_scored_are_refused_before_anything_is_trained(
+    demo_packs: dict[str, Path], tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    """Each run of these trained for all of its time, three times over, and ended as a failure of the platform."""
+    platform = PaperPlatform()
+    workspace = Workspace(tmp_path / "workspace", 1 << 30, platform)
+    job = assignment(platform, demo_packs, bundle_of(tmp_path, LOOKS), **changes)
+    with pytest.raises(BadAssignment, match=message) as refused:
+        gather_materials(job, HeldFiles(workspace))
+    assert refused.value.verdict == "BAD_SETTINGS"
+
+
+def test_a_dataset_without_a_task_is_said_in_words(demo_packs: dict[str, Path], tmp_path: Path) -> None:
+    settings = SandboxSettings(
+        sandbox="trusted", trust_all_submissions=True, state_folder=tmp_path / "state", pool_size=0
+    )
+    platform = PaperPlatform()
+    client = cast(WorkerClient, platform)
+    sandboxes = Sandboxes.from_settings(settings)
+    seed = next(seed for seed in range(9) if dataset_in_turn(seed, 0, range(len(TEST))) == 0)
+    job = assignment(platform, demo_packs, bundle_of(tmp_path, LOOKS), dataset=1, tasks=1, test_seed=seed)
+    try:
+        site = Site(
+            "tester", client, Workspace(tmp_path / "workspace", 1 << 30, client), sandboxes, threading.Event()
+        )
+        carry_out(job, site)
+    finally:
+        sandboxes.close()
+    (failed,) = platform.failed
+    assert (failed.verdict, failed.message) == (
+        "BAD_SETTINGS",
+        "There are fewer tasks than datasets: set their number.",
+    )
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

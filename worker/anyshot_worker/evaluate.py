@@ -175,7 +175,8 @@ def _tasks(attempt: AttemptContext[Tested], materials: Materials) -> PoolTasks:
         materials.test_pool, materials.protocol, materials.test_seed, start, stop, assignment.dataset
     )
     if not tasks.indices:
-        raise BadAssignment(Verdict.BAD_SETTINGS, "There are no tasks: set their number.")
+        words = "There are no tasks" if assignment.dataset is None else "There are fewer tasks than datasets"
+        raise BadAssignment(Verdict.BAD_SETTINGS, f"{words}: set their number.")
     return tasks
 
 

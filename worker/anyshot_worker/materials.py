@@ -12,6 +12,7 @@ from anyshot_core.data.pack import Pack
 from anyshot_core.data.part import write_part
 from anyshot_core.data.pool import Pool
 from anyshot_core.data.problems import DataError
+from anyshot_core.evaluations.needs import require_drawn, require_scorable, require_sides
 from anyshot_core.protocols import Protocol, Roles
 from anyshot_core.protocols.cutting import Shown, cut_packs
 from anyshot_core.protocols.keys import Seed, order_from_seed, read_seed
@@ -73,6 +74,7 @@ def part_of(pool: Pool, part: MetaTestPart) -> Pool:
     """The datasets that a part is on; raises `BadAssignment` where its tasks cannot be drawn of them."""
     packs = list(pool)
     try:
+        require_scorable(part.protocol)
         own = Pool([packs[place] for place in part.packs])
         part.protocol.check(own)
         return own
@@ -102,8 +104,10 @@ def _shown(assignment: Scored, test_pool: Pool, files: HeldFiles) -> Shown:
         return files.derive(key, PACK_SUFFIX, lambda target: write_part(pack, rows, target, annotations))
 
     try:
+        seen = Pool.open(list(paths), verify=False)
+        require_sides(roles, seen, test_pool)
         if roles.train is not None or roles.validation is not None:
-            roles.require_no_leak(Pool.open(list(paths), verify=False), test_pool)
+            roles.require_no_leak(seen, test_pool)
         return cut_packs(roles, list(paths), lambda pack: paths[pack.path].blob.digest in tested, store)
     except DataError as error:
         raise BadAssignment(
@@ -147,6 +151,10 @@ def _read_protocol(assignment: Scored, pool: Pool) -> Protocol:
     if isinstance(assignment, MetaTest) and assignment.parts:
         return assignment.protocol  # each part has its own: see `part_of`
     try:
+        require_scorable(
+            assignment.protocol
+        )  # what is scored after hours of training would end as our failure
+        require_drawn(assignment.protocol, len(pool), assignment.tasks)
         assignment.protocol.check(pool)
         return assignment.protocol
     except DataError as error:

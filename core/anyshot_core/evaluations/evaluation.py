@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from anyshot_core.data.pool import Pool
+from anyshot_core.evaluations.needs import require_scorable, require_sides
 from anyshot_core.protocols.roles import Roles
 from anyshot_core.protocols.task import Protocol, ProtocolError, ProtocolSettings
 
@@ -94,6 +95,8 @@ class FurtherEvaluation(ProtocolSettings):
         found = self._points(roles, domains)
         if len(found) > MOST_POINTS:
             raise ProtocolError(f"{self.name}: found {len(found)} points; there may be {MOST_POINTS}.")
+        for point in found:
+            require_scorable(point.protocol)
         return found
 
     def _points(self, roles: Roles, domains: Sequence[str]) -> tuple[EvaluationPoint, ...]:
@@ -104,10 +107,12 @@ class FurtherEvaluation(ProtocolSettings):
 
         `train` and `test` are the pools of the run itself, `pool` is what this evaluation tests on.
         """
+        tested = {pack.content_digest for pack in pool}
+        require_sides(roles, [pack for pack in train if pack.content_digest in tested], test)
         for point in self.points(roles, domains_of(pool)):
             part = pool_part(pool, point)
+            point.protocol.check(part)  # first: a protocol cannot tell the rows of a side without classes
             roles.require_unseen(point.protocol, train, test, part, validated=self.may_be_validated)
-            point.protocol.check(part)
 
     def _one(self, protocol: Protocol) -> tuple[EvaluationPoint, ...]:
         return (EvaluationPoint(self.short_name, self.words, protocol),)

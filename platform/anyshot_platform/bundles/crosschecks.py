@@ -143,7 +143,7 @@ def _protocols_readable(marked: Marked, files: BundleFiles) -> Iterator[FileProb
     for path, entry in entries(marked, "phases"):
         tasks = _mapping(entry.get("tasks"))
         for role in PROTOCOL_ROLES:
-            if words := words_on_protocol(_mapping(tasks.get(role))):
+            if words := words_on_protocol(_mapping(tasks.get(role)), role):
                 yield marked.problem((*path, "tasks", role), words)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from anyshot_core.evaluations import read_evaluations
+from anyshot_core.evaluations.needs import require_scorable
 from anyshot_core.exports.asked import snapshot_points
 from anyshot_core.protocols import BaseNovel, ClassSide, ProtocolError, Roles, protocol_from_dict
 from anyshot_platform.bundles.schema import CompetitionSpec
@@ -27,7 +28,8 @@ from anyshot_platform.phases.states import BoardShows
 from anyshot_scoring.rules import RULES
 
 Path = tuple[str | int, ...]
-PROTOCOL_ROLES = ("protocol", "train_protocol", "validation_protocol")
+_TESTED = "protocol"
+PROTOCOL_ROLES = (_TESTED, "train_protocol", "validation_protocol")
 SEEDS_OF_RUNS = ("train_seeds", "test_seeds")
 _FIRST_YEAR, _LAST_YEAR = 1971, 8999  # what databases and calendars everywhere can hold
 _LARGE_MEMORY = 4 << 40
@@ -136,7 +138,7 @@ def _tasks(spec: PhaseSpec) -> Iterator[SenseFinding]:
     """The protocols, and what snapshots and further evaluations need of them."""
     tasks, readable = spec.tasks, True
     for role in PROTOCOL_ROLES:
-        if words := words_on_protocol(getattr(tasks, role)):
+        if words := words_on_protocol(getattr(tasks, role), role):
             readable = False
             yield SenseFinding(("tasks", role), words)
     if not tasks.protocol or not readable:
@@ -154,13 +156,16 @@ def _tasks(spec: PhaseSpec) -> Iterator[SenseFinding]:
             yield SenseFinding(("tasks", "snapshots"), words_of_core(error))
 
 
-def words_on_protocol(named: Mapping[str, Any] | None) -> str:
-    """Why this is no task protocol; empty where it is one, or none is named."""
+def words_on_protocol(named: Mapping[str, Any] | None, role: str) -> str:
+    """Why this is no protocol for that role, one of `PROTOCOL_ROLES`; empty where it is one, or none is named."""
+    if not named:
+        return ""
     try:
-        if named and isinstance(protocol := protocol_from_dict(dict(named)), BaseNovel):
-            ClassSide(
-                shares=protocol.shares
-            )  # which refuses what base_novel finds out with the first task alone
+        protocol = protocol_from_dict(dict(named))
+        if isinstance(protocol, BaseNovel):
+            ClassSide(shares=protocol.shares)  # refuses what base_novel finds out with the first task alone
+        if role == _TESTED:
+            require_scorable(protocol)
     except (ProtocolError, ValueError, TypeError, KeyError) as error:
         return not_a_protocol(error)
     return ""

@@ -23,6 +23,7 @@ from anyshot_core.evaluations import (
     evaluations_from_list,
     read_evaluation,
 )
+from anyshot_core.evaluations.needs import require_scorable, require_spread
 from anyshot_core.exports.asked import MOST_SNAPSHOTS, Asked
 from anyshot_core.protocols import AnyWayAnyShot, Protocol, Range, WithinDomain, read_protocol
 from anyshot_core.taskserver.channel import NoSandbox
@@ -297,6 +298,8 @@ def dry_run(
                 sandbox=sandbox,
                 memory_bytes=int(memory * 2**30),
             )
+            require_scorable(plan.tasks_protocol)
+            require_spread(plan.tasks_protocol, len(found.test), plan.tasks, each_dataset=each_dataset)
             if plan.keep_learner is not None:
                 output.mkdir(parents=True, exist_ok=True)
             with ProgressView(console, plan, lambda: remove_earlier(output, learner)) as view:

@@ -8,6 +8,7 @@ from pathlib import Path, PurePath
 
 from anyshot_core.data.pack import Pack
 from anyshot_core.data.pool import Pool
+from anyshot_core.evaluations.needs import require_sides
 from anyshot_core.protocols import Protocol, ProtocolError, Roles
 from anyshot_core.protocols.cutting import Shown, cut_packs, write_cut
 from anyshot_core.taskserver.job import Hooks, JobOutcome, ServerProgress, TaskResult, TimeUse
@@ -21,9 +22,10 @@ def shown_packs(data: PublicData, roles: Roles, folder: Path) -> Shown:
     another one takes those of the data to train on, as does one that divides tasks where there are any.
     """
     train, validation = training_packs(data, roles)
-    roles.require_no_leak(
-        Pool.open((*train, *(validation or ())), verify=False), Pool.open(data.test, verify=False)
-    )
+    to_train, test = Pool.open(train, verify=False), Pool.open(data.test, verify=False)
+    to_validate = () if validation is None else Pool.open(validation, verify=False)
+    require_sides(roles, to_train, test, to_validate)
+    roles.require_no_leak(Pool([*to_train, *to_validate]), test)
     tested = {Pack.open(path, verify=False).content_digest for path in data.test}
     return cut_packs(roles, train, lambda pack: pack.content_digest in tested, write_cut(folder), validation)
 

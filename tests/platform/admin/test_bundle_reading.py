@@ -71,6 +71,12 @@ MISTAKES = [  # words of `GOOD`, what stands there instead, what is said
         "{name: base_novel, shares: [0.5, 0.5]}",
         "shares must be three numbers (base, valid, novel); found [0.5, 0.5]",
     ),
+    (  # were taken, and every run of them failed in our name when it was scored
+        "{name: any_way_any_shot}",
+        "{name: any_way_any_shot, ways: [1, 5]}",
+        "tasks.protocol: Not a task protocol: ways must be at least 2 in tasks that are scored; found 1.",
+    ),
+    ("{name: any_way_any_shot}", "{name: fixed, query: 0}", "query must be at least 1 in tasks that are"),
     (
         "count: 30",
         "count: 30\n      train_protocol: {name: dice}",

@@ -26,6 +26,7 @@ from anyshot_platform.teams.models import Team
 from anyshot_starting_kit.cli import organize_texts
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.core.test_budgets import allow, begin
+from tests.platform.core.test_each_dataset import by_dataset
 from tests.platform.entries.playing import Commands, opened
 from tests.platform.entries.test_competition_2022 import SLUG, make_pools
 from tests.platform.site import SLUG as SMALL
@@ -241,6 +242,35 @@ def test_rehearsals_have_a_budget_of_their_own_and_need_no_room_for_drafts(ready
     assert len(owner.call("GET", path).json()["rehearsals"]) == 2
     allow(site, rehearsals=0, competitions=2)  # the small one and the draft
     assert owner.call("POST", path, json={"tasks": 2}).json()["error"] == "over_budget"
+
+
+LEGACY = {"name": "legacy", "tasks_per_dataset": 5}
+
+
+@pytest.mark.parametrize(
+    ("version", "asked", "runs"),
+    [
+        ({}, 1, [1, 1]),
+        ({}, 3, [1, 2]),
+        ({"each_dataset": False, "protocol": LEGACY, "tasks": 10}, 1, [2]),
+        ({"each_dataset": False, "protocol": LEGACY, "tasks": 10}, 5, [4]),
+    ],
+)
+def test_each_dataset_that_needs_a_task_has_one_in_a_rehearsal(
+    ready: Site, version: dict[str, Any], asked: int, runs: list[int]
+) -> None:
+    """A competition that is sound could not be rehearsed on fewer tasks than it has datasets."""
+    by_dataset(ready)
+    ready.set_version(**version)
+    started = ready.owner().call("POST", f"{MANAGE}/rehearsals", json={"tasks": asked, "teams": 5})
+    assert started.status_code == 201, started.text
+    sweep(ready.services)
+    with ready.services.database.reading() as session:
+        copy = session.query(Competition).filter(Competition.slug != SMALL).one()
+        made = session.query(Run).filter(Run.competition_id == copy.id).all()
+        assert sorted(run.tasks_total for run in made) == runs
+        (phase_version,) = {run.phase_version for run in made}
+        assert phase_version.protocol.get("tasks_per_dataset", 0) == sum(runs) // 2 * bool(version)
 
 
 def test_what_is_not_ready_is_not_rehearsed(site: Site) -> None:

@@ -239,6 +239,42 @@ def test_without_torch_a_dry_run_says_how_to_get_it(tmp_path: Path, monkeypatch:
     assert said.exit_code == 3 and "anyshot-starting-kit[torch]" in said.output
 
 
+FEW = "ways=2 shots=1 query=2 shares=0.5,0,0.5"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--protocol", "legacy query=5"], "makes 200 tasks of this pool; found 40. Set the number"),
+        (["--within-domain", "--each-dataset", "--tasks", "1"], "needs a task: found 1 for 2 datasets"),
+        (["--ways", "1"], "ways must be at least 2 in tasks that are scored; found 1"),
+        (["--protocol", "fixed query=0"], "query must be at least 1 in tasks that are scored; found 0"),
+        (
+            [
+                "--protocol",
+                f"class_side side=novel images=all {FEW}",
+                "--validation-protocol",
+                f"class_side side=valid {FEW}",
+            ],
+            "found 0 valid classes among 4, by class_side with the shares 0.5, 0, 0.5",
+        ),
+        (
+            ["--protocol", f"base_novel {FEW}", "--evaluate", "validation"],
+            "Evaluation validation: SET_3",
+        ),
+    ],
+)
+def test_tasks_without_a_score_or_a_class_are_refused_before_anything_is_trained(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "model.py").write_text(HONEST)
+    asked = ["dry-run", str(tmp_path), "--data", str(data), "-o", str(tmp_path / "out"), *words]
+    done = CliRunner().invoke(main, asked)
+    shown = " ".join(done.output.split())
+    assert done.exit_code == 2 and said in shown, shown
+
+
 RECORDER = HONEST.replace(
     "def meta_fit(self, meta_train_generator, meta_valid_generator):",
     "def meta_fit(self, meta_train_generator, meta_valid_generator):\n"

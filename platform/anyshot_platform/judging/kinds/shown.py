@@ -8,6 +8,7 @@ from functools import lru_cache
 from sqlalchemy.orm import Session
 
 from anyshot_core.data.problems import DataError
+from anyshot_core.evaluations.needs import require_trained_side
 from anyshot_core.protocols import Roles
 from anyshot_platform.kernel.storage import STORAGE_KEY, Storage
 from anyshot_platform.pools.images import opened
@@ -35,6 +36,7 @@ def _is_shown(storage: Storage, roles: Roles, digest: str, tested: bool) -> bool
         return True
     try:
         with opened(storage, digest) as pack:
+            require_trained_side(roles, pack, tested=tested)
             rows = roles.training_rows(pack, tested=tested)
     except (DataError, OSError):
         return True  # the run says so, as a fault of the organizers' data

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.data import pool as packs
 from anyshot_core.data.fingerprints import Overlap, find_overlap
-from anyshot_core.data.pack import Pack as OpenPack
 from anyshot_core.data.problems import DataError
 from anyshot_core.exports import Asked, check_asked
 from anyshot_core.protocols import PROTOCOLS, ProtocolError
@@ -19,6 +18,7 @@ from anyshot_platform.errors import Invalid
 from anyshot_platform.evaluations.points import list_evaluations, pool_of
 from anyshot_platform.kernel.language import Said, say, together
 from anyshot_platform.kernel.storage import STORAGE_KEY
+from anyshot_platform.organizers.phases.drawing import opening, problems_of_count, problems_of_sides
 from anyshot_platform.organizers.pools.overlaps import describe, find_shared, packs_of, public_packs
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.images import fingerprints_of, opened, overlap_of, words_without_place
@@ -33,9 +33,14 @@ def evaluates(phase: Phase) -> bool:
 
 
 def leaks(session: Session, version: PhaseVersion) -> Iterator[tuple[str, str]]:
-    """What of the hidden data of a version would be known, by field."""
+    """What of the hidden data of a version would be known, and what there is none of to draw tasks from; by field."""
     trained = packs_of(session, version.meta_train_pool_version_id)
     tested = packs_of(session, version.meta_test_pool_version_id)
+    for words in problems_of_count(version, tested):
+        yield "tasks.count", words
+    if empty := list(problems_of_sides(session, version, trained, tested)):
+        yield from (("tasks.protocol", words) for words in empty)
+        return  # nobody can say which images such a split shows
     shared = [pack for pack in tested if pack.id in {other.id for other in trained}]
     if shared and version.train_protocol | version.validation_protocol:
         yield from _leaks_of_roles(session, version, [pack.digest for pack in shared])
@@ -58,28 +63,13 @@ def leaks(session: Session, version: PhaseVersion) -> Iterator[tuple[str, str]]:
         yield "tasks.snapshots", words
 
 
-@contextmanager
-def _opening(session: Session) -> Iterator[Callable[[Sequence[Pack]], packs.Pool]]:
-    """Makes pools of packs, whose files are opened once each, however many pools they are in."""
-    with ExitStack() as files:
-        known: dict[str, OpenPack] = {}
-
-        def opened_pool(rows: Sequence[Pack]) -> packs.Pool:
-            for row in rows:
-                if row.digest not in known:
-                    known[row.digest] = files.enter_context(opened(session.info[STORAGE_KEY], row.digest))
-            return packs.Pool([known[row.digest] for row in rows])
-
-        yield opened_pool
-
-
 def _problems_of_snapshots(
     session: Session, version: PhaseVersion, trained: Sequence[Pack], tested: Sequence[Pack]
 ) -> Iterator[str]:
     """Why snapshots of training cannot be compared on base, validation and novel classes of these very images."""
     if not version.snapshots or not trained or not tested:
         return  # without data: said elsewhere
-    with _opening(session) as opened_pool:
+    with opening(session) as opened_pool:
         try:
             if (roles := roles_of(version)) is not None:
                 check_asked(Asked(version.snapshots), roles, opened_pool(trained), opened_pool(tested))
@@ -94,7 +84,7 @@ def problems_of_evaluations(session: Session, version: PhaseVersion) -> Iterator
     slug, evaluations = _slug(session, version.meta_train_pool_version_id), list_evaluations(version)
     if not evaluations or not trained:
         return  # without data: said elsewhere
-    with _opening(session) as opened_pool:
+    with opening(session) as opened_pool:
         for evaluation in evaluations:
             try:
                 pool, roles = pool_of(session, version, evaluation), roles_of(version)

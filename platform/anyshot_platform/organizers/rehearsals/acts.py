@@ -72,7 +72,7 @@ def _look(session: Session, competition: Competition, request: ActRequest) -> Fi
         does=[
             say(
                 "A hidden copy is created, and %(names)s play in it as teams, through all phases, on at most %(tasks)s "
-                "a run, up to published results.",
+                "a run (one of each dataset where every dataset needs one), up to published results.",
                 names=names,
                 tasks=count(request.options["tasks"], "task"),
             ),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.protocols import Legacy
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.bundles.naming import unique
 from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
@@ -27,7 +30,8 @@ from anyshot_platform.kernel.texts import name_key
 from anyshot_platform.leagues.states import Admission
 from anyshot_platform.organizers.bundles.exporting import describe
 from anyshot_platform.organizers.bundles.service import import_competition
-from anyshot_platform.phases.description import EntriesSpec
+from anyshot_platform.phases.description import EntriesSpec, TasksSpec
+from anyshot_platform.phases.service import list_phases, live_version
 from anyshot_platform.services import Services
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
@@ -43,8 +47,9 @@ def make_copy(
     taken = set(session.scalars(select(Competition.slug)))
     slug = unique(f"{competition.slug[:_SLUG]}-rehearsal", taken)
     spec, files = describe(session, services.storage, competition)
+    datasets = _datasets(session, competition)
     try:
-        bundle = read_bundle(write_bundle(_reduced(spec, slug, tasks), files, secrets=False))
+        bundle = read_bundle(write_bundle(_reduced(spec, slug, tasks, datasets), files, secrets=False))
     except BundleInvalid as error:
         words = say("It cannot be rehearsed before this is mended: %(error)s", error=words_of(error))
         raise Invalid(words) from error
@@ -66,12 +71,31 @@ def _organizers(competition: Competition) -> Select[Membership]:
     )
 
 
-def _reduced(spec: CompetitionSpec, slug: str, tasks: int) -> CompetitionSpec:
+def _datasets(session: Session, competition: Competition) -> dict[str, int]:
+    """How many datasets each phase tests on, by its short name."""
+    pools = (
+        (phase.slug, live_version(session, phase).meta_test) for phase in list_phases(session, competition)
+    )
+    return {name: len(pool.entries) for name, pool in pools if pool is not None}
+
+
+def _fewer(tasks: TasksSpec, most: int, datasets: int) -> TasksSpec:
+    """At most so many tasks a run; of each dataset one at least, where a protocol or learners of their own need it."""
+    count, protocol = min(tasks.count, most), tasks.protocol
+    if tasks.each_dataset:
+        count = min(tasks.count, max(most, datasets))
+    elif datasets and protocol.get("name") == Legacy.name:
+        each = max(1, count // datasets)
+        count, protocol = each * datasets, {**protocol, "tasks_per_dataset": each}
+    shards = min(tasks.shards, count)
+    return tasks.model_copy(update={"count": count, "protocol": protocol, "shards": shards})
+
+
+def _reduced(spec: CompetitionSpec, slug: str, tasks: int, datasets: Mapping[str, int]) -> CompetitionSpec:
     """The same competition with fewer tasks, seen by nobody else, and without what only people can answer."""
     phases = []
     for phase in spec.phases:
-        count = min(phase.tasks.count, tasks)
-        fewer = phase.tasks.model_copy(update={"count": count, "shards": min(phase.tasks.shards, count)})
+        fewer = _fewer(phase.tasks, tasks, datasets.get(phase.key, 0))
         entries = _with_lowest_gates(phase.entries)
         phases.append(phase.model_copy(update={"tasks": fewer, "entries": entries}))
     open_to_all = {"questions": [], "every_member": False, "opens": None, "closed_to_newcomers": False}

@@ -1,0 +1,67 @@
+"""Tasks that the pools of a version do not have, whatever a protocol says of itself: errors of a phase's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from sqlalchemy.orm import Session
+
+from anyshot_core.data.pack import Pack as OpenPack
+from anyshot_core.data.pool import Pool
+from anyshot_core.data.problems import DataError
+from anyshot_core.evaluations.needs import divides_into_sides, require_sides, require_spread
+from anyshot_core.protocols import ProtocolError, Roles
+from anyshot_platform.kernel.retold import words_of_core
+from anyshot_platform.kernel.storage import STORAGE_KEY
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.pools.images import opened, words_without_place
+from anyshot_platform.pools.models import Pack
+from anyshot_platform.runs.secrets import roles_of
+
+
+@contextmanager
+def opening(session: Session) -> Iterator[Callable[[Sequence[Pack]], Pool]]:
+    """Makes pools of packs, whose files are opened once each, however many pools they are in."""
+    with ExitStack() as files:
+        known: dict[str, OpenPack] = {}
+
+        def opened_pool(rows: Sequence[Pack]) -> Pool:
+            for row in rows:
+                if row.digest not in known:
+                    known[row.digest] = files.enter_context(opened(session.info[STORAGE_KEY], row.digest))
+            return Pool([known[row.digest] for row in rows])
+
+        yield opened_pool
+
+
+def problems_of_count(version: PhaseVersion, tested: Sequence[Pack]) -> Iterator[str]:
+    """Why a run of so many tasks would leave datasets out, or ask for tasks that there are none of."""
+    roles = _readable_roles(version)
+    if roles is None or not tested:
+        return
+    try:
+        require_spread(roles.test, len(tested), version.tasks, each_dataset=version.each_dataset)
+    except ProtocolError as problem:
+        yield words_of_core(problem)
+
+
+def problems_of_sides(
+    session: Session, version: PhaseVersion, trained: Sequence[Pack], tested: Sequence[Pack]
+) -> Iterator[str]:
+    """Why classes cannot be split as the protocols say: a side that one of them needs would be empty."""
+    roles = _readable_roles(version)
+    if roles is None or not divides_into_sides(roles) or not tested:
+        return
+    with opening(session) as opened_pool:
+        try:
+            require_sides(roles, opened_pool(trained) if trained else (), opened_pool(tested))
+        except DataError as problem:
+            yield words_without_place(problem)
+
+
+def _readable_roles(version: PhaseVersion) -> Roles | None:
+    try:
+        return roles_of(version)
+    except (ProtocolError, ValueError, TypeError, KeyError):
+        return None  # said by the field itself
