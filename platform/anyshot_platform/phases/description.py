@@ -387,7 +387,9 @@ class ShownSpec(Part):
         "the organizers'",
     )
     after_publishing: Annotated[bool, _Phase("needs_publishing")] = Field(
-        default=False, title="Nothing before the organizers publish the results"
+        default=False,
+        title="Nothing before the organizers publish the results",
+        description="they publish them on the page “Final phase”, whatever kind of phase it is",
     )
 
     @model_validator(mode="before")

@@ -12,7 +12,7 @@ from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, NotFound
 from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.states import PhaseKind, PhaseStatus
+from anyshot_platform.phases.states import PhaseStatus
 
 
 class PhaseNotOpen(Conflict):
@@ -73,11 +73,6 @@ def list_phases(session: Session, competition: Competition) -> list[Phase]:
             .order_by(Phase.position, Phase.starts_at, Phase.id)
         )
     )
-
-
-def final_phases(session: Session, competition: Competition) -> list[Phase]:
-    """The phases that make results, in their order."""
-    return [phase for phase in list_phases(session, competition) if phase.kind == PhaseKind.FINAL]
 
 
 def find_phase(session: Session, competition: Competition, slug: str) -> Phase:

@@ -10,13 +10,13 @@ from anyshot_platform.errors import Forbidden, NotFound
 from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.ranking import rule_words
-from anyshot_platform.phases.service import final_phases, find_phase, live_version
+from anyshot_platform.phases.service import find_phase, live_version
 from anyshot_platform.results.awards import in_words
 from anyshot_platform.results.certificates import Certificate
 from anyshot_platform.results.reading import LeagueResults, read_results
 from anyshot_platform.results.tables import as_latex
 from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.sight.phases import publication_of
+from anyshot_platform.sight.phases import publication_of, result_phases
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Results:
 
 
 def phases_with_results(session: Session, access: CompetitionAccess) -> list[Phase]:
-    """The final phases whose board the viewer may see, the newest first."""
-    finals = final_phases(session, access.competition)
-    return [phase for phase in reversed(finals) if not access.sight_of(phase).board_hidden]
+    """The phases with results whose board the viewer may see, the newest first."""
+    found = result_phases(session, access.competition)
+    return [phase for phase in reversed(found) if not access.sight_of(phase).board_hidden]
 
 
 def results_of(session: Session, access: CompetitionAccess, phase_slug: str = "") -> Results:
@@ -51,7 +51,7 @@ def results_of(session: Session, access: CompetitionAccess, phase_slug: str = ""
 def _phase(session: Session, access: CompetitionAccess, slug: str) -> Phase:
     if slug:
         return find_phase(session, access.competition, slug)
-    known = phases_with_results(session, access) or final_phases(session, access.competition)
+    known = phases_with_results(session, access) or result_phases(session, access.competition)
     if not known:
         raise NotFound(say("This competition has no final phase."))
     published = [phase for phase in known if publication_of(phase).published is not None]

@@ -11,8 +11,8 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import final_phases, status_of
-from anyshot_platform.phases.states import Audience, BoardShows, PhaseStatus
+from anyshot_platform.phases.service import list_phases, status_of
+from anyshot_platform.phases.states import Audience, BoardShows, PhaseKind, PhaseStatus
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,24 @@ class Publication:
     frozen: datetime | None  # the board takes no new rows since then
 
 
-def published_finals(session: Session, competition: Competition) -> list[Phase]:
+def result_phases(session: Session, competition: Competition) -> list[Phase]:
+    """The phases that make results, in their order."""
+    return [phase for phase in list_phases(session, competition) if makes_results(phase)]
+
+
+def makes_results(phase: Phase) -> bool:
+    """Whether organizers publish a phase's results: a final's, and those of uploads that wait for it or are public."""
+    return (
+        phase.kind == PhaseKind.FINAL
+        or phase.gate_phase_id is not None
+        or phase.needs_publishing
+        or phase.published_at is not None
+    )
+
+
+def published_results(session: Session, competition: Competition) -> list[Phase]:
     """The phases whose results everybody sees, in their order."""
-    return [
-        phase for phase in final_phases(session, competition) if publication_of(phase).published is not None
-    ]
+    return [phase for phase in result_phases(session, competition) if phase.published_at is not None]
 
 
 def look_at_phase(phase: Phase, role: Role | None) -> PhaseSight:

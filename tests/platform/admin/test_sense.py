@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import html
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from sqlalchemy import select
 
 from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
 from anyshot_platform.bundles.sense import judge_phase
 from anyshot_platform.database import now
 from anyshot_platform.phases.description import ONE_LEARNER_EACH, PhaseSpec
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.pools.models import Pool, PoolVersion
+from tests.core.tinydata import write_pack
 from tests.platform.admin.test_bundle_reading import GOOD
+from tests.platform.admin.test_leaking_images import pool_of
 from tests.platform.admin.test_manage import BASE, flash, page, phase_form, post
 from tests.platform.admin.test_two_actors import settings_form
 from tests.platform.admin.zips import zipped
@@ -176,15 +182,70 @@ def test_phases_do_not_feed_each_other(site: Site) -> None:
         assert session.get_one(Phase, site.phase_id).gate_phase_id is None
 
 
+SMALL = [
+    (
+        {"name": "any_way_any_shot"},
+        (5, 12),
+        "found 12 images in a class; expected at least 21 (1 shots + 20 query images).",
+    ),
+    ({"name": "fixed", "query": 5}, (5, 8), "found 8 images in a class; expected at least 10"),
+    (
+        {"name": "within_domain", "split": "halves", "ways": [5, 5], "query": 2},
+        (8, 8),
+        "found 4 classes in meta_test (halves); expected at least 5.",
+    ),
+]
+ENOUGH = [
+    ({"name": "any_way_any_shot", "ways": [10, 20], "query": 5}, (6, 8)),
+    ({"name": "fixed", "query": 3}, (5, 8)),
+]
+
+
+def scored_on(site: Site, folder: Path, protocol: dict[str, Any], size: tuple[int, int]) -> None:
+    """The phase on one dataset of so many classes of so many images."""
+    classes, images = size
+    pool_of(site, "tested", write_pack(folder, "Nu", classes=classes, images=images))
+    with site.services.database.writing() as session:
+        (version,) = session.scalars(select(PoolVersion).join(Pool).where(Pool.slug == "tested"))
+    site.set_version(protocol=protocol, meta_test_pool_version_id=version.id)
+
+
+@pytest.mark.parametrize(("protocol", "size", "words"), SMALL)
+def test_no_competition_is_published_whose_every_run_its_protocol_would_refuse(
+    site: Site, tmp_path: Path, protocol: dict[str, Any], size: tuple[int, int], words: str
+) -> None:
+    """Query images and the part of a split were not counted: a clean overview, and then every submission failed."""
+    owner = site.owner()
+    scored_on(site, tmp_path, protocol, size)
+    for path in (BASE, FEEDBACK):
+        assert f"Feedback: Nu: {words}" in " ".join(page(owner, path).text.split()), path
+    assert words in owner.call("GET", f"{MANAGE}/state").json()["missing"][0]
+    post(owner, f"{BASE}/state", state="draft", confirm=SLUG)
+    assert f"Not ready to be published: Feedback: Nu: {words}" in flash(
+        post(owner, f"{BASE}/state", state="published")
+    )
+
+
+@pytest.mark.parametrize(("protocol", "size"), ENOUGH)
+def test_a_protocol_that_draws_less_where_there_is_less_is_no_reason_to_look(
+    site: Site, tmp_path: Path, protocol: dict[str, Any], size: tuple[int, int]
+) -> None:
+    """10 to 20 ways of 6 classes are 6 ways, and were said to be impossible."""
+    owner = site.owner()
+    site.worker().claim()
+    scored_on(site, tmp_path, protocol, size)
+    state = owner.call("GET", f"{MANAGE}/state").json()
+    assert (state["missing"], state["odd"]) == ([], [])
+    assert "expected at least" not in page(owner, FEEDBACK).text
+
+
 def test_what_is_odd_is_said_before_it_is_published(site: Site) -> None:
     owner = site.owner()
-    site.set_version(hardware_class="tpu", protocol={"name": "fixed", "ways": [50, 50]})
+    site.set_version(hardware_class="tpu")
     for path in (BASE, FEEDBACK):
-        shown = page(owner, path).text
-        assert "No worker has the hardware class tpu" in shown
-        assert "alpha has 20 classes; a task needs at least 50." in shown
+        assert "No worker has the hardware class tpu" in page(owner, path).text
     state = owner.call("GET", f"{MANAGE}/state").json()
-    assert state["missing"] == [] and len(state["odd"]) == 2
+    assert state["missing"] == [] and len(state["odd"]) == 1
 
 
 def test_a_phase_with_gpus_says_where_no_worker_has_them_for_its_image(site: Site) -> None:

@@ -322,6 +322,39 @@ def test_the_commitment_is_published_at_opening_and_verified_later(site: Site) -
     assert (reopened.status_code, reopened.json()["error"]) == (409, "act_refused")
 
 
+def test_a_key_that_everybody_was_promised_is_not_replaced_by_saving_settings(site: Site) -> None:
+    """Drawing one was refused, and a file or a PUT gave the open phase another commitment; the log said nothing."""
+    owner, alice = site.owner(), site.member("alice")
+    with_key(site, protocol={"name": "within_domain"})
+
+    def commitment() -> str | None:
+        return alice.call("GET", "/api/v1/competitions/small").json()["phases"][0]["commitment"]
+
+    before = commitment()
+    split = {"name": "within_domain", "split_seed": 7}
+    for tasks in (
+        {"key": "ab" * 32},
+        {"test_seeds": [7]},
+        {"protocol": split},
+        {"protocol": {"name": "fixed"}},
+    ):
+        answer = owner.call("PATCH", PHASE, json={"tasks": tasks})
+        kept = tasks == {"protocol": {"name": "fixed"}}  # no secret of its own: the commitment stays
+        assert answer.status_code == (200 if kept else 409), (tasks, answer.text)
+        assert kept or answer.json()["message"] == (
+            "This phase has begun, and its commitment is published. Draft a version with a new key."
+        )
+        assert commitment() == before
+    site.set_phase(starts_at=now() + timedelta(days=1))
+    assert owner.call("PATCH", PHASE, json={"tasks": {"key": "ab" * 32}}).status_code == 200
+    logged = owner.call("GET", "/api/v1/competitions/small/manage/audit").json()["items"][0]
+    assert logged["action"] == "phase.change"
+    assert logged["after"] == {"tasks.key": "another one"}
+    assert "abab" not in owner.call("GET", "/competitions/small/manage/audit").text
+    site.set_phase(starts_at=now() - timedelta(days=1))
+    assert commitment() not in (None, before)
+
+
 def test_a_new_version_keeps_the_key_unless_a_new_one_is_wanted(site: Site) -> None:
     owner = site.owner()
     with_key(site)

@@ -17,7 +17,7 @@ from anyshot_platform.phases.states import BoardShows, PhaseKind
 from anyshot_platform.sweeper import sweep
 from anyshot_platform.teams.models import Team
 from tests.platform.admin.results import finish_with_scores, work_off
-from tests.platform.admin.test_manage import page
+from tests.platform.admin.test_manage import flash, page, post
 from tests.platform.entries.test_entries import names, scored
 from tests.platform.site import SLUG, PaperWorker, Person, Site, make_zip
 
@@ -101,6 +101,49 @@ def test_a_report_on_the_final_board_compares_it_with_the_feedback_phase(final: 
     found = owner.call("GET", f"{reports}/{report}").json()["result"]["result"]["feedback"]
     assert (found["submissions"], found["tau"]) == (2, -1.0)
     assert found["cost"] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("kind", [PhaseKind.FEEDBACK, PhaseKind.FINAL])
+def test_what_waits_in_a_phase_with_uploads_of_its_own_is_published_on_the_page(
+    site: Site, kind: PhaseKind
+) -> None:
+    """No page had the button: scores, prizes, pools and the key waited for ever."""
+    owner, worker, ada = site.owner(), site.worker(), site.member("ada")
+    where, tab = "/competitions/small/manage/final", "/competitions/small/results"
+    assert "No final phase" in page(owner, where).text
+    site.set_phase(kind=kind, needs_publishing=True)
+    with site.services.database.writing() as session:
+        session.query(League).filter_by(slug="free").one().awards = [400.0]
+    scored(worker, ada, 0.5)
+    shown = " ".join(page(owner, where).text.split())
+    assert "Results of Feedback: look at its boards, then publish." in shown and "Enter now" not in shown
+    warned = "The phase still takes uploads"
+    asked = post(owner, f"{where}/feedback/publish").text
+    assert warned in asked and "nobody has verified who ada is" in asked
+    end_feedback(site)
+    assert warned not in post(owner, f"{where}/feedback/publish").text
+    assert "noted as verified" in flash(
+        post(owner, f"{where}/feedback/winners/ada", identity="verified", reason="a call")
+    )
+    assert tab not in page(ada, "/competitions/small").text
+    assert f"{where}/feedback/publish" in page(owner, where).text
+    done = post(owner, f"{where}/feedback/publish", confirm="feedback")
+    assert flash(done) == "The results are public."
+    assert tab in page(ada, "/competitions/small").text and "ada" in page(ada, tab).text
+    assert "certificates" in page(ada, tab).text
+    assert f"{where}/feedback/unpublish" in page(owner, where).text
+    assert flash(post(owner, f"{where}/feedback/unpublish")) == "The results are hidden again."
+    assert page(ada, tab).status_code == 403
+
+
+def test_a_phase_that_nobody_entered_can_be_published_once_it_is_over(site: Site) -> None:
+    """Its data and its key wait for that, too."""
+    owner, where = site.owner(), "/competitions/small/manage/final"
+    site.set_phase(needs_publishing=True)
+    assert f"{where}/feedback/publish" not in page(owner, where).text
+    end_feedback(site)
+    assert f"{where}/feedback/publish" in page(owner, where).text
+    assert "the boards are empty" in post(owner, f"{where}/feedback/publish").text
 
 
 def test_before_a_launch_its_time_is_said_as_people_say_it_and_nobody_is_counted_as_none(final: Site) -> None:

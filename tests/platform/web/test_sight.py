@@ -127,6 +127,7 @@ EXITS: dict[str, dict[str, str]] = {
         "board's evaluations": "/api/v1/competitions/C/phases/feedback/evaluations",
         "evaluations as CSV": "/api/v1/competitions/C/phases/feedback/evaluations.csv",
         "results": "/competitions/C/results?phase=feedback",
+        "newest results": "/competitions/C/results",
         "API's results": "/api/v1/competitions/C/phases/feedback/results",
         "results as CSV": "/competitions/C/results/feedback/free-style.csv",
         "results as LaTeX": "/competitions/C/results/feedback/free-style.tex",
@@ -236,6 +237,7 @@ API's profile             | all   | staff | -     | staff      | -     | -     |
 board's evaluations       | all   | staff | -     | staff      | -     | -     | -        | -           | -
 evaluations as CSV        | all   | staff | -     | staff      | -     | -     | -        | -           | -
 results                   | all   | staff | -     | staff      | -     | -     | -        | -           | -
+newest results            | all   | staff | -     | staff      | -     | -     | -        | -           | -
 API's results             | all   | staff | -     | staff      | -     | -     | -        | -           | -
 results as CSV            | all   | staff | -     | staff      | -     | -     | -        | -           | -
 API's table               | all   | staff | -     | staff      | -     | -     | -        | -           | -

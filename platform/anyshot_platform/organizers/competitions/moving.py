@@ -19,7 +19,7 @@ from anyshot_platform.organizers.competitions.member_acts import member_target
 from anyshot_platform.organizers.entries.acts import ask_again, leagues_that_ask
 from anyshot_platform.organizers.teams.joining import go, is_full, list_members
 from anyshot_platform.organizers.teams.ranking import stays_out
-from anyshot_platform.sight.phases import published_finals
+from anyshot_platform.sight.phases import published_results
 from anyshot_platform.submissions.counting import count_uploads
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
@@ -130,7 +130,7 @@ def _published(session: Session, competition: Competition) -> list[str]:
             "The results of “%(name)s” are public; prize shares and certificates name a team's members of now.",
             name=phase.name,
         )
-        for phase in published_finals(session, competition)
+        for phase in published_results(session, competition)
     ]
 
 

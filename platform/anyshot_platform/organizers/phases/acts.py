@@ -21,7 +21,6 @@ from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.organizers.phases import evaluation_acts, image_acts, key_acts
 from anyshot_platform.organizers.phases.final_acts import open_runs, phase_target, still_open
 from anyshot_platform.organizers.phases.key_acts import KEY_IS_PUBLIC
-from anyshot_platform.organizers.phases.organizing import count_submissions
 from anyshot_platform.organizers.phases.readiness import missing_in
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, status_of
@@ -248,23 +247,9 @@ def _restore(session: Session, phase: Phase, request: ActRequest) -> ActDone:
 
 def _look_redraw(session: Session, phase: Phase, request: ActRequest) -> Findings:
     return Findings(
-        refused=_why_key_stays(session, phase),
+        refused=key_acts.why_key_stays(session, phase),
         does=[say("Its tasks, the order of their queries and its training seeds are others from now on.")],
     )
-
-
-def _why_key_stays(session: Session, phase: Phase) -> list[str]:
-    """Why no other key can be drawn for the version that is live."""
-    if status_of(phase) != PhaseStatus.UPCOMING:
-        return [say("This phase has begun, and its commitment is published. Draft a version with a new key.")]
-    if count_submissions(session, phase):
-        return [
-            say(
-                "This phase has submissions, of baselines perhaps: their scores are of tasks of the present key. "
-                "Draft a version with a new key."
-            )
-        ]
-    return []
 
 
 def _redraw(session: Session, phase: Phase, request: ActRequest) -> ActDone:

@@ -6,6 +6,7 @@ from typing import Any
 
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.described.settings import Elsewhere
+from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.description import SETTINGS, PhaseSpec, decides_scores
 from anyshot_platform.phases.models import PhaseVersion
 
@@ -61,6 +62,15 @@ _SECRET = ("tasks.train_seeds", "tasks.test_seeds", "tasks.key")
 def secret_fields(spec: PhaseSpec) -> dict[str, Any]:
     """What `flatten` leaves out, by field."""
     return {name: getattr(spec.tasks, name.removeprefix("tasks.")) for name in _SECRET}
+
+
+def new_secrets(spec: PhaseSpec, old: PhaseSpec) -> dict[str, str]:
+    """By field, that what `flatten` leaves out is another one than in `old`: all that the audit log may say of it."""
+    now, before = (
+        secret_fields(one) | {f"tasks.protocol.{name}": one.tasks.protocol.get(name) for name in SEEDS}
+        for one in (spec, old)
+    )
+    return {name: say("another one") for name in now if now[name] != before[name]}
 
 
 def flatten(spec: PhaseSpec) -> dict[str, Any]:

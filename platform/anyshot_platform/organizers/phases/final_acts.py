@@ -81,6 +81,12 @@ def still_open(number: int) -> list[str]:
     ]
 
 
+def may_publish(session: Session, phase: Phase) -> bool:
+    """Whether there is something to publish or to take back; once it is over, also where nobody entered it."""
+    over = status_of(phase) == PhaseStatus.CLOSED or publication_of(phase).published is not None
+    return over or _count_entries(session, phase, kept()) > 0
+
+
 def _count_entries(session: Session, phase: Phase, *conditions: ColumnElement[bool]) -> int:
     query = select(func.count(Submission.id)).where(
         Submission.phase_id == phase.id,
@@ -119,7 +125,7 @@ def _look_publish(session: Session, phase: Phase, request: ActRequest) -> Findin
     )
     return Findings(
         blocked=blocked,
-        warnings=[unscored] if missing and not waiting else [],
+        warnings=[*([unscored] if missing and not waiting else []), *_goes_on(phase)],
         does=[
             say("Everybody sees the boards. As they stand now:"),
             *publication.podium(session, phase),
@@ -132,6 +138,13 @@ def _look_publish(session: Session, phase: Phase, request: ActRequest) -> Findin
         ],
         told=0 if public else len(members_of(session, phase.competition)),
     )
+
+
+def _goes_on(phase: Phase) -> list[str]:
+    """A sentence where the boards do not end by being published: uploads go on."""
+    if not phase.accepts_uploads or status_of(phase) == PhaseStatus.CLOSED:
+        return []
+    return [say("The phase still takes uploads: its boards go on changing, for everybody to see.")]
 
 
 def _codes(winners: list[Submission]) -> list[str]:

@@ -12,6 +12,8 @@ from anyshot_platform.phases.service import live_version, status_of
 from anyshot_platform.phases.states import PhaseStatus, QueryOrder
 from anyshot_platform.pools.rights import is_public
 from anyshot_platform.sight.phases import publication_of
+from anyshot_platform.submissions.counting import count_uploads
+from anyshot_platform.submissions.models import Submission
 
 KEY_IS_PUBLIC = say("The key of this phase is published: everybody can draw its tasks, so it stays closed.")
 
@@ -27,6 +29,20 @@ def give_new_key(version: PhaseVersion) -> None:
     """A new key decides tasks, query order and class split, instead of the old one and of seeds."""
     version.root, version.test_seeds, version.query_order = draw_root().hex(), [], QueryOrder.KEY
     version.protocol = {key: value for key, value in version.protocol.items() if key != "split_seed"}
+
+
+def why_key_stays(session: Session, phase: Phase) -> list[str]:
+    """Why no other key can be drawn, or given, for the version that is live."""
+    if status_of(phase) != PhaseStatus.UPCOMING:
+        return [say("This phase has begun, and its commitment is published. Draft a version with a new key.")]
+    if count_uploads(session, Submission.phase_id == phase.id):
+        return [
+            say(
+                "This phase has submissions, of baselines perhaps: their scores are of tasks of the present key. "
+                "Draft a version with a new key."
+            )
+        ]
+    return []
 
 
 def why_key_stays_secret(session: Session, phase: Phase) -> list[str]:

@@ -21,10 +21,11 @@ from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.organizers.phases.differences import (
     difference,
     keep_secrets,
+    new_secrets,
     pools_moved,
     scoring_changes,
 )
-from anyshot_platform.organizers.phases.key_acts import KEY_IS_PUBLIC
+from anyshot_platform.organizers.phases.key_acts import KEY_IS_PUBLIC, why_key_stays
 from anyshot_platform.organizers.phases.leaks import require_no_leak
 from anyshot_platform.phases.description import PhaseSpec, labels_of
 from anyshot_platform.phases.models import Phase, PhaseVersion
@@ -33,13 +34,14 @@ from anyshot_platform.phases.service import list_phases, live_version, status_of
 from anyshot_platform.phases.states import PhaseStatus
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.pools.service import newest_version
+from anyshot_platform.runs.secrets import commitment_of
 from anyshot_platform.sight.smoke import require_nothing_hidden_shown
 from anyshot_platform.submissions.counting import count_uploads
 from anyshot_platform.submissions.models import Submission
 
 
 class Incomparable(Conflict):
-    """The change would make scores incomparable: the phase has submissions. A new version can do it."""
+    """The change is one for a new version: there are scores, or a published commitment, that it would make untrue."""
 
     code = "incomparable"
 
@@ -89,7 +91,8 @@ def change_phase(
     """Bring a phase in line with a description; its pools keep their versions, unless it takes the `newest_pools`.
 
     Raises:
-        Incomparable: something that decides what a score is would change while there are submissions.
+        Incomparable: something that decides what a score is would change while there are submissions, or its key after
+            the commitment is published.
         Conflict: its key is published, and it would not be closed.
     """
     old = describe_phase(session, phase, "")
@@ -97,7 +100,8 @@ def change_phase(
     version, pools_before = live_version(session, phase), _pools_of(session, phase)
     pools = find_pools(session, spec, () if newest_pools else (version.meta_train, version.meta_test))
     values = version_values(spec, pools)
-    moved = pools_moved(version, PhaseVersion(**values))
+    wanted = PhaseVersion(**values)
+    moved = pools_moved(version, wanted)
     changed = list(dict.fromkeys([*scoring_changes(old, spec), *moved]))
     if changed and count_submissions(session, phase):
         raise Incomparable(
@@ -109,6 +113,8 @@ def change_phase(
             ),
             fields=changed,
         )
+    if changed:
+        _require_same_key(session, phase, version, wanted)
     board = ("board_shows", "ladder_step", "team_chooses")
     shows_other = any(getattr(spec.scoring, name) != getattr(phase, name) for name in board)
     evaluations_before = phase.evaluations
@@ -136,8 +142,18 @@ def change_phase(
     pools_after = _pools_of(session, phase)
     before = {**_not_in(pools_before, pools_after), **difference(old, spec)}
     after = {**_not_in(pools_after, pools_before), **difference(spec, old)}
+    after |= new_secrets(spec, old) if changed else {}
     if before or after:
         _record(session, phase, actor_id, "phase.change", before=before, after=after)
+
+
+def _require_same_key(session: Session, phase: Phase, version: PhaseVersion, wanted: PhaseVersion) -> None:
+    """Raise `Incomparable` where the commitment that everybody has seen would be another one."""
+    commitment = commitment_of(version)
+    if commitment is None or commitment_of(wanted) == commitment:
+        return
+    for why in why_key_stays(session, phase):
+        raise Incomparable(why, field="tasks.key", fields=["tasks.key"])
 
 
 def _require_closed_for_good(phase: Phase) -> None:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import lru_cache
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.protocols import ProtocolError, protocol_from_dict
+from anyshot_core.data.pool import Pool
+from anyshot_core.data.problems import DataError
+from anyshot_core.protocols import Protocol, ProtocolError
 from anyshot_platform.bundles.sense import judge_phase
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.storage import STORAGE_KEY, Storage
 from anyshot_platform.organizers.phases.leaks import evaluates, leaks, looks_alike, public_evaluations
 from anyshot_platform.phases.description import label_of
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.phases.service import live_version
-from anyshot_platform.pools.models import PoolVersion
+from anyshot_platform.pools.images import opened, words_without_place
+from anyshot_platform.runs.secrets import roles_of
 from anyshot_platform.workers.images import Needs, can_carry, has_image, taking_work
 from anyshot_platform.workers.models import Worker
 
@@ -51,7 +57,7 @@ def missing_in(session: Session, phase: Phase) -> list[str]:
     ]
     if not version.protocol:
         missing.append(say("%(name)s has no task protocol.", name=phase.name))
-    return missing
+    return [*missing, *_why_not_drawn(session, version)]
 
 
 def odd_in(session: Session, phase: Phase) -> list[str]:
@@ -61,8 +67,6 @@ def odd_in(session: Session, phase: Phase) -> list[str]:
     version = live_version(session, phase)
     judged = judge_phase(describe_phase(session, phase, ""))
     odd = [found.words for found in judged if not found.error]
-    if version.meta_test is not None:
-        odd += _too_small(version.meta_test, version.protocol)
     odd += [*looks_alike(session, version), *public_evaluations(session, version)]
     offered = set(session.scalars(select(Worker.hardware_class).distinct()))
     if version.hardware_class not in offered:
@@ -107,31 +111,31 @@ def _without_image(session: Session, version: PhaseVersion) -> list[str]:
     ]
 
 
-def _too_small(pool: PoolVersion, protocol: dict[str, Any]) -> list[str]:
-    """Datasets from which the smallest task of a protocol cannot be drawn."""
+def _why_not_drawn(session: Session, version: PhaseVersion) -> Iterator[str]:
+    """What the protocol says of the datasets that it is to draw from, as every run would be refused by it."""
+    if version.meta_test is None or not version.meta_test.entries:
+        return  # said beside it
+    digests = tuple(entry.pack.digest for entry in version.meta_test.entries)
     try:
-        known = protocol_from_dict(protocol)
-    except (ProtocolError, ValueError, TypeError, KeyError):
-        return []
-    ways, shots = (getattr(getattr(known, name, None), "low", None) for name in ("ways", "shots"))
-    odd = []
-    for entry in pool.entries:
-        counts = entry.pack.details.get("class_counts", {}).values()
-        if ways is not None and entry.pack.classes < ways:
-            odd.append(
-                say(
-                    "%(name)s has %(classes)s classes; a task needs at least %(ways)s.",
-                    name=entry.pack.name,
-                    classes=entry.pack.classes,
-                    ways=ways,
-                )
-            )
-        elif shots is not None and counts and sum(n > shots for n in counts) < (ways or 2):
-            odd.append(
-                say(
-                    "%(name)s has too few classes with more than %(shots)s images for a task.",
-                    name=entry.pack.name,
-                    shots=shots,
-                )
-            )
-    return odd
+        roles = roles_of(version)
+        words = _refused(session.info[STORAGE_KEY], roles.test, digests) if roles else ""
+    except ProtocolError as problem:
+        words = str(problem)
+    except (DataError, OSError):
+        return  # a file that cannot be read: the run says so, as a fault of the organizers' data
+    if words:
+        yield say(
+            "%(name)s: %(words)s", name=version.phase.name, words=words_without_place(ProtocolError(words))
+        )
+
+
+@lru_cache(maxsize=256)
+def _refused(storage: Storage, protocol: Protocol, digests: tuple[str, ...]) -> str:
+    """Why a protocol cannot draw from packs; empty where it can. Packs never change, and may lie far away."""
+    with ExitStack() as files:
+        pool = Pool([files.enter_context(opened(storage, digest)) for digest in digests])
+        try:
+            protocol.check(pool)
+        except ProtocolError as problem:
+            return str(problem)
+    return ""

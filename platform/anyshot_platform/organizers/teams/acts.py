@@ -20,7 +20,7 @@ from anyshot_platform.competitions.teams import check_team_name
 from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.service import members_of_team, tell_team
 from anyshot_platform.organizers.teams.joining import give_name, has_submitted, may_have_name
-from anyshot_platform.sight.phases import published_finals
+from anyshot_platform.sight.phases import published_results
 from anyshot_platform.teams.models import Team
 
 
@@ -53,7 +53,7 @@ def _published(session: Session, team: Team) -> list[str]:
             "The results of “%(name)s” are public: tables and certificates that were downloaded keep the old name.",
             name=phase.name,
         )
-        for phase in published_finals(session, competition)
+        for phase in published_results(session, competition)
     ]
 
 

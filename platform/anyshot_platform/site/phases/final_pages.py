@@ -1,9 +1,10 @@
-"""The organizers' page of the final phase: preview, launch, look, publish."""
+"""The organizers' page of phases that make results: preview and launch of a final, look, publish."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.competitions.states import Role
@@ -13,7 +14,9 @@ from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.organizers.phases import final_acts, finals, repeats, winner_acts
 from anyshot_platform.organizers.submissions.code_acts import list_teams
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import find_phase, list_phases, live_version
+from anyshot_platform.phases.service import find_phase, live_version
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.sight.phases import result_phases
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.site.shell.act_frame import perform_named
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
@@ -28,36 +31,45 @@ router = APIRouter(prefix="/competitions/{slug}/manage/final", include_in_schema
 @router.get("")
 def show_final(request: Request, access: AsReviewer, session: SessionDep, phase: str = "") -> Response:
     """Who enters and why the others do not; the entries' runs; the boards as only organizers see them."""
-    finals_of = [row for row in list_phases(session, access.competition) if row.gate_phase_id]
-    chosen = (
-        find_phase(session, access.competition, phase) if phase else (finals_of[0] if finals_of else None)
-    )
-    context: dict[str, object] = {"finals": finals_of, "phase": chosen}
-    if chosen is not None and chosen.gate_phase_id:
-        version = live_version(session, chosen)
-        entered = select(Submission).where(
-            Submission.phase_id == chosen.id,
-            Submission.kind == SubmissionKind.FINAL,
-            kept(),
-        )
-        boards = [
-            (league, read_board(session, version, league))
-            for league in list_leagues(session, access.competition)
-        ]
-        context |= {
-            "source": session.get_one(Phase, chosen.gate_phase_id),
-            "candidates": finals.preview(session, chosen),
-            "seen_meanwhile": finals.seen_meanwhile(chosen),
-            "version": version,
-            "entries": list(session.scalars(entered.order_by(Submission.created_at))),
-            "failed": repeats.find_failed(session, chosen),
-            "winners": winner_acts.winners_of(session, chosen) if access.may(Role.ORGANIZER) else [],
-            "boards": [(league, board) for league, board in boards if board.places],
-        }
+    listed = result_phases(session, access.competition)
+    fed = [row for row in listed if row.gate_phase_id]
+    chosen = find_phase(session, access.competition, phase) if phase else next(iter(fed or listed), None)
+    context: dict[str, object] = {"finals": listed, "phase": chosen}
+    if chosen in listed:
+        context |= _results(session, access, chosen) | _entering(session, chosen)
         context["codes"] = list_teams(session, access.competition)
     return render_manage(
         request, session, access, "final.html", "final", heading=say("Final phase"), **context
     )
+
+
+def _results(session: Session, access: CompetitionAccess, phase: Phase) -> dict[str, object]:
+    """What any phase has that makes results: boards, winners, whether there is something to publish."""
+    version = live_version(session, phase)
+    boards = [
+        (league, read_board(session, version, league)) for league in list_leagues(session, access.competition)
+    ]
+    return {
+        "version": version,
+        "winners": winner_acts.winners_of(session, phase) if access.may(Role.ORGANIZER) else [],
+        "boards": [(league, board) for league, board in boards if board.places],
+        "may_publish": final_acts.may_publish(session, phase),
+    }
+
+
+def _entering(session: Session, phase: Phase) -> dict[str, object]:
+    """What a phase has whose entries come from another one; without a source, nobody waits to be launched."""
+    source = session.get(Phase, phase.gate_phase_id) if phase.gate_phase_id else None
+    entered = select(Submission).where(
+        Submission.phase_id == phase.id, Submission.kind == SubmissionKind.FINAL, kept()
+    )
+    return {
+        "source": source,
+        "candidates": finals.preview(session, phase) if source else [],
+        "seen_meanwhile": finals.seen_meanwhile(phase),
+        "entries": list(session.scalars(entered.order_by(Submission.created_at))),
+        "failed": repeats.find_failed(session, phase),
+    }
 
 
 @router.post("/{phase_slug}/winners/{username}")

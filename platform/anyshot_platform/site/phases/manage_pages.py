@@ -28,7 +28,7 @@ from anyshot_platform.organizers.phases.differences import (
     secret_fields,
     with_fields,
 )
-from anyshot_platform.organizers.phases.readiness import odd_in
+from anyshot_platform.organizers.phases.readiness import missing_in, odd_in
 from anyshot_platform.phases.description import PhaseSpec, label_of, labels_of
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.rows import describe_phase
@@ -241,6 +241,7 @@ def _editor(
         errors=errors or {},
         labels={"": say("This change")} | {path: label_of(path) for path in errors or {} if path},
         offer_version=offer_version,
+        missing=missing_in(session, phase) if phase else [],
         odd=odd_in(session, phase) if phase else [],
         weaknesses=[words for _, words in weaknesses(spec.tasks)],
         cards=shown,

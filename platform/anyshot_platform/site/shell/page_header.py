@@ -179,9 +179,7 @@ def read_header(
             team=access.team_id is not None,
             terms=bool(competition.terms),
             code=has_code_page(competition),
-            results=any(
-                phase.kind == PhaseKind.FINAL and publication_of(phase).published for phase in phases
-            ),
+            results=any(publication_of(phase).published for phase in phases),
         ),
     )
 
