@@ -62,6 +62,10 @@ def test_a_clean_zip_stands_in_the_from_scratch_league(stage: Stage) -> None:
 
 
 SMUGGLED = {
+    "weights behind the numbers of a file": (
+        {"mean.npy": weights(3) + bytes(2 << 20)},
+        "mean.npy has 2,097,292 bytes, more than its numbers take (numpy).",
+    ),
     "a known ImageNet ResNet-18": (
         {"net.npy": (known := weights(50))},
         "net.npy is torchvision resnet18 (ImageNet).",

@@ -25,7 +25,7 @@ def test_a_recorded_message_is_what_its_model_says(name: str) -> None:
 def test_every_kind_of_job_and_every_verdict_has_a_contract_test() -> None:
     """Whoever adds a kind, a report or a verdict plays it in tests/contract and records it."""
     known = set(recording.names())
-    found = {"clean", "known", "code", "unended"}
+    found = {"clean", "known", "code", "weights", "unended"}
     assert set(PLAYED) == set(Verdict), "a verdict is played by no test"
     assert {f"job-{kind}" for kind in WORK} | {f"complete-{kind}" for kind in WORK} <= known
     said = set(Verdict) - {Verdict.OK, Verdict.WORKER_LOST}  # which no worker says of itself

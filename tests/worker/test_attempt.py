@@ -15,7 +15,7 @@ import pytest
 from anyshot_core.data.digests import digest_file
 from anyshot_core.results import read_predictions, read_results
 from anyshot_core.wire import jobs
-from anyshot_core.wire.jobs import Budget, Evaluate, PackRef, Rescore
+from anyshot_core.wire.jobs import Budget, Evaluate, Limits, PackRef, Rescore
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import LogPolicy, Series
 from anyshot_core.wire.worker_api import Stage as Phase
@@ -26,12 +26,14 @@ from anyshot_worker.attempt import AttemptContext, Site
 from anyshot_worker.carry_out import carry_out
 from anyshot_worker.claiming import RunClaimer
 from anyshot_worker.client import PlatformUnreachable, RequestRefused, WorkerApiError, WorkerClient
+from anyshot_worker.events import LogShipper
 from anyshot_worker.materials import PACK_SUFFIX
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
 from anyshot_worker.scoring import score_and_keep
 from anyshot_worker.workspace import Workspace
 from tests.services.material import BASELINES, TEST, TRAIN, zip_folder
 from tests.worker.paper_platform import PaperPlatform
+from tests.worker.test_log_shipper import fill_disk
 
 SLOW = """
 import time
@@ -313,6 +315,40 @@ def test_what_the_organizer_set_wrong_is_the_organizers(
 ) -> None:
     carry_out(stage.assignment(stage.baseline("random"), **changes), stage.site)
     assert stage.platform.failed[0].verdict is verdict
+
+
+def test_a_full_disk_is_ours_and_is_told_at_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was told when the time was up, as the participant's failure, or never."""
+
+    def on_full_disk(*arguments: Any) -> LogShipper:
+        shipper = LogShipper(*arguments)
+        fill_disk(shipper)
+        return shipper
+
+    monkeypatch.setattr("anyshot_worker.carry_out.LogShipper", on_full_disk)
+    printing = stage.code(SLOW.replace('"learning"', '"learning " * 10_000'))
+    carry_out(stage.assignment(printing, budget=Budget(run_seconds=20)), stage.site)
+    (failure,) = stage.platform.failed
+    assert failure.verdict.cause is Cause.INFRASTRUCTURE
+    assert "No space left on device" in failure.private
+
+
+def test_an_attempt_that_cannot_even_begin_is_told(stage: Stage) -> None:
+    """Untold, its lease ran out, three times, and the run counted as one that takes workers down."""
+    stage.site.workspace.scratch.rmdir()
+    carry_out(stage.assignment(stage.code(SLOW)), stage.site)
+    (failure,) = stage.platform.failed
+    assert failure.verdict.cause is Cause.INFRASTRUCTURE
+    assert "FileNotFoundError" in failure.private
+
+
+def test_a_run_may_print_as_much_as_its_phase_says(stage: Stage) -> None:
+    printing = stage.code(SLOW.replace("time.sleep(3600)", "print('x' * 1_500_000); 1 / 0"))
+    for most in (1 << 20, 2 << 20):
+        carry_out(stage.assignment(printing, limits=Limits(output_bytes=most)), stage.site)
+    much, right = stage.platform.failed
+    assert (much.verdict, right.verdict) == (Verdict.OUTPUT_LIMIT, Verdict.RUNTIME_ERROR)
+    assert much.message == "The submission produced more than 1 MiB of output; print or log less."
 
 
 def test_nothing_is_left_behind(stage: Stage) -> None:

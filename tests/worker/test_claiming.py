@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -18,7 +20,7 @@ from anyshot_worker.claiming import RunClaimer
 from anyshot_worker.client import PlatformUnreachable, StaleEpoch, WorkerApiError, WorkerClient
 from anyshot_worker.sandbox import AttemptKey, OpenBox, Sandboxes
 from anyshot_worker.sandbox.gpu import Gpu, Gpus
-from anyshot_worker.workspace import Workspace
+from anyshot_worker.workspace import ROOM, Workspace
 from tests.contract.recording import worker_info
 from tests.worker.paper_platform import PaperPlatform
 from tests.worker.sandbox.fake import FakeBackend, FakeBox
@@ -155,6 +157,35 @@ def test_a_worker_claims_with_the_gpus_that_are_free(slots: Slots) -> None:
     slots.threads[0].join(PATIENCE)
     a, b = "card (GPU-a)", "card (GPU-b)"
     assert [claim.gpus for claim in slots.platform.claims] == [[a, b], [b], [a, b]]
+
+
+def test_a_worker_without_room_on_its_disk_claims_nothing(
+    slots: Slots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each run would fail at once, and the whole queue with it."""
+    slots.may_end[1].set()
+    left = [ROOM - 1]
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=left[0]))
+    slots.platform.queue.append(slots.platform.job(JobKind.EVALUATE))
+    slots.claimer.work()
+    assert len(slots.platform.queue) == 1 and not slots.platform.claims
+    left[0] = ROOM
+    slots.claimer.work()
+    assert not slots.platform.queue
+
+
+def test_operators_are_told_how_much_room_a_worker_needs() -> None:
+    page = Path(__file__).parents[2] / "docs" / "operators" / "deployment.md"
+    assert f"with less than {ROOM >> 30} GiB left the worker claims nothing" in page.read_text()
+
+
+def test_all_slots_work_while_nobody_rings(slots: Slots) -> None:
+    """The broker may be away for as long as a run takes."""
+    slots.platform.queue += [slots.platform.job(JobKind.EVALUATE, epoch=epoch) for epoch in (1, 2)]
+    slots.claimer = RunClaimer(slots.site, worker_info(name="tester"), slots=2, poll_seconds=0.01)
+    slots.claimer.open()
+    assert all(begun.wait(PATIENCE) for begun in slots.begun.values())
+    slots.site.draining.set()
 
 
 def test_a_worker_without_gpus_asks_for_none(slots: Slots, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,6 +97,18 @@ def test_a_platform_that_takes_no_beat_for_a_moment_loses_nothing(error: WorkerA
         assert wait_for_stop(lease) is StopReason.CANCELLED  # it went on beating
 
 
+def test_a_measure_that_cannot_be_taken_costs_no_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread ended with it: the run went to the next worker, while this one worked on to the end of the budget."""
+
+    def sample() -> None:
+        raise ValueError("a bug of ours")
+
+    lease = lease_on(Platform(FINE, FINE, CANCEL))
+    monkeypatch.setattr(lease.meter, "sample", sample)
+    with lease:
+        assert wait_for_stop(lease) is StopReason.CANCELLED  # it went on beating
+
+
 def test_an_outage_longer_than_a_lease_loses_nothing() -> None:
     """The platform gives leases that ran out meanwhile a moment more, so the next beat finds the run still there."""
     platform = Platform(PlatformUnreachable("away"))

@@ -15,6 +15,12 @@ from anyshot_worker import events
 from anyshot_worker.client import WorkerApiError
 
 
+def fill_disk(shipper: events.LogShipper) -> None:
+    """From here on there is no room for what it writes."""
+    shipper._out.close()  # pyright: ignore[reportPrivateUsage]
+    shipper._out = Path("/dev/full").open("w")  # noqa: SIM115 # pyright: ignore[reportPrivateUsage]
+
+
 class _Client:
     """A platform that is away until it is called back."""
 
@@ -49,6 +55,18 @@ def test_lines_that_cannot_be_sent_are_counted_where_they_are_missing(
     assert sent[5].startswith("4 lines are missing here") and client.events[5].stream == "platform"
     assert [event.seq for event in client.events] == list(range(9))
     assert [line.rpartition("] ")[2] for line in written] == lines
+
+
+def test_a_full_disk_does_not_keep_a_log_from_its_end(tmp_path: Path) -> None:
+    """The platform has the lines, and is told how the run ended; the file lacks some."""
+    client = _Client()
+    client.away = False
+    job = SimpleNamespace(run_id="r", epoch=1)
+    shipper = events.LogShipper(cast(Any, client), cast(Any, job), tmp_path / "log.txt")
+    fill_disk(shipper)
+    shipper.add(LogLine("stdout", Stage.META_TRAINING, "a line"))
+    assert shipper.close().exists()
+    assert [event.text for event in client.events] == ["a line"]
 
 
 def test_of_more_lines_than_can_be_sent_at_the_end_of_a_run_the_last_are_sent(

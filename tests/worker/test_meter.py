@@ -6,6 +6,8 @@ import math
 import threading
 from typing import Any, cast
 
+import pytest
+
 from anyshot_core.wire.messages import LoggerRow
 from anyshot_core.wire.worker_api import HeartbeatReply, Measure, Progress, Series, Stage
 from anyshot_worker.client import PlatformUnreachable, WorkerClient
@@ -91,6 +93,18 @@ def test_rows_of_the_logger_are_averaged_and_what_is_no_number_is_left_out() -> 
         0.5,
     )
     assert (validation.series, validation.step, validation.loss) == (Series.VALIDATION, 4, 9.0)
+
+
+@pytest.mark.parametrize("validation", [False, True])
+def test_a_counter_beyond_what_a_measure_holds_is_told_as_the_most(validation: bool) -> None:
+    """A submission sets its logger's counter as it likes."""
+    clock = Clock()
+    meter = Meter(clock)
+    meter.row(row(2**32 - 1, 1.0, 0.5, validation=validation, step=2**32 - 1))
+    clock.now += 2
+    meter.sample()
+    (one,) = meter.take()
+    assert (one.step, one.rows, one.loss) == (2**31 - 1, 1, 1.0)
 
 
 def test_however_long_an_attempt_takes_its_measures_are_some_hundred() -> None:

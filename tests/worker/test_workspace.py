@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from anyshot_core.wire.worker_api import BlobRef
-from anyshot_worker.workspace import Workspace
+from anyshot_worker.workspace import ROOM, Workspace
 
 
 class Shelf:
@@ -71,6 +73,28 @@ def test_the_least_recently_used_file_goes_first(tmp_path: Path) -> None:
     workspace.get(first)
     workspace.get(third)
     assert set(workspace.digests()) == {first.digest, third.digest}
+
+
+def test_cached_files_make_room_for_an_attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk smaller than the limit of the cache, and what attempts write, which the limit does not know of."""
+    shelf = Shelf(b"a" * 100, b"b" * 100, b"c" * 100)
+    workspace = Workspace(tmp_path, 1 << 20, shelf)
+    first, second, third = shelf.refs()
+    written = [0]
+
+    def usage(_: Path) -> SimpleNamespace:
+        return SimpleNamespace(free=ROOM + 350 - 100 * len(workspace.digests()) - written[0])
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
+    with workspace.hold() as files:
+        for age, blob in enumerate((first, second, third)):
+            os.utime(files.get(blob), (age, age))
+        assert workspace.has_room() and len(workspace.digests()) == 3
+        written[0] = 100
+        assert not workspace.has_room() and len(workspace.digests()) == 3, "an attempt uses them"
+    assert workspace.has_room() and set(workspace.digests()) == {second.digest, third.digest}
+    written[0] = 400
+    assert not workspace.has_room()
 
 
 def test_what_was_asked_for_stays_even_over_the_limit(tmp_path: Path) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-import shutil
-import tempfile
 import traceback
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from anyshot_core.data.problems import DataError
@@ -37,22 +37,32 @@ KINDS: dict[type[Job], Callable[[AttemptContext[Any]], Complete]] = {
 
 
 def carry_out(assignment: Job, site: Site) -> None:
-    """Do what the assignment asks and report how it ended; returns whatever happens to the submission."""
-    folder = Path(tempfile.mkdtemp(prefix="attempt-", dir=site.workspace.scratch))
-    shipper = LogShipper(site.client, assignment, folder / "log.txt")
+    """Do what the assignment asks and report how it ended; returns whatever happens to the submission, or here."""
     try:
-        with Lease(site.client, assignment, site.draining) as lease, site.workspace.hold() as files:
-            attempt = AttemptContext(site, assignment, folder, lease, shipper, files)
-            outcome = _outcome(attempt)
-            lease.flush()
-            _announce(attempt, outcome)
+        _attempt(assignment, site)
     except StaleEpoch as error:
         log.info("run %s went to another attempt: %s", assignment.run_id, error)
     except WorkerApiError as error:
         log.error("run %s: the platform did not take the result: %s", assignment.run_id, error)
-    finally:
-        shipper.close()
-        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _attempt(assignment: Job, site: Site) -> None:
+    scratch = site.workspace.scratch
+    try:
+        with (
+            TemporaryDirectory(prefix="attempt-", dir=scratch, ignore_cleanup_errors=True) as folder,
+            closing(LogShipper(site.client, assignment, Path(folder) / "log.txt")) as shipper,
+            Lease(site.client, assignment, site.draining) as lease,
+            site.workspace.hold() as files,
+        ):
+            attempt = AttemptContext(site, assignment, Path(folder), lease, shipper, files)
+            outcome = _outcome(attempt)
+            lease.flush()
+            _announce(attempt, outcome)
+    except WorkerApiError:
+        raise
+    except Exception:  # noqa: BLE001 - a full disk, a bug of ours: untold, the worker would count as lost
+        site.client.fail(assignment.run_id, _fail(assignment, _our_error()))
 
 
 def _outcome(attempt: AttemptContext[Any]) -> Complete | Failure | None:
@@ -126,10 +136,22 @@ def _cut_off(error: PlatformUnreachable) -> Failure:
 
 def _failure(attempt: AttemptContext[Any], failure: Failure) -> Fail:
     _keep_log(attempt)
+    return _fail(
+        attempt.assignment,
+        failure,
+        artifacts=attempt.artifacts,
+        usage=attempt.use(),
+        provenance=attempt.provenance,
+        **_standing(attempt),
+    )
+
+
+def _fail(assignment: Job, failure: Failure, **known: Any) -> Fail:
+    """A failure as the platform is told it, with what is `known` of its attempt."""
     if failure.private:
-        log.error("run %s: %s %s", attempt.assignment.run_id, failure.verdict, failure.private)
+        log.error("run %s: %s %s", assignment.run_id, failure.verdict, failure.private)
     return Fail(
-        epoch=attempt.assignment.epoch,
+        epoch=assignment.epoch,
         verdict=failure.verdict,
         message=failure.message,
         detail=failure.detail,
@@ -137,10 +159,7 @@ def _failure(attempt: AttemptContext[Any], failure: Failure) -> Fail:
         task_index=failure.task_index,
         ways=failure.ways,
         shots=failure.shots,
-        artifacts=attempt.artifacts,
-        usage=attempt.use(),
-        provenance=attempt.provenance,
-        **_standing(attempt),
+        **known,
     )
 
 

@@ -84,6 +84,9 @@ class RunClaimer:
 
     def _able(self) -> WorkerInfo | None:
         """What this worker can do now; None for nothing: a claim would fail at once, and a run has few attempts."""
+        if not self._site.workspace.has_room():
+            log.warning("no claim: the disk of the workspace is full")
+            return None
         if not self._site.sandboxes.usable():
             log.warning("no claim: the sandbox cannot be used at present")
             return None
@@ -131,7 +134,8 @@ class RunClaimer:
         while not self._site.draining.wait(self._poll_seconds):
             if self._slots.acquire(blocking=False):
                 self._slots.release()
-                self._work_on()
+                # A run takes hours, in which the other slots have to be asked for too.
+                threading.Thread(target=self._work_on, name="polled", daemon=True).start()
 
     def _work_on(self) -> None:
         try:

@@ -8,7 +8,15 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-from anyshot_core.taskserver.job import Failure, Hooks, JobOutcome, LogLine, ServerProgress, TaskServerJob
+from anyshot_core.taskserver.job import (
+    Failure,
+    Hooks,
+    JobOutcome,
+    LogLine,
+    OutputCaps,
+    ServerProgress,
+    TaskServerJob,
+)
 from anyshot_core.taskserver.joined import serve_parts
 from anyshot_core.taskserver.scores import collect, put_together
 from anyshot_core.taskserver.server import serve, serve_isolated
@@ -199,6 +207,7 @@ def _job(attempt: AttemptContext[Tested], materials: Materials, tasks: PoolTasks
         probabilities=exports_of(assignment).probabilities,
         hide_dataset_names=assignment.hide_dataset_names,
         log_policy=assignment.log_policy,
+        caps=OutputCaps(log_bytes=assignment.limits.output_bytes),
         cpus=max(1, round(assignment.limits.cpus)),
         max_items=SMOKE_ITEMS if isinstance(assignment, Smoke) else None,
         device="cuda" if assignment.limits.gpus else "cpu",

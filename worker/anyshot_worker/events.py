@@ -73,7 +73,10 @@ class LogShipper:
             with self._guard:
                 self._leave_the_end()
             self._thread.join(timeout=PATIENCE)
-        self._out.close()
+        try:
+            self._out.close()
+        except OSError as error:
+            log.warning("the file of the log of run %s is cut: %s", self._assignment.run_id, error)
         return self.file
 
     def _leave_the_end(self) -> None:

@@ -14,6 +14,7 @@ import re
 import struct
 import sys
 import zipfile
+import zlib
 
 WEIGHTS = (
     ".pt",
@@ -68,28 +69,38 @@ KNOWN = {
 }  # fmt: skip
 
 
-def inspect_archive(archive, prefix=""):
-    files, code, small = [], [], []
+def inspect_archive(archive):
+    files, code, small, source = [], [], [], 0
+    for path, size, data in contents(archive):
+        if data is None:
+            files.append(describe(path, size, "0" * 64, "too large to look into", [], ""))
+            continue
+        if path.endswith(".py"):
+            code += inspect_source(path, data)
+        if path.lower().endswith(WEIGHTS) or len(data) >= ENOUGH:
+            files.append(inspect_file(path, data))
+        elif path.endswith(".py"):
+            source += len(zlib.compress(data))  # code becomes small, weights that are written as text do not
+        else:
+            small.append((path, data))
+    if sum(len(data) for _, data in small) >= ENOUGH:  # weights in many small pieces
+        files += [inspect_file(path, data) for path, data in small]
+    if source >= ENOUGH:
+        what = f"{source:,} bytes of source after compression, more than code has"
+        code.insert(0, {"path": "*.py", "line": 0, "what": what})
+    return files, code
+
+
+def contents(archive, prefix=""):
+    """Path, size and bytes (None where they are too many) of each file, and of those in each zip among them."""
     for info in archive.infolist():
         if info.is_dir():
             continue
         path = prefix + info.filename
-        if info.file_size > LARGEST:
-            files.append(describe(path, info.file_size, "0" * 64, "too large to look into", [], ""))
-            continue
-        data = archive.read(info)
-        if path.endswith(".py"):
-            code += inspect_source(path, data)
-        if path.endswith(".zip") and not prefix:
-            more_files, more_code = inspect_archive(zipfile.ZipFile(io.BytesIO(data)), f"{path}/")
-            files, code = files + more_files, code + more_code
-        elif path.lower().endswith(WEIGHTS) or len(data) >= ENOUGH:
-            files.append(inspect_file(path, data))
-        elif not path.endswith(".py"):
-            small.append((path, data))
-    if sum(len(data) for _, data in small) >= ENOUGH:  # weights in many small pieces
-        files += [inspect_file(path, data) for path, data in small]
-    return files, code
+        data = archive.read(info) if info.file_size <= LARGEST else None
+        yield path, info.file_size, data
+        if data is not None and path.endswith(".zip") and not prefix:
+            yield from contents(zipfile.ZipFile(io.BytesIO(data)), f"{path}/")
 
 
 def inspect_file(path, data):

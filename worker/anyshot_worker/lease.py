@@ -120,7 +120,7 @@ class Lease:
                 # participant's budget went on: nothing that this attempt measured may count.
                 self._stop_reason = StopReason.LOST
                 return
-            self.meter.sample()
+            self._sample()
             try:
                 reply = self._send()
             except StaleEpoch:
@@ -134,6 +134,13 @@ class Lease:
                     return
                 continue
             self._heed(reply, asked)
+
+    def _sample(self) -> None:
+        """What an attempt uses is told as far as it can be measured: no figure is worth the lease."""
+        try:
+            self.meter.sample()
+        except Exception:
+            log.exception("run %s: what it uses cannot be measured", self._assignment.run_id)
 
     def _heed(self, reply: HeartbeatReply, asked: float) -> None:
         self._lease_seconds, self._extended = reply.lease_seconds, asked

@@ -16,6 +16,7 @@ from anyshot_worker.sandbox.interface import BoxUsage
 
 STRETCHES = 60  # a stretch is at least this part of what the attempt has taken so far
 MOST_A_BEAT = 500
+MOST_STEP = 2**31 - 1  # that a measure can tell; a submission may set the counter of its logger to more
 _FIGURES = ("loss", "accuracy", "normalized_accuracy")
 
 
@@ -36,7 +37,8 @@ class _Rows:
 
     def add(self, row: LoggerRow) -> None:
         self.rows += 1
-        self.step = max(self.step, row.step if row.validation else row.iteration, 0)
+        step = min(row.step if row.validation else row.iteration, MOST_STEP)
+        self.step = max(self.step, step, 0)
         for name in _FIGURES:
             value = getattr(row, name)
             if math.isfinite(value):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import threading
 from collections import Counter
@@ -15,6 +16,8 @@ from anyshot_core.data.digests import digest_file
 from anyshot_core.wire.worker_api import BlobRef
 from anyshot_worker.own_folder import own_folder
 
+ROOM = 1 << 30  # bytes of the disk that are kept free for what attempts write
+
 
 class Fetcher(Protocol):
     """Where missing blobs come from."""
@@ -25,7 +28,7 @@ class Fetcher(Protocol):
 
 
 class Workspace:
-    """A content-addressed cache, bounded in size; the least recently used files go first."""
+    """A content-addressed cache, bounded in size and by its disk; the least recently used files go first."""
 
     def __init__(self, folder: Path, limit_bytes: int, fetcher: Fetcher) -> None:
         self.folder = folder / "blobs"
@@ -55,6 +58,11 @@ class Workspace:
             os.utime(path)
         self._evict(keep=path)
         return path
+
+    def has_room(self) -> bool:
+        """Whether an attempt can write what it has to; cached files that nobody uses make room for it."""
+        self._evict()
+        return not self._is_tight()
 
     def digests(self) -> list[str]:
         """The digests of everything in the cache."""
@@ -101,13 +109,16 @@ class Workspace:
         with self._guard:
             return self._locks.setdefault(digest, threading.Lock())
 
-    def _evict(self, keep: Path) -> None:
+    def _is_tight(self) -> bool:
+        return shutil.disk_usage(self.scratch).free < ROOM
+
+    def _evict(self, keep: Path | None = None) -> None:
         """Remove what was used longest ago; a file that is mapped or mounted stays readable where it is open."""
         with self._guard:
             files = sorted((p.stat().st_mtime, p.stat().st_size, p) for p in self.folder.iterdir())
             total = sum(size for _, size, _ in files)
             for _, size, path in files:
-                if total <= self._limit:
+                if total <= self._limit and not self._is_tight():
                     return
                 if path != keep and path not in self._held:
                     with suppress(FileNotFoundError):

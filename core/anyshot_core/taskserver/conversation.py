@@ -292,6 +292,8 @@ class Conversation:
             raise verdicts.of_protocol(self.moment(step), f"{reply.name} came ahead of its time")
 
     def _stopped(self, step: str, item: StreamEnd) -> Ended:
+        if item.fault is not None:
+            raise item.fault
         moment = self.moment(step)
         if item.reason == "output":
             return verdicts.of_output(moment, item.detail)

@@ -38,11 +38,12 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class StreamEnd:
-    """Nothing more comes: the stream ended, what came was no frame, or it was too much."""
+    """Nothing more comes: the stream ended, what came was no frame, it was too much, or we failed to take it."""
 
     at: float
-    reason: str  # "end", "garbage" or "output"
+    reason: str  # "end", "garbage", "output" or "fault"
     detail: str = ""
+    fault: Exception | None = None
 
 
 class Tail:
@@ -87,7 +88,7 @@ class Output:
         """Handle an output frame; returns what is exceeded, if anything. Raises FrameError."""
         self._bytes += len(frame.payload)
         if self._bytes > self._job.caps.log_bytes:
-            return f"more than {self._job.caps.log_bytes >> 20} MiB of output"
+            return f"more than {self._job.caps.log_bytes / 2**20:,.6g} MiB of output"
         if frame.kind is FrameType.LOG:
             return self._take_text(*read_log(frame.payload))
         self._rows += 1
@@ -173,7 +174,11 @@ class Inbox:
         self._thread.join(timeout=5.0)
 
     def _read(self) -> None:
-        self._put(self._read_until_stopped())
+        try:
+            end = self._read_until_stopped()
+        except Exception as fault:  # noqa: BLE001 - raised where the run is: a reader that says nothing hangs it
+            end = StreamEnd(self._clock(), "fault", fault=fault)
+        self._put(end)
 
     def _read_until_stopped(self) -> StreamEnd:
         decoder = Decoder(FROM_RUNNER)

@@ -14,6 +14,8 @@ from anyshot_core.wire.message import Message
 
 FEW_NUMBERS = 1000  # so many may be means and deviations of channels, a table of classes: no network
 FEW_BYTES = 4 * FEW_NUMBERS
+WIDE_BYTES = 16 << 10  # so many has a file of few numbers, each as wide as numbers are
+PIECES_BYTES = 256 << 10  # so many may files have together, each of which has few
 
 
 class FoundFile(Message):
@@ -38,11 +40,13 @@ class FoundFile(Message):
             return f"{self.path} holds {self.parameters:,} numbers ({self.kind})."
         if not self.tensors and self.bytes > FEW_BYTES:
             return f"{self.path} has {self.bytes:,} bytes that could not be read as arrays ({self.kind})."
+        if self.bytes > WIDE_BYTES:  # what a file says of itself need not be all that it holds
+            return f"{self.path} has {self.bytes:,} bytes, more than its numbers take ({self.kind})."
         return ""
 
 
 class FoundCode(Message):
-    """A place in the source that asks for pretrained weights or a download."""
+    """A place in the source that asks for pretrained weights or a download; line 0 is all of `path`."""
 
     path: str = Field(max_length=300)
     line: int = Field(ge=0)
@@ -51,7 +55,7 @@ class FoundCode(Message):
     @property
     def suspicion(self) -> str:
         """The place in words."""
-        return f"{self.path}, line {self.line}: {self.what}."
+        return f"{self.path}, line {self.line}: {self.what}." if self.line else f"{self.path}: {self.what}."
 
 
 class Evidence(Message):
@@ -78,4 +82,7 @@ class Evidence(Message):
         named = {file.known_as for file in self.files}
         yield from (f"The zip contains {name}." for name in self.known if name not in named)
         yield from filter(None, (file.suspicion for file in self.files))
+        small = [file.bytes for file in self.files if not file.suspicion]
+        if sum(small) > PIECES_BYTES:
+            yield f"{len(small)} small files have {sum(small):,} bytes together."
         yield from (found.suspicion for found in self.code)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from anyshot_core.taskserver.channel import ChannelClosed, Death
-from anyshot_core.taskserver.job import DrawnTask, Hooks, JobOutcome, OutputCaps, TaskServerJob
+from anyshot_core.taskserver.job import DrawnTask, Hooks, JobOutcome, LogLine, OutputCaps, TaskServerJob
 from anyshot_core.taskserver.server import serve
 from anyshot_core.taskserver.tasks import query_order
 from anyshot_core.wire.frames import HEADER, Frame, FrameType
@@ -523,6 +523,23 @@ def test_a_fault_of_ours_is_called_ours(stage: Stage, job: TaskServerJob) -> Non
     assert outcome.verdict is Verdict.TASK_SERVER_BUG
     assert outcome.failure is not None and "disk on fire" in outcome.failure.private
     assert "disk on fire" not in outcome.failure.message + outcome.failure.detail
+
+
+def test_a_log_that_cannot_be_written_is_ours_and_ends_the_run(job: TaskServerJob) -> None:
+    """The reader ended without a word, and the participant's budget went on to its end."""
+
+    def full(line: LogLine) -> None:
+        raise OSError(28, "No space left on device")
+
+    def print_and_go_on(puppet: Puppet, frame: Frame) -> None:
+        puppet.send(FrameType.LOG, b"\x01a line\n")  # no answer: it trains for as long as it may
+
+    channel = PuppetChannel({FrameType.TRAIN: print_and_go_on})
+    short = replace(job, budget=Budget(run_seconds=5))
+    outcome = serve(channel, short, Hooks(on_log=full))
+    channel.close()
+    assert outcome.verdict is Verdict.TASK_SERVER_BUG
+    assert outcome.failure is not None and "No space left on device" in outcome.failure.private
 
 
 def test_a_bundle_beyond_the_scratch_space_is_the_participants(stage: Stage) -> None:

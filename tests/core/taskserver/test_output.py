@@ -37,6 +37,16 @@ def test_a_flood_is_counted_by_the_line_however_it_is_cut(size: int) -> None:
     assert kept == LINES[:head] + LINES[head + left_out :]
 
 
+@pytest.mark.parametrize(
+    ("most", "words"), [(512 << 10, "0.5 MiB"), (64 << 20, "64 MiB"), (3 << 30, "3,072 MiB")]
+)
+def test_a_cap_is_said_as_it_is(most: int, words: str) -> None:
+    job = TaskServerJob(Path("none.zip"), (), None, Budget(run_seconds=60.0), caps=OutputCaps(log_bytes=most))
+    output = Output(job, lambda _: None, lambda _: None)
+    output._bytes = most  # pyright: ignore[reportPrivateUsage]
+    assert output.take(Frame(FrameType.LOG, bytes([Stream.STDOUT]))) == f"more than {words} of output"
+
+
 def test_a_line_that_becomes_too_much_before_its_end_is_shown_whole() -> None:
     shown = _shown([PRINTED[:-5], PRINTED[-5:]])
     assert shown[-1] == LINES[-1] and "line 1" in shown

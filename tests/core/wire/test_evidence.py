@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from anyshot_core.wire.evidence import FEW_BYTES, FEW_NUMBERS, Evidence, FoundCode, FoundFile
+from anyshot_core.wire.evidence import (
+    FEW_BYTES,
+    FEW_NUMBERS,
+    PIECES_BYTES,
+    WIDE_BYTES,
+    Evidence,
+    FoundCode,
+    FoundFile,
+)
 
 
 def file(**changes: Any) -> FoundFile:
@@ -20,6 +29,7 @@ def test_an_inspection_that_ended_and_found_nothing_is_clean() -> None:
         Evidence(complete=True, files=[file(parameters=FEW_NUMBERS)], parameters=FEW_NUMBERS).suspicious == []
     )
     assert Evidence(complete=True, files=[file(tensors=0, bytes=FEW_BYTES)]).suspicious == []
+    assert Evidence(complete=True, files=[file(bytes=WIDE_BYTES)] * 16).suspicious == []
 
 
 @pytest.mark.parametrize(
@@ -36,13 +46,31 @@ def test_an_inspection_that_ended_and_found_nothing_is_clean() -> None:
             "a.npy has 4,001 bytes that could not be read as arrays (opaque).",
         ),
         (
+            Evidence(complete=True, files=[file(bytes=WIDE_BYTES + 1)]),
+            "a.npy has 16,385 bytes, more than its numbers take (numpy).",
+        ),
+        (
+            Evidence(complete=True, files=[file(bytes=PIECES_BYTES // 16 - 1)] * 17),
+            "17 small files have 278,511 bytes together.",
+        ),
+        (
             Evidence(complete=True, code=[FoundCode(path="m.py", line=3, what="download: urlopen")]),
             "m.py, line 3: download: urlopen.",
+        ),
+        (
+            Evidence(complete=True, code=[FoundCode(path="m.py", line=0, what="does not parse")]),
+            "m.py: does not parse.",
         ),
     ],
 )  # fmt: skip
 def test_each_sign_is_told_in_words(found: Evidence, words: str) -> None:
     assert found.suspicious == [words]
+
+
+def test_organizers_are_told_what_is_suspicious() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "organizers" / "running.md").read_text()
+    assert FEW_NUMBERS == 1000 and f"a thousand numbers or {WIDE_BYTES >> 10} KiB" in page
+    assert f"have {PIECES_BYTES >> 10} KiB together" in page
 
 
 def test_a_reader_leaves_what_it_does_not_know() -> None:
