@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 _FRESH_BEYOND = 256 << 10  # KiB of memory once used: the next order gets a new process
 _FILES = 64
-_NAMED_FILES = 256 << 20  # bytes of the files that a bundle's definition names
+_FILE_BYTES = 256 << 20  # of one file that is written, where an order says nothing else
 
 
 def check(order: dict[str, Any]) -> dict[str, Any]:
@@ -24,15 +24,15 @@ def check(order: dict[str, Any]) -> dict[str, Any]:
 
 def bundle(order: dict[str, Any]) -> dict[str, Any]:
     """A competition's description; its files are written into the folder of the order, by number."""
-    from anyshot_platform.bundles.files import BundleUnreadable
+    from anyshot_platform.bundles.files import LIMIT_NAMED, BundleUnreadable
     from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
     from anyshot_platform.kernel.kept import to_json
     from anyshot_platform.kernel.language import say, words_of
 
     try:
         read = read_bundle(Path(order["path"]), Path(order["data"]) if order["data"] else None)
-        if sum(map(len, read.files.values())) > _NAMED_FILES:
-            most = _NAMED_FILES >> 20
+        if sum(map(len, read.files.values())) > LIMIT_NAMED:
+            most = LIMIT_NAMED >> 20
             raise BundleUnreadable(say("its pages and baselines unpack to over %(most)s MiB", most=most))
     except BundleInvalid as error:
         return {"problems": [to_json(asdict(problem)) for problem in error.problems]}
@@ -71,7 +71,8 @@ def transfer(order: dict[str, Any]) -> dict[str, Any]:
     from anyshot_platform.organizers.transfers.archive import AlteredArchive, read_rows, unpack
 
     try:
-        manifest = unpack(Path(order["path"]), Path(order["folder"]))
+        limits = {"most_file": order["file_bytes"], "most": order["most_bytes"]}
+        manifest = unpack(Path(order["path"]), Path(order["folder"]), **limits)
         read_rows(Path(order["folder"]))
     except (AlteredArchive, OSError) as error:
         return {"bad": to_json(words_of(error))}
@@ -89,14 +90,17 @@ def transfer_scores(order: dict[str, Any]) -> dict[str, Any]:
     from anyshot_platform.kernel.kept import to_json
     from anyshot_platform.kernel.language import say
     from anyshot_platform.kernel.retold import words_of_core
-    from anyshot_platform.scores.verification import WrongResult, verify_files
+    from anyshot_platform.scores.verification import WrongResult, verify_files, verify_whole
     from anyshot_scoring.summary import RunSummary
 
     problems = []
     for run in json.loads(Path(order["order"]).read_bytes()):
         try:
             summary = TypeAdapter(RunSummary).validate_python(run["summary"])
-            verify_files(summary, summary.tasks, run["files"], _open)
+            if run["of_parts"]:
+                verify_whole(summary, run["results"], run["predictions"], _open)
+            else:
+                verify_files(summary, summary.tasks, run["files"], _open)
         except (WrongResult, ValidationError) as error:
             words = say("Run %(run)s: %(error)s", run=run["run"], error=words_of_core(error))
             problems.append(to_json(words))
@@ -142,6 +146,7 @@ def main(memory: int) -> None:
     for line in sys.stdin:
         order = json.loads(line)
         _allow_time(order["cpu_seconds"])
+        _allow_files(order.get("file_bytes", _FILE_BYTES))
         answer = _answer(order)
         answer["last"] = last = _largest_memory() > _FRESH_BEYOND
         sys.stdout.write(json.dumps(answer) + "\n")
@@ -171,7 +176,6 @@ def _confine(memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES, _FILES))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (_NAMED_FILES, _NAMED_FILES))
 
 
 def _allow_time(seconds: int) -> None:
@@ -179,6 +183,12 @@ def _allow_time(seconds: int) -> None:
     usage = resource.getrusage(resource.RUSAGE_SELF)
     used = int(usage.ru_utime + usage.ru_stime) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (used + seconds, resource.RLIM_INFINITY))
+
+
+def _allow_files(octets: int) -> None:
+    """Files of so many bytes at most, from now on."""
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (octets, hard))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from anyshot_platform.kernel.language import say
 LIMIT_ENTRIES = 5_000
 LIMIT_NAMES = 250_000  # with the files of its data, which are not read
 LIMIT_TOTAL = 512 << 20
+LIMIT_NAMED = 256 << 20  # of the files that the definition names: pages, baselines
 NAMES = ("competition.yaml", "competition.yml")
 
 

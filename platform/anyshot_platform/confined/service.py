@@ -25,7 +25,7 @@ from anyshot_platform.kernel.language import say
 
 MEMORY = 1 << 30  # bytes of address space of one process
 CPU_SECONDS = 10
-WALL_SECONDS = 60.0
+WALL_SECONDS = 60.0  # for `CPU_SECONDS`; an order that has more of them has as many times more
 AT_ONCE = 2  # processes of one web process
 _WAIT = 20.0  # seconds that an order waits for a free process
 
@@ -52,7 +52,7 @@ def run_confined(task: str, **order: Any) -> dict[str, Any]:
 
     Raises:
         TooCostly: beyond `MEMORY` or `CPU_SECONDS`.
-        Busy: no process became free, or it had no answer after `WALL_SECONDS`.
+        Busy: no process became free, or it had no answer in time (`WALL_SECONDS`).
     """
     with _POOL.child() as child:
         answer = child.ask({"task": task, "cpu_seconds": CPU_SECONDS, **order})
@@ -68,6 +68,11 @@ _WORDS = {
     "depth": say("it is nested too deeply"),
     "time": say("reading it takes more than %(most)s seconds", most=CPU_SECONDS),
 }
+
+
+def _wall_seconds(cpu_seconds: int) -> float:
+    """How long an order may take that may use so much of a processor: a slow disk slows all of it."""
+    return WALL_SECONDS * max(1.0, cpu_seconds / max(CPU_SECONDS, 1))
 
 
 class _Child:
@@ -94,7 +99,7 @@ class _Child:
         try:
             self._orders.write(json.dumps(order).encode() + b"\n")
             self._orders.flush()
-            line = self._read_line(time.monotonic() + WALL_SECONDS)
+            line = self._read_line(time.monotonic() + _wall_seconds(order["cpu_seconds"]))
         except BrokenPipeError:
             line = b""
         if line.endswith(b"\n"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import case, func, or_, select
@@ -25,8 +25,8 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore
 from anyshot_platform.scores.verification import RESULTS
+from anyshot_platform.scores.wholes import summarize_whole
 from anyshot_platform.services import Services
-from anyshot_scoring.summary import RunSummary, summarize
 from anyshot_scoring.table import TaskTable
 
 
@@ -45,7 +45,7 @@ class PartsJoiner:
         identity = identities[0].model_copy(update={"part": "", "tasks": tasks})
         files[0].digest, files[0].size = self._store(session, whole, identity)
         session.flush()
-        record_score(session, first, _summarize(whole, tasks))
+        record_score(session, first, summarize_whole(whole, tasks))
 
     def _read(self, digest: str) -> tuple[TaskTable, Identity]:
         with self.storage.open(digest) as source:
@@ -94,20 +94,6 @@ def _find_forgotten(session: Session) -> Sequence[str]:
         )
     )
     return session.scalars(groups).all()
-
-
-def _summarize(table: TaskTable, tasks: int) -> RunSummary:
-    """The summary of the whole; where the code failed on a dataset, its tasks count as guessed (0) in the mean.
-
-    By dataset they are missing, which is the worst rank there. The groups are of the tasks that were answered. Other
-    metrics have no figure: over the easier datasets alone they would be better than those of who answered all.
-    """
-    if len(table) == tasks:
-        return summarize(table, tasks)
-    found = summarize(table, table.task.tolist())
-    share = len(table) / tasks
-    half_width = None if found.half_width is None else found.half_width * share
-    return replace(found, mean=found.mean * share, half_width=half_width, tasks=tasks, metrics=())
 
 
 def _results_of(session: Session, run: Run) -> Artifact:

@@ -133,9 +133,9 @@ def _require_empty(services: Services, kind: str) -> None:
     if kind != ("sqlite" if services.database.is_sqlite else "postgresql"):
         raise BackupFailed(f"This backup is of a {kind} database; the settings name another kind.")
     if services.database.is_sqlite:
-        place = _sqlite_file(services)
-        if place.exists() and place.stat().st_size > 0:
-            raise BackupFailed(f"{place} exists: a backup is restored into an empty site only.")
+        if left := [str(file) for file in _sqlite_files(services) if file.exists() and file.stat().st_size]:
+            verb = "exists" if len(left) == 1 else "exist"
+            raise BackupFailed(f"{', '.join(left)} {verb}: a backup is restored into an empty site only.")
         return
     with services.database.engine.connect() as connection:
         if services.database.engine.dialect.has_table(connection, "alembic_version"):
@@ -144,6 +144,12 @@ def _require_empty(services: Services, kind: str) -> None:
 
 def _sqlite_file(services: Services) -> Path:
     return Path(make_url(services.settings.database_address).database or "")
+
+
+def _sqlite_files(services: Services) -> list[Path]:
+    """The database and what SQLite keeps beside it: a log left by a crash would be played over what is restored."""
+    place = _sqlite_file(services)
+    return [place, *(place.with_name(place.name + end) for end in ("-wal", "-shm", "-journal"))]
 
 
 def _load_database(services: Services, dump: Path) -> None:

@@ -7,7 +7,7 @@ answers to each task, and from its table of results, before it counts.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from anyshot_core.results import read_predictions, read_results
 from anyshot_core.words import told
 from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.scores.wholes import summarize_whole
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.summary import Group, RunSummary, summarize
 from anyshot_scoring.table import METRICS, TaskTable
@@ -43,15 +44,34 @@ def verify_files(summary: RunSummary, expected_tasks: int, files: dict[str, str]
     """
     if summary.tasks != expected_tasks:
         raise WrongResult(f"The summary is over {summary.tasks} tasks, and the run has {expected_tasks}.")
+    _verify_bounds(summary)
+    if RESULTS in files:
+        table = read_table(files, open_file)
+        _verify_rows(table)
+        _compare(summary, table)
+
+
+def verify_whole(summary: RunSummary, results: str, predictions: Sequence[str], open_file: Open) -> None:
+    """As `verify_files`, for a run of parts: the table is that of the whole, the predictions are of each part.
+
+    Tasks that are missing are those of a dataset that the code failed on.
+    """
+    _verify_bounds(summary)
+    table = _read_results(results, open_file)
+    if predictions:
+        _verify_scores(table, predictions, open_file)
+    _verify_rows(table)
+    if len(table) > summary.tasks:
+        raise WrongResult(f"{RESULTS} has {len(table)} tasks, and the run {summary.tasks}.")
+    _compare(summary, table, of_parts=True)
+
+
+def _verify_bounds(summary: RunSummary) -> None:
     for what, value, low in _values(summary):
         if not low <= value <= 1.0:  # NaN is outside, too
             raise WrongResult(f"{what} is {value}, and can only be from {low:g} to 1.")
     if summary.half_width is not None and not 0.0 <= summary.half_width < math.inf:
         raise WrongResult(f"The interval's half width is {summary.half_width}, and can only be 0 or more.")
-    if RESULTS in files:
-        table = read_table(files, open_file)
-        _verify_rows(table)
-        _compare(summary, table)
 
 
 def _values(summary: RunSummary) -> Iterator[tuple[str, float, float]]:
@@ -69,23 +89,24 @@ def _lowest(metric: str) -> float:
 
 def read_table(files: dict[str, str], open_file: Open) -> TaskTable:
     """The rows of a run's tasks, where its predictions say the same; raises `WrongResult`."""
-    try:
-        with open_file(files[RESULTS]) as file:
-            table = read_results(file).table
-    except (ScoringError, OSError, ValueError) as error:
-        raise WrongResult(f"{RESULTS} cannot be read: {error}") from error
+    table = _read_results(files[RESULTS], open_file)
     if PREDICTIONS in files:
-        _verify_scores(table, files[PREDICTIONS], open_file)
+        _verify_scores(table, [files[PREDICTIONS]], open_file)
     return table
 
 
-def _verify_scores(table: TaskTable, name: str, open_file: Open) -> None:
-    """Score the predictions again, and compare task by task."""
+def _read_results(name: str, open_file: Open) -> TaskTable:
     try:
         with open_file(name) as file:
-            again = read_predictions(file).predictions.score()
+            return read_results(file).table
     except (ScoringError, OSError, ValueError) as error:
-        raise WrongResult(f"{PREDICTIONS} cannot be scored: {error}") from error
+        raise WrongResult(f"{RESULTS} cannot be read: {error}") from error
+
+
+def _verify_scores(table: TaskTable, names: Sequence[str], open_file: Open) -> None:
+    """Score the predictions again, and compare task by task."""
+    parts = [_score_again(name, open_file) for name in names]
+    again = parts[0] if len(parts) == 1 else TaskTable.concatenate(parts).sorted()
     if not np.array_equal(again.task, table.task):
         raise WrongResult(f"{PREDICTIONS} has answers to other tasks than {RESULTS}.")
     for metric in METRICS:
@@ -93,6 +114,14 @@ def _verify_scores(table: TaskTable, name: str, open_file: Open) -> None:
         if different.any():
             task = int(table.task[different][0])
             raise WrongResult(f"{metric} of task {task} is not what its predictions score.")
+
+
+def _score_again(name: str, open_file: Open) -> TaskTable:
+    try:
+        with open_file(name) as file:
+            return read_predictions(file).predictions.score()
+    except (ScoringError, OSError, ValueError) as error:
+        raise WrongResult(f"{PREDICTIONS} cannot be scored: {error}") from error
 
 
 def _verify_rows(table: TaskTable) -> None:
@@ -106,10 +135,13 @@ def _verify_rows(table: TaskTable) -> None:
         )
 
 
-def _compare(summary: RunSummary, table: TaskTable) -> None:
+def _compare(summary: RunSummary, table: TaskTable, *, of_parts: bool = False) -> None:
     """The summary is that of the table; the table holds each of its tasks once."""
     try:
-        again = summarize(table, np.unique(table.task).tolist(), summary.metric)
+        if of_parts:
+            again = summarize_whole(table, summary.tasks)
+        else:
+            again = summarize(table, np.unique(table.task).tolist(), summary.metric)
     except ScoringError as error:
         raise WrongResult(f"{RESULTS} has no score: {error}") from error
     for name in ("tasks", "mean", "half_width", "by_dataset", "by_ways", "by_shots"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from anyshot_platform.confined.service import run_confined
 from anyshot_platform.organizers.transfers import archive
 from anyshot_platform.organizers.transfers.archive import (
     BLOBS,
@@ -43,6 +45,9 @@ def honest(tmp_path: Path) -> Path:
     return written(tmp_path / "archive.zip", files)
 
 
+LIMITS = {"most_file": 1 << 20, "most": 1 << 20}
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (made := tmp_path / "unpacked").mkdir()
@@ -50,7 +55,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_an_honest_archive_is_unpacked(honest: Path, folder: Path) -> None:
-    manifest = unpack(honest, folder)
+    manifest = unpack(honest, folder, **LIMITS)
     assert manifest.competition == "cup" and set(manifest.files) == {BUNDLE, ROWS, BLOB}
     assert (folder / BLOB.replace("/", "-")).read_bytes() == b"blob" and read_rows(folder) == {"phases": []}
 
@@ -119,26 +124,50 @@ def test_an_altered_archive_is_refused(
     honest: Path, folder: Path, change: Callable[[dict[str, Any], Files], None], words: str
 ) -> None:
     with pytest.raises(AlteredArchive) as told:
-        unpack(changed(honest, change), folder)
+        unpack(changed(honest, change), folder, **LIMITS)
     assert words in str(told.value)
+
+
+def test_an_archive_of_too_many_files_is_refused(
+    honest: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "MOST_FILES", 3)
+    with pytest.raises(AlteredArchive, match=re.escape("too many files (4)")):
+        unpack(honest, folder, **LIMITS)
 
 
 @pytest.mark.parametrize(
-    ("limit", "words"), [("MOST_FILES", "too many files (4)"), ("MOST_BYTES", "unpacks to over 0 GiB")]
+    ("limit", "words"),
+    [
+        ("most", "The archive unpacks to 24 B, and this site takes 10 B at most"),
+        ("most_file", "A file of the archive has 14 B, and this site takes 10 B at most"),
+    ],
 )
-def test_an_archive_beyond_a_limit_is_refused(
-    honest: Path, folder: Path, limit: str, words: str, monkeypatch: pytest.MonkeyPatch
+def test_an_archive_beyond_a_limit_of_the_site_is_told_so_with_sizes(
+    honest: Path, folder: Path, limit: str, words: str
 ) -> None:
-    monkeypatch.setattr(archive, limit, 3)
-    with pytest.raises(AlteredArchive) as told:
-        unpack(honest, folder)
-    assert words in str(told.value)
+    with pytest.raises(AlteredArchive, match=words):
+        unpack(honest, folder, **{**LIMITS, limit: 10})
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.slow("unpacks as much as one submission may hold")
+def test_a_file_may_be_as_large_as_the_site_allows(tmp_path: Path, folder: Path) -> None:
+    """Each above 256 MiB was refused by the confined process: a submission with weights stopped the move."""
+    large = bytes(257 << 20)
+    blob = f"{BLOBS}{hashlib.sha256(large).hexdigest()}"
+    path = written(tmp_path / "archive.zip", {BUNDLE: b"bundle", ROWS: b"{}", blob: large})
+    answer = run_confined(
+        "transfer", path=str(path), folder=str(folder), file_bytes=1 << 30, most_bytes=1 << 30
+    )
+    assert answer.keys() == {"manifest"}, answer
+    assert (folder / blob.replace("/", "-")).stat().st_size == len(large)
 
 
 def test_what_is_no_zip_is_refused(tmp_path: Path, folder: Path) -> None:
     (path := tmp_path / "archive.zip").write_bytes(b"PK but no zip")
     with pytest.raises(AlteredArchive, match="no archive of a competition that can be read"):
-        unpack(path, folder)
+        unpack(path, folder, **LIMITS)
 
 
 @pytest.mark.parametrize(

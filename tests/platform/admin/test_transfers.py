@@ -27,6 +27,7 @@ from anyshot_platform.database import now
 from anyshot_platform.evaluations.models import FurtherTest
 from anyshot_platform.models import metadata
 from anyshot_platform.organizers.pools.organizing import put_packs
+from anyshot_platform.organizers.transfers import acts
 from anyshot_platform.organizers.transfers.leaving import write_archive
 from anyshot_platform.organizers.transfers.travelling import STAYING, TRAVELLING
 from anyshot_platform.phases.models import PhaseVersion
@@ -44,7 +45,7 @@ from tests.platform.admin.test_acts import draft
 from tests.platform.admin.test_guarded_acts import log
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.conftest import Databases
-from tests.platform.site import SLUG, Person, Site, make_paper_pack
+from tests.platform.site import SLUG, Person, Site, make_paper_pack, make_zip
 from tests.services.processes import free_port
 from tests.services.sites import served
 
@@ -275,7 +276,11 @@ def test_taking_it_away_asks_and_is_in_the_log_and_waits_for_runs(site: Site) ->
     finish_with_predictions(site.worker(), 0.8, 1)
     asked = owner.call("POST", TAKE, json={})
     assert asked.status_code == 409
-    assert "keys and seeds of Feedback" in " ".join(asked.json()["preview"]["does"])
+    does = " ".join(asked.json()["preview"]["does"])
+    assert "keys and seeds of Feedback" in does
+    assert re.search(
+        r"Its files have [\d.]+ KiB, the largest [\d.]+ (KiB|B)\. The other site has to allow", does
+    )
     assert log(site, "competition.transfer") == []
     shown = page(owner, f"{BASE}/transfer")
     assert "Take “A small competition” to another site?" in shown.text
@@ -304,6 +309,18 @@ def test_while_an_archive_is_written_others_write_too(
     assert owner.call("POST", TAKE, json={"confirm": SLUG}).content.startswith(b"PK")
     assert written == [201]
     assert len(log(site, "competition.transfer")) == 1
+
+
+def test_what_no_site_takes_in_is_told_before_the_archive_is_there(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = {"file": ("proto.zip", make_zip(), "application/zip")}
+    site.owner().call("POST", f"{BASE}/baselines", data={"name": "Proto"}, files=sent, follow_redirects=False)
+    assert site.owner().call("POST", TAKE, json={"confirm": SLUG}).is_success
+    monkeypatch.setattr(acts, "LIMIT_NAMED", 10)
+    refused = site.owner().call("POST", TAKE, json={"confirm": SLUG})
+    assert refused.status_code == 409
+    assert "and a site takes in 10 B at most: delete some first." in refused.json()["message"]
 
 
 def test_people_claim_their_places_by_the_code_of_the_old_site(played: Site, other: Elsewhere) -> None:

@@ -80,6 +80,12 @@ def test_who_takes_too_long_is_ended_and_the_next_is_served(
     assert check_zip(path) == check_bundle(path)
 
 
+def test_an_order_with_more_of_a_processor_has_as_much_more_time() -> None:
+    """Twice the processor's seconds within half the time: a slow disk was told to try again, for ever."""
+    assert service._wall_seconds(service.CPU_SECONDS) == service.WALL_SECONDS
+    assert service._wall_seconds(120) == 12 * 60
+
+
 def test_a_competition_is_the_same_read_in_a_confined_process() -> None:
     for entry in ready_made():
         folder = FOLDER / entry.name

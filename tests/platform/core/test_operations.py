@@ -38,6 +38,7 @@ from anyshot_platform.queue.outbox import send_due_rings
 from anyshot_platform.runs.models import Run
 from anyshot_platform.services import Services
 from anyshot_platform.settings import read_settings
+from anyshot_platform.users.models import User
 from anyshot_platform.webhooks.delivery import (
     ForbiddenAddress,
     resolve,
@@ -279,6 +280,28 @@ def test_backup_and_restore(site: Site, tmp_path: Path) -> None:
         if not services.database.is_sqlite:
             assert session.scalar(text("SELECT reltuples FROM pg_class WHERE relname = 'runs'")) == 1
     assert {digest for digest, _ in empty.storage.digests()} == {d for d, _ in services.storage.digests()}
+    empty.database.dispose()
+
+
+def test_what_a_crash_left_beside_the_database_is_named_before_anything_is_restored(
+    sqlite_site: Site, tmp_path: Path
+) -> None:
+    """SQLite plays the log of a site that was killed over whatever database lies beside it: the old data came back."""
+    back_up(sqlite_site.services, target := tmp_path / "backup.tar")
+    empty = make_services(make_settings(tmp_path / "restored"))
+    database = Path(empty.database.engine.url.database or "")
+    for end in ("-wal", "-shm", "-journal"):
+        left = database.with_name(database.name + end)
+        left.parent.mkdir(parents=True, exist_ok=True)
+        left.write_bytes(b"pages of the old site")
+        with pytest.raises(BackupFailed) as told:
+            restore(empty, target)
+        assert str(told.value) == f"{left} exists: a backup is restored into an empty site only."
+        assert not database.exists()
+        left.unlink()
+    restore(empty, target)
+    with empty.database.reading() as session:
+        assert session.get(User, sqlite_site.owner_id)
     empty.database.dispose()
 
 

@@ -13,6 +13,7 @@ from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.bundles import schema
 from anyshot_platform.competitions.files import IMAGES, list_files
 from anyshot_platform.competitions.models import Competition
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leagues.description import LeagueSpec, describe_league
 from anyshot_platform.leagues.models import League
@@ -91,8 +92,7 @@ def _pages(competition: Competition, files: dict[str, bytes]) -> list[schema.Pag
 
 
 def _pools(session: Session, phases: Iterable[Phase]) -> list[schema.PoolSpec]:
-    versions = {id_ for phase in phases for id_ in _pool_ids(phase)}
-    rows = list(session.scalars(select(PoolVersion).where(PoolVersion.id.in_(versions))))
+    rows = _versions_used(session, phases)
     known = {row.pool.slug: row for row in rows}
     parts = [slug for row in rows for slug in row.pool.combines if slug not in known]
     described = [_pool(row.pool, row) for row in known.values()]
@@ -100,6 +100,34 @@ def _pools(session: Session, phases: Iterable[Phase]) -> list[schema.PoolSpec]:
         newest = select(PoolVersion).where(PoolVersion.pool_id == pool.id).order_by(PoolVersion.number.desc())
         described.append(_pool(pool, session.scalars(newest.limit(1)).one()))
     return sorted(described, key=lambda pool: pool.name)
+
+
+def _versions_used(session: Session, phases: Iterable[Phase]) -> list[PoolVersion]:
+    """The versions of pools that phases have; of one pool the newest last, which a bundle names for all of them."""
+    ids = {id_ for phase in phases for id_ in _pool_ids(phase)}
+    query = select(PoolVersion).where(PoolVersion.id.in_(ids)).order_by(PoolVersion.number, PoolVersion.id)
+    return list(session.scalars(query))
+
+
+def say_which_versions(session: Session, competition: Competition) -> list[str]:
+    """Which phases get another version of a pool than they have, where the competition is copied or moved."""
+    phases = list(session.scalars(_live(Phase, competition)))
+    newest = {row.pool_id: row for row in _versions_used(session, phases)}
+    earlier: dict[str, list[str]] = {}
+    for row in _versions_used(session, phases):
+        if row is not newest[row.pool_id]:
+            earlier.setdefault(row.pool_id, []).extend(
+                phase.name for phase in phases if row.id in _pool_ids(phase)
+            )
+    return [
+        say(
+            "All phases get version %(number)s of the pool %(pool)s. Those with an earlier one of it: %(phases)s.",
+            number=newest[pool_id].number,
+            pool=newest[pool_id].pool.slug,
+            phases=", ".join(names),
+        )
+        for pool_id, names in earlier.items()
+    ]
 
 
 def _pool(pool: Pool, version: PoolVersion) -> schema.PoolSpec:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -20,7 +21,7 @@ from anyshot_platform.kernel.language import say, words_of
 from anyshot_platform.kernel.slugs import check_slug
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.organizers.bundles.data import PacksByPool
-from anyshot_platform.organizers.bundles.exporting import describe
+from anyshot_platform.organizers.bundles.exporting import describe, say_which_versions
 from anyshot_platform.organizers.bundles.importing import Intake
 from anyshot_platform.organizers.bundles.naming_pools import find_pools, give_new_ones
 from anyshot_platform.organizers.bundles.reporting import IMPORT, report_on
@@ -53,10 +54,12 @@ def import_competition(
     start: datetime | None = None,
     packs: PacksByPool | None = None,
     state: CompetitionState = CompetitionState.DRAFT,
+    known: Iterable[str] = (),
 ) -> ImportedCompetition:
     """Make a competition, owned by the actor, from a bundle; `packs` go into its new pools.
 
-    `start` moves all phases so that the first one starts then; `slug` replaces the bundle's short name.
+    `start` moves all phases so that the first one starts then; `slug` replaces the bundle's short name. What is
+    `known` of the bundle stands in the report too.
 
     Raises:
         AddressTaken: the short name is in use; a foreign bundle, which has none, gets a free one instead.
@@ -69,8 +72,11 @@ def import_competition(
     new = {name: version for name, version in pools.items() if not version.entries}
     waiting = sorted(version.pool.slug for name, version in new.items() if name not in brought)
     notices: list[str] = [
-        say("The pool %(name)s waits for its packs: upload them before the phases open.", name=name)
-        for name in waiting
+        *known,
+        *(
+            say("The pool %(name)s waits for its packs: upload them before the phases open.", name=name)
+            for name in waiting
+        ),
     ]
     intake = Intake(session, storage, bundle, actor.id, pools, notices)
     competition = intake.make_competition(address, state)
@@ -120,7 +126,8 @@ def clone_competition(
     except BundleInvalid as error:
         words = say("It cannot be copied before this is mended: %(error)s", error=words_of(error))
         raise Invalid(words) from error
-    return import_competition(session, storage, bundle, actor, slug=slug, start=start)
+    known = say_which_versions(session, competition)
+    return import_competition(session, storage, bundle, actor, slug=slug, start=start, known=known)
 
 
 def _shifted(spec: CompetitionSpec, start: datetime) -> CompetitionSpec:

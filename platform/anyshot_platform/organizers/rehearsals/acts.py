@@ -13,6 +13,7 @@ from anyshot_platform.baselines.service import list_baselines, why_not_run
 from anyshot_platform.competitions.models import Competition, Rehearsal
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import say, together
+from anyshot_platform.organizers.bundles.exporting import say_which_versions
 from anyshot_platform.organizers.competitions.acts import DELETED
 from anyshot_platform.organizers.competitions.organizing import what_is_missing
 from anyshot_platform.organizers.rehearsals.copying import make_copy
@@ -103,6 +104,8 @@ def _start(session: Session, competition: Competition, request: ActRequest) -> A
     for baseline in list_baselines(session, competition):
         if words := why_on_no_board(session, baseline):
             tell(rehearsal, words)  # it is not in the copy
+    for words in say_which_versions(session, competition):
+        tell(rehearsal, words)
     after = {"copy": copy.slug, "tasks": wishes["tasks"], "teams": wishes["teams"]}
     return ActDone(say("The rehearsal has started."), after=after, result=rehearsal)
 

@@ -235,15 +235,7 @@ def go(session: Session, membership: Membership, team: Team | None) -> Team:
     own, and so does its quota. Who is not a participant takes the new team out of the ranking; the old one joins it
     where nobody and nothing else keeps it out.
     """
-    old = session.get(Team, membership.team_id) if membership.team_id else None
-    membership.team_id = None
-    session.flush()
-    if old is not None:
-        rest = list_members(session, old)
-        if not rest:
-            dissolve(session, old, submitted=has_submitted(session, old.id))
-        else:
-            keep_captained(session, old)
+    go_out(session, membership)
     if team is None:
         team = make_solo_team(session, membership, session.get_one(User, membership.user_id))
         rank_or_not(session, team, out=stays_out(session, team))
@@ -252,9 +244,27 @@ def go(session: Session, membership: Membership, team: Team | None) -> Team:
     session.flush()
     if membership.role != Role.PARTICIPANT:
         rank_or_not(session, team, out=True)
-        if old is not None and old.deleted_at is None and old.out_of_ranking:
-            rank_or_not(session, old, out=stays_out(session, old))
     return team
+
+
+def go_out(session: Session, membership: Membership) -> Team | None:
+    """Take a member out of their team; returns it, or None where nobody is left and it is dissolved.
+
+    It gets another captain where it needs one, and joins the ranking where nothing else keeps it out.
+    """
+    old = session.get(Team, membership.team_id) if membership.team_id else None
+    membership.team_id = None
+    session.flush()
+    if old is None:
+        return None
+    rest = list_members(session, old)
+    if not rest:
+        dissolve(session, old, submitted=has_submitted(session, old.id))
+        return None
+    keep_captained(session, old)
+    if membership.role != Role.PARTICIPANT and old.out_of_ranking:
+        rank_or_not(session, old, out=stays_out(session, old))
+    return old
 
 
 def _participant(session: Session, competition: Competition, user_id: str) -> Membership | None:

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pydantic import Field
-from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy import ColumnElement, Select, func, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.exports.files import FILES as EXPORTS
 from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target
-from anyshot_platform.artifacts.models import Artifact
-from anyshot_platform.competitions.models import Competition
+from anyshot_platform.artifacts.models import Artifact, Blob
+from anyshot_platform.baselines.models import Baseline
+from anyshot_platform.bundles.files import LIMIT_NAMED
+from anyshot_platform.competitions.models import Competition, CompetitionFile
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.evaluations.models import FurtherTest
-from anyshot_platform.kernel.filters import count
+from anyshot_platform.judging.kinds import counting_runs
+from anyshot_platform.kernel.filters import count, size
 from anyshot_platform.kernel.language import say, say_count, together
+from anyshot_platform.organizers.bundles.exporting import say_which_versions
 from anyshot_platform.organizers.competitions.organizing import figures
 from anyshot_platform.organizers.transfers.claims import TRANSFER as KEY
+from anyshot_platform.organizers.transfers.travelling import travels
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.runs.models import Run
@@ -52,16 +57,9 @@ def _look(session: Session, competition: Competition, request: ActRequest) -> Fi
         else say("by name alone")
     )
     named = ", ".join(phase.name for phase in phases)
+    whole, largest = _sizes(session, competition)
     return Findings(
-        refused=[
-            say_count(
-                waiting,
-                "%(num)s run has not ended. Wait for it, or cancel it.",
-                "%(num)s runs have not ended. Wait for them, or cancel them.",
-            )
-        ]
-        if waiting
-        else [],
+        refused=[*_unended(waiting or 0), *_too_large(session, competition)],
         does=[
             say(
                 "You get a file with %(members)s (%(addresses)s), %(submissions)s with their code, results and "
@@ -70,6 +68,12 @@ def _look(session: Session, competition: Competition, request: ActRequest) -> Fi
                 members=count(figures(session, competition)["members"], "member"),
                 addresses=addresses,
                 submissions=count(count_uploads(session, mine), "submission"),
+            ),
+            say(
+                "Its files have %(whole)s, the largest %(largest)s. The other site has to allow that: its settings "
+                "pack_max_bytes, and upload_max_bytes or artifact_max_bytes for the largest.",
+                whole=size(whole),
+                largest=size(largest),
             ),
             say(
                 "It holds the keys and seeds of %(value)s: anyone who has it can draw the hidden tasks.",
@@ -84,6 +88,7 @@ def _look(session: Session, competition: Competition, request: ActRequest) -> Fi
         ],
         warnings=[
             *_staying(session, phases),
+            *say_which_versions(session, competition),
             say("The competition goes on here. If it moves for good, archive it."),
         ],
     )
@@ -119,6 +124,55 @@ def _staying(session: Session, phases: Sequence[Phase]) -> list[str]:
     ]
     what = together(found, by=", ")
     return [say("These stay here; download what you need of them: %(what)s.", what=what)] if what else []
+
+
+def _unended(waiting: int) -> list[str]:
+    if not waiting:
+        return []
+    words = say_count(
+        waiting,
+        "%(num)s run has not ended. Wait for it, or cancel it.",
+        "%(num)s runs have not ended. Wait for them, or cancel them.",
+    )
+    return [words]
+
+
+def _too_large(session: Session, competition: Competition) -> list[str]:
+    """What no site takes in, told before the archive is there with its keys."""
+    mine = (Baseline.competition_id == competition.id, Baseline.deleted_at.is_(None))
+    baselines = session.scalar(
+        select(func.sum(Blob.size)).join(Baseline, Baseline.digest == Blob.digest).where(*mine)
+    )
+    files = session.scalar(
+        select(func.sum(CompetitionFile.size)).where(CompetitionFile.competition_id == competition.id)
+    )
+    found = (baselines or 0) + (files or 0)
+    if found <= LIMIT_NAMED:
+        return []
+    words = say(
+        "Its baselines and the files of its pages have %(found)s, and a site takes in %(most)s at most: delete some "
+        "first.",
+        found=size(found),
+        most=size(LIMIT_NAMED),
+    )
+    return [words]
+
+
+def _sizes(session: Session, competition: Competition) -> tuple[int, int]:
+    """Bytes of the files of submissions and runs that travel: of all, and of the largest."""
+    handed = select(Submission.digest).where(
+        Submission.competition_id == competition.id, Submission.kind != SubmissionKind.SMOKE
+    )
+    kept = (
+        select(Artifact.digest)
+        .join(Run, Run.id == Artifact.run_id)
+        .where(Run.competition_id == competition.id, counting_runs(), travels())
+    )
+    files = select(func.sum(Blob.size), func.max(Blob.size)).where(
+        or_(Blob.digest.in_(handed), Blob.digest.in_(kept))
+    )
+    whole, largest = session.execute(files).one()
+    return int(whole or 0), int(largest or 0)
 
 
 def _do(session: Session, competition: Competition, request: ActRequest) -> ActDone:

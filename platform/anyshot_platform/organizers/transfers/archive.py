@@ -13,11 +13,11 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from anyshot_platform.described.wrong import in_words
+from anyshot_platform.kernel.filters import size
 from anyshot_platform.kernel.language import say, together
 
 MANIFEST, BUNDLE, ROWS, BLOBS = "manifest.json", "bundle.zip", "rows.json", "blobs/"
 MOST_FILES = 200_000
-MOST_BYTES = 8 << 30
 _SMALL = 64 << 20
 _NAME = re.compile(r"bundle\.zip|rows\.json|blobs/[0-9a-f]{64}")
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -33,7 +33,7 @@ class ArchivedFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     sha256: Digest
-    size: Annotated[int, Field(ge=0, le=MOST_BYTES)]
+    size: Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class ArchiveManifest(BaseModel):
@@ -78,21 +78,28 @@ def wrong_value(file: str, error: ValidationError) -> str:
     return together((file, ".".join(map(str, first["loc"])), in_words(first)), by=say(": "))
 
 
-def unpack(path: Path, folder: Path) -> ArchiveManifest:
+def unpack(path: Path, folder: Path, *, most_file: int, most: int) -> ArchiveManifest:
     """Copy the files of an archive into a folder, each compared with its digest; blobs by their digest.
+
+    One file has at most `most_file` bytes, all have at most `most`.
 
     Raises:
         AlteredArchive: no archive of a competition, of another version, too large, or altered.
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            return _unpack(archive, folder)
+            manifest = _read_manifest(archive)
+            _require_sizes(manifest, most_file, most)
+            for name, file in manifest.files.items():
+                _require_place(name, file)
+                _copy(archive, name, file, folder / unpacked_name(name))
+            return manifest
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, KeyError) as error:
         words = say("This is no archive of a competition that can be read (%(error)s).", error=error)
         raise AlteredArchive(words) from error
 
 
-def _unpack(archive: zipfile.ZipFile, folder: Path) -> ArchiveManifest:
+def _read_manifest(archive: zipfile.ZipFile) -> ArchiveManifest:
     names = archive.namelist()
     if len(names) > MOST_FILES or len(set(names)) != len(names):
         raise AlteredArchive(
@@ -108,16 +115,37 @@ def _unpack(archive: zipfile.ZipFile, folder: Path) -> ArchiveManifest:
         raise AlteredArchive(wrong_value(MANIFEST, error)) from error
     if set(names) != {MANIFEST, *manifest.files} or not {BUNDLE, ROWS} <= manifest.files.keys():
         raise AlteredArchive(say("The files of the archive are not those that its list names."))
-    if sum(file.size for file in manifest.files.values()) > MOST_BYTES:
-        raise AlteredArchive(say("The archive unpacks to over %(most)s GiB.", most=MOST_BYTES >> 30))
-    for name, file in manifest.files.items():
-        if _NAME.fullmatch(name) is None:
-            shown = repr(name[:80])
-            raise AlteredArchive(say("The archive holds %(name)s, which has no place in it.", name=shown))
-        if name.startswith(BLOBS) and name.removeprefix(BLOBS) != file.sha256:
-            raise AlteredArchive(say("%(name)s is called by another digest than its own.", name=name))
-        _copy(archive, name, file, folder / unpacked_name(name))
     return manifest
+
+
+def _require_sizes(manifest: ArchiveManifest, most_file: int, most: int) -> None:
+    sizes = [file.size for file in manifest.files.values()]
+    if sum(sizes) > most:
+        raise AlteredArchive(
+            say(
+                "The archive unpacks to %(found)s, and this site takes %(most)s at most: its administrators can "
+                "raise pack_max_bytes.",
+                found=size(sum(sizes)),
+                most=size(most),
+            )
+        )
+    if max(sizes) > most_file:
+        raise AlteredArchive(
+            say(
+                "A file of the archive has %(found)s, and this site takes %(most)s at most: its administrators "
+                "can raise upload_max_bytes or artifact_max_bytes.",
+                found=size(max(sizes)),
+                most=size(most_file),
+            )
+        )
+
+
+def _require_place(name: str, file: ArchivedFile) -> None:
+    if _NAME.fullmatch(name) is None:
+        shown = repr(name[:80])
+        raise AlteredArchive(say("The archive holds %(name)s, which has no place in it.", name=shown))
+    if name.startswith(BLOBS) and name.removeprefix(BLOBS) != file.sha256:
+        raise AlteredArchive(say("%(name)s is called by another digest than its own.", name=name))
 
 
 def _copy(archive: zipfile.ZipFile, name: str, file: ArchivedFile, target: Path) -> None:

@@ -7,7 +7,7 @@ to rows of the archive alone, and scores are computed again from predictions, re
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,7 +28,7 @@ from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.kept import from_json
 from anyshot_platform.kernel.language import say, say_count, together, words_of
 from anyshot_platform.kernel.texts import name_key
-from anyshot_platform.leaderboards.service import rebuild_boards
+from anyshot_platform.leaderboards.service import forget_boards, rebuild_boards
 from anyshot_platform.leagues.models import League
 from anyshot_platform.organizers.bundles.service import ImportedCompetition, import_competition
 from anyshot_platform.organizers.transfers.archive import (
@@ -44,6 +44,8 @@ from anyshot_platform.organizers.transfers.travelling import (
     COMPETITION_STATE,
     PERSON,
     PHASE_STATE,
+    PREDICTIONS,
+    RESULTS,
     TRAVELLING,
     Attribute,
     attributes_of,
@@ -51,15 +53,18 @@ from anyshot_platform.organizers.transfers.travelling import (
 )
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import list_phases
+from anyshot_platform.phases.states import VersionState
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import ENDED
+from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.services import Services
+from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Viewer
 
 _SECONDS = 120  # of CPU, to unpack an archive and compare its digests
 _RUNS_AT_ONCE = 20
+_OF_ONE_RUN = ("submission_id", "phase_version_id", "generation", "seed_index")  # the same for its parts
 
 
 class BadTransfer(Invalid):
@@ -97,13 +102,22 @@ class Archive:
         return self.folder / unpacked_name(f"{BLOBS}{digest}")
 
 
-def open_archive(path: Path, folder: Path) -> Archive:
+def open_archive(settings: PlatformSettings, path: Path, folder: Path) -> Archive:
     """Unpack and read an archive in confined processes.
+
+    A file of it may be as large as a submission or a file of a run here, all of it as the archive itself.
 
     Raises:
         BadTransfer: no archive, altered, or its description is wrong; `TooCostly` or `Busy` besides.
     """
-    answer = run_confined("transfer", path=str(path), folder=str(folder), cpu_seconds=_SECONDS)
+    answer = run_confined(
+        "transfer",
+        path=str(path),
+        folder=str(folder),
+        cpu_seconds=_SECONDS,
+        file_bytes=max(settings.upload_max_bytes, settings.artifact_max_bytes),
+        most_bytes=settings.pack_max_bytes,
+    )
     if "bad" in answer:
         raise BadTransfer(from_json(answer["bad"]))
     try:
@@ -127,18 +141,11 @@ def check_results(archive: Archive) -> int:
 
     Raises `BadTransfer` with the first run whose score is not what its predictions or results give.
     """
-    files: dict[str, dict[str, str]] = {}
-    for artifact in _listed(archive.rows, "artifacts"):
-        run, name, digest = (str(artifact.get(key)) for key in ("run_id", "name", "digest"))
-        if f"{BLOBS}{digest}" in archive.manifest.files:
-            files.setdefault(run, {})[name] = str(archive.blob(digest))
     scores = _listed(archive.rows, "run_scores")
-    checked = [row for row in scores if str(row.get("run_id")) in files]
+    evidence = _Evidence.of(archive)
+    checked = [found for row in scores if (found := evidence.order(row)) is not None]
     for first in range(0, len(checked), _RUNS_AT_ONCE):
-        runs = [
-            {"run": str(row["run_id"]), "summary": row.get("summary"), "files": files[str(row["run_id"])]}
-            for row in checked[first : first + _RUNS_AT_ONCE]
-        ]
+        runs = checked[first : first + _RUNS_AT_ONCE]
         order = archive.folder / f"order-{first}.json"
         order.write_text(json.dumps(runs))
         answer = run_confined("transfer_scores", order=str(order), cpu_seconds=_SECONDS)
@@ -150,6 +157,44 @@ def check_results(archive: Archive) -> int:
                 )
             )
     return len(scores) - len(checked)
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """The files by which the scores of an archive are computed again, and which runs are parts of one."""
+
+    files: Mapping[str, Mapping[str, str]]  # by run and name
+    parts: Mapping[str, Sequence[str]]  # by run of parts: all that finished
+
+    @classmethod
+    def of(cls, archive: Archive) -> _Evidence:
+        files: dict[str, dict[str, str]] = {}
+        for artifact in _listed(archive.rows, "artifacts"):
+            run, name, digest = (str(artifact.get(key)) for key in ("run_id", "name", "digest"))
+            if f"{BLOBS}{digest}" in archive.manifest.files:
+                files.setdefault(run, {})[name] = str(archive.blob(digest))
+        together: dict[str, list[str]] = {}
+        parts: dict[str, list[str]] = {}
+        for run in _listed(archive.rows, "runs"):
+            if run.get("shard_index") is not None and run.get("state") == RunState.FINISHED:
+                of = str([run.get(key) for key in _OF_ONE_RUN])
+                parts[str(run.get("id"))] = members = together.setdefault(of, [])
+                members.append(str(run.get("id")))
+        return cls(files, parts)
+
+    def order(self, score: dict[str, Any]) -> dict[str, Any] | None:
+        """What `confined_program.transfer_scores` needs for a run's score; None where it has no file that says it."""
+        run = str(score.get("run_id"))
+        files, about = (
+            self.files.get(run),
+            {"run": run, "summary": score.get("summary"), "of_parts": run in self.parts},
+        )
+        if files is None or (run in self.parts and RESULTS not in files):
+            return None
+        if run not in self.parts:
+            return {**about, "files": files}
+        answers = [self.files.get(part, {}).get(PREDICTIONS) for part in self.parts[run]]
+        return {**about, "results": files[RESULTS], "predictions": answers if all(answers) else []}
 
 
 def _listed(rows: dict[str, Any], name: str) -> list[dict[str, Any]]:
@@ -221,7 +266,8 @@ class _Arrival:
             self._require_ended()
             claimed = recompute(self.session, self.competition)
             for version in self._versions():
-                rebuild_boards(self.session, version)
+                settle = forget_boards if version.state == VersionState.RETIRED else rebuild_boards
+                settle(self.session, version)
             require_same_boards(self.session, claimed)
             count_anew(self.session)
         except ValidationError as error:
@@ -336,6 +382,8 @@ class _Arrival:
         name, attributes = table.__tablename__, attributes_of(table)
         wanted = attributes.keys() - left
         found = sorted(_listed(self.rows, name), key=lambda row: str(row.get("id", "")))
+        own = {key for key in wanted if attributes[key].refers_to == name}
+        waiting: list[tuple[Base, dict[str, Any]]] = []
         new = self.ids.setdefault(name, {})
         if "id" in wanted:
             fresh = sorted(new_id() for _ in found)
@@ -351,7 +399,13 @@ class _Arrival:
                         fields=odd,
                     )
                 )
-            self.session.add(table(**{key: self._value(attributes[key], row[key], name) for key in row}))
+            values = {key: self._value(attributes[key], row[key], name) for key in row.keys() - own}
+            self.session.add(made := table(**values))
+            waiting.append((made, row))
+        self.session.flush()
+        for made, row in waiting if own else []:  # what they refer to among themselves is there now
+            for key in own:
+                setattr(made, key, self._value(attributes[key], row[key], name))
         self.session.flush()
 
     def _value(self, attribute: Attribute, value: Any, table: str) -> Any:

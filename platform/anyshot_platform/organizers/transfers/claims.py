@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import exists, select, update
+from sqlalchemy import delete, exists, select, update
 from sqlalchemy.orm import Session, aliased
 
 from anyshot_platform.audit import service as audit
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.competitions.models import Competition, Membership, Placeholder
+from anyshot_platform.competitions.placeholders import retire
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
+from anyshot_platform.entries.models import LeagueAnswer
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.signing import Signer, digest_secret
+from anyshot_platform.organizers.entries.acts import ask_again
+from anyshot_platform.organizers.teams.joining import go_out
 from anyshot_platform.organizers.transfers.travelling import TRAVELLING, attributes_of
 from anyshot_platform.submissions.counting import count_uploads
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 
 TRANSFER, CLAIM = "competition.transfer", "competition.claim"
@@ -117,7 +120,8 @@ def claim(session: Session, user: User, *, code: str = "", slug: str = "") -> Me
                     update(travelling.table).where(column == place.user_id).values({name: user.id})
                 )
     place.claimed_at, place.claimed_by = now(), user.id
-    session.get_one(User, place.user_id).deleted_at = now()
+    retire(session, place)
+    session.flush()
     session.expire_all()
     membership = find_membership(session, competition.id, user.id)
     if membership is None:
@@ -131,32 +135,44 @@ def claim(session: Session, user: User, *, code: str = "", slug: str = "") -> Me
         object_type="user",
         object_id=user.id,
         competition_id=competition.id,
-        after={"place": place.name, "by": by},
+        after={"by": by},
     )
     session.flush()
     return membership
 
 
 def _by_code(session: Session, code: str) -> Placeholder | None:
-    digest = digest_secret(code.strip().lower())
-    return session.scalars(select(Placeholder).where(Placeholder.claim_digest == digest)).one_or_none()
+    """The place that a code opens: of a competition that was taken in twice, one that nobody claimed, the newest."""
+    query = (
+        select(Placeholder)
+        .join(Competition, Competition.id == Placeholder.competition_id)
+        .where(Placeholder.claim_digest == digest_secret(code.strip().lower()))
+        .where(Competition.deleted_at.is_(None))
+        .order_by(Placeholder.claimed_at.is_not(None), Placeholder.created_at.desc(), Placeholder.user_id)
+    )
+    return session.scalars(query.limit(1)).first()
 
 
 def _make_room(session: Session, competition: Competition, user: User) -> Role | None:
-    """Take back a membership without submissions, which the place replaces; the role that it had."""
+    """Take back a membership without submissions, which the place replaces; the role that it had.
+
+    Whoever else is in its team stays there, and what was answered to leagues goes: the place brings its own answers.
+    """
     known = find_membership(session, competition.id, user.id)
     if known is None:
         return None
-    if known.team_id is not None:
-        if count_uploads(session, Submission.team_id == known.team_id):
-            raise Conflict(
-                say(
-                    "You have submissions of your own in this competition: two places cannot become one. "
-                    "Please ask the organizers."
-                )
+    if known.team_id is not None and count_uploads(session, Submission.team_id == known.team_id):
+        raise Conflict(
+            say(
+                "You have submissions of your own in this competition: two places cannot become one. "
+                "Please ask the organizers."
             )
-        session.get_one(Team, known.team_id).deleted_at = now()
+        )
+    left = go_out(session, known)
     role = known.role
+    session.execute(delete(LeagueAnswer).where(LeagueAnswer.membership_id == known.id))
     session.delete(known)
     session.flush()
+    if left is not None:
+        ask_again(session, left.id)
     return role

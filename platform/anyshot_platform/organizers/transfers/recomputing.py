@@ -42,7 +42,7 @@ class ClaimedRow:
 
 
 def recompute(session: Session, competition: Competition) -> list[ClaimedRow]:
-    """Make every score of a submission again of those of its runs; the rows of the boards as the archive has them.
+    """Make every score of a submission again of those of its runs; the rows of live boards as the archive has them.
 
     Raises `DoesNotFollow` for the first score that is another one.
     """
@@ -98,11 +98,12 @@ def _figures(row: Any) -> tuple[Any, ...]:
 
 
 def _board_rows(session: Session, competition: Competition) -> Iterator[ClaimedRow]:
+    """The rows of the versions that are live: those of earlier ones are of the settings of their time."""
     rows = session.scalars(
         select(BoardRow)
         .join(PhaseVersion, PhaseVersion.id == BoardRow.phase_version_id)
         .join(Phase, Phase.id == PhaseVersion.phase_id)
-        .where(Phase.competition_id == competition.id)
+        .where(Phase.competition_id == competition.id, PhaseVersion.number == Phase.live_version)
     )
     for row in rows:
         figures = {name: getattr(row, name) for name in attributes_of(BoardRow) if name not in _OWN}
@@ -110,7 +111,7 @@ def _board_rows(session: Session, competition: Competition) -> Iterator[ClaimedR
 
 
 def require_same_boards(session: Session, claimed: list[ClaimedRow]) -> None:
-    """Raise `DoesNotFollow` unless the boards that were made again are those of the archive, to the last digit."""
+    """Raise `DoesNotFollow` unless the live boards, made again, are those of the archive, to the last digit."""
     if not claimed:
         return
     query = select(Phase.competition_id).join(PhaseVersion, PhaseVersion.phase_id == Phase.id)

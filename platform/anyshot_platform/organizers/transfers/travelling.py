@@ -49,6 +49,11 @@ class Travelling:
         return self.table.__tablename__
 
 
+def travels() -> ColumnElement[bool]:
+    """Which files of runs travel: those by which scores are computed again."""
+    return Artifact.final & Artifact.expired_at.is_(None) & Artifact.name.in_([RESULTS, PREDICTIONS])
+
+
 _OF_THE_SITE = frozenset({"worker_id", "lease_expires_at", "rung_at", "private", "image"})
 # In the order in which they refer to one another.
 TRAVELLING = (
@@ -68,7 +73,7 @@ TRAVELLING = (
     Travelling(
         Artifact,
         "run_id",
-        lambda: Artifact.final & Artifact.expired_at.is_(None) & Artifact.name.in_([RESULTS, PREDICTIONS]),
+        travels,
     ),
     Travelling(RunScore, "run_id"),
     Travelling(SubmissionScore, "submission_id"),

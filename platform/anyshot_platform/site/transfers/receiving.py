@@ -22,7 +22,7 @@ def take_in(
     with tempfile.TemporaryDirectory(prefix="anyshot-transfer-") as name:
         folder = Path(name)
         write(folder / "archive.zip")
-        archive = open_archive(folder / "archive.zip", folder)
+        archive = open_archive(services.settings, folder / "archive.zip", folder)
         unsupported = check_results(archive)
         files = keep_files(services, archive)
         with services.database.writing() as session:

@@ -1,6 +1,6 @@
 """`shown.others` goes: no page ever listed others' submissions
 
-Revision: 0056, after 0054
+Revision: 0055, after 0054
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0056"
+revision = "0055"
 down_revision = "0054"
 branch_labels = None
 depends_on = None
