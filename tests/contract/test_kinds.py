@@ -71,7 +71,7 @@ def mean_of(rows: dict[str, list[float]]) -> float:
 
 def shown_score(value: float) -> str:
     """As pages write it."""
-    return f"{value:.3f}".replace("-", "−")
+    return f"{value:z.3f}".replace("-", "−")
 
 
 def test_a_smoke_test_tells_its_owner_how_it_went_and_costs_nothing(stage: Stage) -> None:

@@ -86,7 +86,7 @@ def score(value: float | None, digits: int = 3) -> str | Markup:
     """A score with a real minus sign; a dash where it is undefined."""
     if value is None or value != value:
         return _MISSING
-    return f"{value:.{digits}f}".replace("-", "−")
+    return f"{value:z.{digits}f}".replace("-", "−")
 
 
 def interval(half_width: float | None, digits: int = 3) -> str:

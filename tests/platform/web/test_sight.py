@@ -237,7 +237,7 @@ API's profile             | all   | staff | -     | staff      | -     | -     |
 board's evaluations       | all   | staff | -     | staff      | -     | -     | -        | -           | -
 evaluations as CSV        | all   | staff | -     | staff      | -     | -     | -        | -           | -
 results                   | all   | staff | -     | staff      | -     | -     | -        | -           | -
-newest results            | all   | staff | -     | staff      | -     | -     | -        | -           | -
+newest results            | all   | staff | -     | -          | -     | -     | -        | -           | -
 API's results             | all   | staff | -     | staff      | -     | -     | -        | -           | -
 results as CSV            | all   | staff | -     | staff      | -     | -     | -        | -           | -
 API's table               | all   | staff | -     | staff      | -     | -     | -        | -           | -

@@ -49,6 +49,7 @@ def test_values_without_meaning_are_a_dash() -> None:
 
 def test_other_words() -> None:
     assert score(-0.0312) == "−0.031"
+    assert score(-3e-18) == "0.000", "sums of floats end beside nought"
     assert size(1 << 20) == "1.0 MiB" and size(3) == "3 B"
     assert count(1, "task") == "1 task" and count(3000, "task") == "3,000 tasks"
     naive = when(datetime(2026, 7, 1, 12, 0))
