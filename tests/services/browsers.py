@@ -46,6 +46,7 @@ def chromium() -> Iterator[webdriver.Chrome]:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         started = webdriver.Chrome(options=options, service=Service(driver))
         started.set_page_load_timeout(60)
+        started.set_script_timeout(300)  # axe looks at each element, and has one slow core perhaps
         try:
             yield started
         finally:
