@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import lru_cache
 
 from sqlalchemy.orm import Session
 
@@ -11,9 +12,9 @@ from anyshot_core.data.pack import Pack as OpenPack
 from anyshot_core.data.pool import Pool
 from anyshot_core.data.problems import DataError
 from anyshot_core.evaluations.needs import divides_into_sides, require_sides, require_spread
-from anyshot_core.protocols import ProtocolError, Roles
+from anyshot_core.protocols import Protocol, ProtocolError, Roles
 from anyshot_platform.kernel.retold import words_of_core
-from anyshot_platform.kernel.storage import STORAGE_KEY
+from anyshot_platform.kernel.storage import STORAGE_KEY, Storage
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.images import opened, words_without_place
 from anyshot_platform.pools.models import Pack
@@ -58,6 +59,31 @@ def problems_of_sides(
             require_sides(roles, opened_pool(trained) if trained else (), opened_pool(tested))
         except DataError as problem:
             yield words_without_place(problem)
+
+
+def problems_of_drawing(session: Session, version: PhaseVersion) -> Iterator[str]:
+    """What the protocol says of the packs that it is to draw from: every run would be refused by it."""
+    roles = _readable_roles(version)
+    if roles is None or version.meta_test is None or not version.meta_test.entries:
+        return  # said elsewhere
+    digests = tuple(entry.pack.digest for entry in version.meta_test.entries)
+    try:
+        if words := _refused(session.info[STORAGE_KEY], roles.test, digests):
+            yield words_without_place(ProtocolError(words))
+    except (DataError, OSError):
+        return  # a file that cannot be read: the run says so, as a fault of the organizers' data
+
+
+@lru_cache(maxsize=256)
+def _refused(storage: Storage, protocol: Protocol, digests: tuple[str, ...]) -> str:
+    """Why a protocol cannot draw from packs; empty where it can. Packs never change, and may lie far away."""
+    with ExitStack() as files:
+        pool = Pool([files.enter_context(opened(storage, digest)) for digest in digests])
+        try:
+            protocol.check(pool)
+        except ProtocolError as problem:
+            return str(problem)
+    return ""
 
 
 def _readable_roles(version: PhaseVersion) -> Roles | None:

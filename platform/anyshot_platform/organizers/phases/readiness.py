@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
-from functools import lru_cache
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.data.pool import Pool
-from anyshot_core.data.problems import DataError
-from anyshot_core.protocols import Protocol, ProtocolError
 from anyshot_platform.bundles.sense import judge_phase
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import say
-from anyshot_platform.kernel.storage import STORAGE_KEY, Storage
+from anyshot_platform.organizers.phases.drawing import problems_of_drawing
 from anyshot_platform.organizers.phases.leaks import evaluates, leaks, looks_alike, public_evaluations
 from anyshot_platform.phases.description import label_of
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.phases.service import live_version
-from anyshot_platform.pools.images import opened, words_without_place
-from anyshot_platform.runs.secrets import roles_of
 from anyshot_platform.workers.images import Needs, can_carry, has_image, taking_work
 from anyshot_platform.workers.models import Worker
 
@@ -46,9 +37,10 @@ def missing_in(session: Session, phase: Phase) -> list[str]:
                     phase_name=phase.name,
                 )
             )
-    missing += [
-        say("%(name)s: %(words)s", name=phase.name, words=problem) for _, problem in leaks(session, version)
-    ]
+    unfit = list(leaks(session, version))
+    if all(field != "tasks.protocol" for field, _ in unfit):  # else the same is said of a side of its classes
+        unfit += [("tasks.protocol", words) for words in problems_of_drawing(session, version)]
+    missing += [say("%(name)s: %(words)s", name=phase.name, words=words) for _, words in unfit]
     judged = judge_phase(describe_phase(session, phase, ""))
     missing += [
         say("%(name)s, %(field)s: %(words)s", name=phase.name, field=label_of(found.field), words=found.words)
@@ -57,7 +49,7 @@ def missing_in(session: Session, phase: Phase) -> list[str]:
     ]
     if not version.protocol:
         missing.append(say("%(name)s has no task protocol.", name=phase.name))
-    return [*missing, *_why_not_drawn(session, version)]
+    return missing
 
 
 def odd_in(session: Session, phase: Phase) -> list[str]:
@@ -109,33 +101,3 @@ def _without_image(session: Session, version: PhaseVersion) -> list[str]:
             image_digest=version.image_digest,
         )
     ]
-
-
-def _why_not_drawn(session: Session, version: PhaseVersion) -> Iterator[str]:
-    """What the protocol says of the datasets that it is to draw from, as every run would be refused by it."""
-    if version.meta_test is None or not version.meta_test.entries:
-        return  # said beside it
-    digests = tuple(entry.pack.digest for entry in version.meta_test.entries)
-    try:
-        roles = roles_of(version)
-        words = _refused(session.info[STORAGE_KEY], roles.test, digests) if roles else ""
-    except ProtocolError as problem:
-        words = str(problem)
-    except (DataError, OSError):
-        return  # a file that cannot be read: the run says so, as a fault of the organizers' data
-    if words:
-        yield say(
-            "%(name)s: %(words)s", name=version.phase.name, words=words_without_place(ProtocolError(words))
-        )
-
-
-@lru_cache(maxsize=256)
-def _refused(storage: Storage, protocol: Protocol, digests: tuple[str, ...]) -> str:
-    """Why a protocol cannot draw from packs; empty where it can. Packs never change, and may lie far away."""
-    with ExitStack() as files:
-        pool = Pool([files.enter_context(opened(storage, digest)) for digest in digests])
-        try:
-            protocol.check(pool)
-        except ProtocolError as problem:
-            return str(problem)
-    return ""
