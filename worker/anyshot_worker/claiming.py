@@ -131,11 +131,16 @@ class RunClaimer:
         log.info("run %s, attempt %d: ended", assignment.run_id, assignment.attempt)
 
     def _poll(self) -> None:
+        polled: list[threading.Thread] = []
         while not self._site.draining.wait(self._poll_seconds):
             if self._slots.acquire(blocking=False):
                 self._slots.release()
                 # A run takes hours, in which the other slots have to be asked for too.
-                threading.Thread(target=self._work_on, name="polled", daemon=True).start()
+                thread = threading.Thread(target=self._work_on, name="polled", daemon=True)
+                thread.start()
+                polled = [*(one for one in polled if one.is_alive()), thread]
+        for thread in polled:
+            thread.join()
 
     def _work_on(self) -> None:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,13 +9,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from PIL import Image
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from sqlalchemy import select
 
-from anyshot_core.data.pack import pack_dataset
 from anyshot_platform.accounts.service import begin_session, create_user
 from anyshot_platform.app import create_app
 from anyshot_platform.bundles.reading import read_bundle
@@ -25,6 +22,7 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.users.models import User
 from anyshot_platform.web.viewer import SESSION_COOKIE
 from anyshot_platform.workers.tokens import create_worker_token
+from tests.core.tinydata import write_pack
 from tests.platform.admin.zips import zipped
 from tests.platform.conftest import Databases
 from tests.platform.site import PaperWorker, make_zip
@@ -148,39 +146,6 @@ def _is_stale(element: object) -> bool:
     return False
 
 
-def make_pack(folder: Path) -> Path:
-    """A pack of three classes of four images."""
-    dataset = folder / "Tiny"
-    (dataset / "images").mkdir(parents=True)
-    rows = ["FILE_NAME,CATEGORY"]
-    for label, colour in (("red", (200, 30, 30)), ("green", (30, 200, 30)), ("blue", (30, 30, 200))):
-        for number in range(4):
-            name = f"{label}_{number}.jpg"
-            Image.new("RGB", (128, 128), tuple(min(255, part + 9 * number) for part in colour)).save(
-                dataset / "images" / name
-            )
-            rows.append(f"{name},{label}")
-    (dataset / "labels.csv").write_text("\n".join(rows) + "\n")
-    info = {
-        "dataset_name": "Tiny",
-        "dataset_description": "Three colours",
-        "total_categories": 3,
-        "total_super_categories": 0,
-        "uniform_number_of_images_per_category": True,
-        "minimum_images_per_category": 4,
-        "median_images_per_category": 4,
-        "maximum_images_per_category": 4,
-        "has_super_categories": False,
-        "image_column_name": "FILE_NAME",
-        "category_column_name": "CATEGORY",
-        "super_category_column_name": None,
-    }
-    (dataset / "info.json").write_text(json.dumps(info))
-    target = folder / "Tiny.anyshot-pack"
-    pack_dataset(dataset, target)
-    return target
-
-
 def team_of(live: Live, submission_id: str) -> str:
     with live.services.database.reading() as session:
         return session.get_one(Submission, submission_id).team.name
@@ -223,10 +188,10 @@ def test_a_whole_competition_through_the_pages(live: Live, browser: webdriver.Ch
     visitor.press("Publish")
     assert "Not ready to be published" in visitor.text
     visitor.go("/organize/pools/tiny-pool")
-    visitor.put_file("packs", make_pack(tmp_path))
+    visitor.put_file("packs", write_pack(tmp_path, "Tiny", classes=20, images=8))
     visitor.press("Check and create a version")
     assert "Version 1 holds 1 dataset." in visitor.text
-    assert "12 images, 3 classes" in visitor.text
+    assert "160 images, 20 classes" in visitor.text
     visitor.go("/competitions/tiny/manage")
     visitor.press("Publish")
     assert "The competition is published now." in visitor.text

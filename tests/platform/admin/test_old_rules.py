@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, MetaData, Table, insert, select, text
+from sqlalchemy import Connection, MetaData, Table, insert, text
 
 from anyshot_platform.app import make_services
 from anyshot_platform.competitions.models import Competition
@@ -15,7 +15,6 @@ from anyshot_platform.competitions.service import add_member
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import Database
 from anyshot_platform.migration import migrate
-from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.users.models import User
 from anyshot_scoring.rules import RULES
@@ -75,8 +74,7 @@ def test_combine_alone_was_meant_as_the_rule() -> None:
 
 def test_over_json_the_two_settings_are_read_in_the_same_way(site: Site) -> None:
     owner = site.owner()
-    with site.services.database.writing() as session:
-        session.scalars(select(PhaseVersion)).one().test_seeds = []  # from its key: the commitment stays
+    site.set_version(test_seeds=[])  # tasks from the key: the commitment stays
     spec = owner.call("GET", f"{API}/phases").json()[0]["settings"]
     spec["scoring"] = {"runs": 3, "combine": "mean", "ranking": "worst_run"}
     refused = owner.call("PUT", f"{API}/phases/feedback", json=spec)

@@ -45,7 +45,8 @@ def add_dataset(site: Site) -> None:
 
 
 def choose(site: Site, **changes: str) -> None:
-    """The organizer saves the phase's form."""
+    """The organizer saves the phase's form; with tasks from its key, since the phase has begun."""
+    site.set_version(test_seeds=[])
     shown = phase_form(**{"shown.dataset_names": "1", **changes})
     saved = post(site.owner(), f"{BASE}/phases/feedback", **shown)
     assert saved.status_code == 303, saved.text
