@@ -70,8 +70,9 @@ def fewer_tasks(rows: dict[str, Any], files: dict[str, bytes]) -> None:
     score = rows["run_scores"][0]
     share = score["tasks"] / (score["tasks"] - 1)
     score["tasks"] = score["summary"]["tasks"] = score["tasks"] - 1
-    for where, name in ((score, "value"), (score["summary"], "mean")):
+    for where, name in ((score, "value"), (score["summary"], "mean"), (score["summary"], "half_width")):
         where[name] *= share
+    score["summary"]["metrics"] = []
 
 
 def later_ids(rows: dict[str, Any], files: dict[str, bytes]) -> None:
@@ -93,7 +94,8 @@ def test_a_competition_with_runs_in_parts_moves(
     """The table of the whole was compared with the answers of the first part, and each archive refused."""
     play(site, tmp_path)
     content, dora = take(site), other.person("dora")
-    for change in (swap_answers, raise_whole, fewer_tasks):
+    answered = play is shard_by_shard  # the other failed on a dataset: its table is shorter than its run
+    for change in (swap_answers, raise_whole, *([fewer_tasks] if answered else [])):
         refused = bring(dora, altered(content, change))
         assert refused.status_code == 422, change.__name__
         assert "A score of the archive is not what its files give." in refused.json()["message"]
