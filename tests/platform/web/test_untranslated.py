@@ -49,6 +49,7 @@ _NAMES = re.compile(
     r"|\b[0-9a-f]{12,}\b"
     r"|\b\w+([._/:-]\w+)+(?=\W|$)"  # what programs call things: submission.queued, fo_maml, torch-cpu:1
     r"|\{\{.*?\}\}"
+    r"|\btiny\b"  # as the packs of the scene are called in their files
 )
 _SAID = ("reason", "quota_reason", "story")  # columns with sentences of the platform, which pages translate
 _SHOWN = ("alt", "aria-label", "title", "placeholder", "data-label", "data-confirm")
