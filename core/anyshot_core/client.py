@@ -27,9 +27,7 @@ ENDED = ("finished", "failed", "cancelled")
 _RETRIES = 3
 OUTAGE_SECONDS = 600.0  # for which one who follows asks again, as workers do: an upgrade or a reboot is done
 _TRIES_OF_A_PART = 6  # without a byte more: with the pauses between, half a minute
-_LONG = httpx.Timeout(
-    30.0, read=1800.0
-)  # for answers that come when a file has been checked and stored, or made
+_LONG = httpx.Timeout(30.0, read=1800.0)  # for answers that come when a file was stored, or made
 
 
 class ClientError(RuntimeError):

@@ -115,42 +115,34 @@ def test_a_split_that_leaves_too_little_is_the_organizers_to_mend(
         gather_materials(job, HeldFiles(workspace))
 
 
-def test_a_submission_meets_half_of_the_classes_in_training_and_is_scored_on_the_others(
-    demo_packs: dict[str, Path], tmp_path: Path
-) -> None:
+def finish(platform: PaperPlatform, job: Evaluate, folder: Path) -> None:
+    """A worker without a sandbox carries a job out."""
     settings = SandboxSettings(
-        sandbox="trusted", trust_all_submissions=True, state_folder=tmp_path / "state", pool_size=0
+        sandbox="trusted", trust_all_submissions=True, state_folder=folder / "state", pool_size=0
     )
-    platform = PaperPlatform()
     client = cast(WorkerClient, platform)
     sandboxes = Sandboxes.from_settings(settings)
     try:
-        site = Site(
-            "tester", client, Workspace(tmp_path / "workspace", 1 << 30, client), sandboxes, threading.Event()
-        )
-        carry_out(assignment(platform, demo_packs, bundle_of(tmp_path, LOOKS)), site)
+        workspace = Workspace(folder / "workspace", 1 << 30, client)
+        carry_out(job, Site("tester", client, workspace, sandboxes, threading.Event()))
     finally:
         sandboxes.close()
+
+
+def test_a_submission_meets_half_of_the_classes_in_training_and_is_scored_on_the_others(
+    demo_packs: dict[str, Path], tmp_path: Path
+) -> None:
+    platform = PaperPlatform()
+    finish(platform, assignment(platform, demo_packs, bundle_of(tmp_path, LOOKS)), tmp_path)
     assert not platform.failed, platform.failed[0].message + platform.failed[0].detail
     assert "classes to train on: 8" in platform.artifacts["log.txt"].decode()  # four of each dataset
     assert platform.scored[0].tasks == 6
 
 
 def test_one_dataset_is_trained_on_and_tested_alone(demo_packs: dict[str, Path], tmp_path: Path) -> None:
-    settings = SandboxSettings(
-        sandbox="trusted", trust_all_submissions=True, state_folder=tmp_path / "state", pool_size=0
-    )
     platform = PaperPlatform()
-    client = cast(WorkerClient, platform)
-    sandboxes = Sandboxes.from_settings(settings)
     job = assignment(platform, demo_packs, bundle_of(tmp_path, LOOKS), dataset=1, tasks=7)
-    try:
-        site = Site(
-            "tester", client, Workspace(tmp_path / "workspace", 1 << 30, client), sandboxes, threading.Event()
-        )
-        carry_out(job, site)
-    finally:
-        sandboxes.close()
+    finish(platform, job, tmp_path)
     assert not platform.failed, platform.failed[0].message + platform.failed[0].detail
     assert "classes to train on: 4" in platform.artifacts["log.txt"].decode()
     (tmp_path / "results.parquet").write_bytes(platform.artifacts["results.parquet"])
@@ -197,21 +189,10 @@ def test_tasks_that_cannot_be_drawn_or_scored_are_refused_before_anything_is_tra
 
 
 def test_a_dataset_without_a_task_is_said_in_words(demo_packs: dict[str, Path], tmp_path: Path) -> None:
-    settings = SandboxSettings(
-        sandbox="trusted", trust_all_submissions=True, state_folder=tmp_path / "state", pool_size=0
-    )
     platform = PaperPlatform()
-    client = cast(WorkerClient, platform)
-    sandboxes = Sandboxes.from_settings(settings)
     seed = next(seed for seed in range(9) if dataset_in_turn(seed, 0, range(len(TEST))) == 0)
     job = assignment(platform, demo_packs, bundle_of(tmp_path, LOOKS), dataset=1, tasks=1, test_seed=seed)
-    try:
-        site = Site(
-            "tester", client, Workspace(tmp_path / "workspace", 1 << 30, client), sandboxes, threading.Event()
-        )
-        carry_out(job, site)
-    finally:
-        sandboxes.close()
+    finish(platform, job, tmp_path)
     (failed,) = platform.failed
     assert (failed.verdict, failed.message) == (
         "BAD_SETTINGS",

@@ -151,9 +151,7 @@ def _read_protocol(assignment: Scored, pool: Pool) -> Protocol:
     if isinstance(assignment, MetaTest) and assignment.parts:
         return assignment.protocol  # each part has its own: see `part_of`
     try:
-        require_scorable(
-            assignment.protocol
-        )  # what is scored after hours of training would end as our failure
+        require_scorable(assignment.protocol)  # else it ends as our failure, after hours of training
         require_drawn(assignment.protocol, len(pool), assignment.tasks)
         assignment.protocol.check(pool)
         return assignment.protocol
