@@ -97,13 +97,19 @@ def fill(database: Database) -> None:
         write("worker_tokens", id="w", name="worker", digest="w" * 64, revoked_at=None)
 
 
+def filled(address: str, revision: str = "head") -> Database:
+    """The database of that release, upgraded to a revision."""
+    database = Database(address)
+    migrate(database, "0012")
+    fill(database)
+    migrate(database, revision)
+    return database
+
+
 @pytest.fixture
 def upgraded(tmp_path: Path, empty_database: str) -> Iterator[Site]:
     """The site after the upgrade."""
-    old = Database(empty_database)
-    migrate(old, "0012")
-    fill(old)
-    migrate(old)
+    old = filled(empty_database)
     assert is_current(old)
     old.dispose()
     services = make_services(make_settings(tmp_path, database_url=empty_database))
@@ -166,10 +172,7 @@ def test_an_upgraded_database_has_the_tables_of_a_new_one(upgraded: Site) -> Non
 
 def test_an_upgrade_keeps_what_organizers_decided_and_the_files_of_last_attempts(empty_database: str) -> None:
     """A reason that no end of a run writes is the organizers'; of two attempts' files the later ones count."""
-    database = Database(empty_database)
-    migrate(database, "0012")
-    fill(database)
-    migrate(database, "0051")
+    database = filled(empty_database, "0051")
     tables = MetaData()
     about = {"competition_id": "c", "phase_id": "p"}
     with database.engine.begin() as connection:
@@ -193,10 +196,7 @@ def test_an_upgrade_keeps_what_organizers_decided_and_the_files_of_last_attempts
 
 def test_an_upgrade_forgets_the_log_ins_tokens_and_choices_of_deleted_accounts(empty_database: str) -> None:
     """Who deleted an account before is known by no other site's name, and may sign up by that site again."""
-    database = Database(empty_database)
-    migrate(database, "0012")
-    fill(database)
-    migrate(database, "0053")
+    database = filled(empty_database, "0053")
     tables = MetaData()
     with database.engine.begin() as connection:
         tables.reflect(connection)
