@@ -236,6 +236,7 @@ def test_a_machine_without_a_box_costs_nobody_a_submission(
     require_told(stage, alice, shown, verdict)
 
 
+@pytest.mark.seconds("whole runs")
 @pytest.mark.parametrize("found", [True, False])
 def test_a_run_that_is_given_a_gpu_does_not_go_on_without(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, found: bool
@@ -260,6 +261,7 @@ def test_a_run_that_is_given_a_gpu_does_not_go_on_without(
         assert seen["runs"][0]["attempt"] == 3, "another worker may have one that works"
 
 
+@pytest.mark.seconds("whole runs")
 def test_a_bug_of_ours_costs_nobody_a_submission(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bug is put in its place; what becomes of it is real."""
 
@@ -274,6 +276,7 @@ def test_a_bug_of_ours_costs_nobody_a_submission(stage: Stage, monkeypatch: pyte
     assert "a bug" not in str(seen), "operators read it, not participants"
 
 
+@pytest.mark.seconds("whole runs")
 def test_a_run_that_is_cancelled_while_it_runs_is_shown_as_cancelled(stage: Stage) -> None:
     code = COUNTING.replace("return MyLearner()", "print('begun', flush=True); import time; time.sleep(300)")
     alice, shown = submit(stage, "alice", code)

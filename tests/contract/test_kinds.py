@@ -74,6 +74,7 @@ def shown_score(value: float) -> str:
     return f"{value:z.3f}".replace("-", "−")
 
 
+@pytest.mark.seconds("a whole smoke test")
 def test_a_smoke_test_tells_its_owner_how_it_went_and_costs_nothing(stage: Stage) -> None:
     with stage.site.services.database.writing() as session:
         version = session.get_one(PoolVersion, stage.make_pool("open-data", TRAIN))
@@ -89,6 +90,7 @@ def test_a_smoke_test_tells_its_owner_how_it_went_and_costs_nothing(stage: Stage
     assert board(stage) == {}
 
 
+@pytest.mark.seconds("a whole smoke test")
 def test_the_tasks_of_a_smoke_test_can_be_looked_at_and_hidden_ones_cannot(
     stage: Stage, tmp_path: Path
 ) -> None:

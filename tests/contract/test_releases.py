@@ -120,6 +120,7 @@ def test_a_site_that_was_upgraded_first_goes_on_with_the_workers_that_it_has(sit
     assert [row["team"] for row in site.board("scratch")["rows"]] == ["alice"]
 
 
+@pytest.mark.seconds("workers and sites of two releases")
 def test_a_worker_that_was_upgraded_first_works_for_the_site_that_is_there(stage: Stage) -> None:
     """It shows queries in the order that workers of the last release show them in."""
     stage.site.set_version(query_order=QueryOrder.TEST_SEEDS)
@@ -212,6 +213,7 @@ def test_a_worker_that_is_too_old_is_told_so_and_claims_nothing(
     assert board(stage) == ["alice"] and words not in stage.page("/admin", admin)
 
 
+@pytest.mark.seconds("workers and sites of two releases")
 def test_a_busy_site_is_upgraded_under_way(stage: Stage) -> None:
     """Old workers hold runs while the site and then they themselves are upgraded, one by one."""
     stage.site.set_version(query_order=QueryOrder.TEST_SEEDS)

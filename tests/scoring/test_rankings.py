@@ -32,6 +32,7 @@ def test_of_equal_average_ranks_the_earlier_is_first():
     assert places(rank(entries, "dataset_ranks_worst")) == {"early": 1, "late": 2}
 
 
+@pytest.mark.seconds("many draws")
 @given(
     st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.3]), st.integers(0, 3)), min_size=1, max_size=12),
     st.randoms(use_true_random=False),

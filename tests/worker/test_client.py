@@ -92,6 +92,7 @@ def breaking(times: int, seconds: float, error: Exception | httpx.Response) -> t
     return answer, began
 
 
+@pytest.mark.seconds("waits as a worker does")
 @pytest.mark.parametrize("error", [httpx.ReadError("reset"), httpx.ReadTimeout("slow"), httpx.Response(504)])
 def test_a_transfer_that_breaks_after_a_long_time_is_begun_again(
     client_for: Callable[[Handler], WorkerClient], tmp_path: Path, error: Exception | httpx.Response
@@ -103,6 +104,7 @@ def test_a_transfer_that_breaks_after_a_long_time_is_begun_again(
     assert len(began) == 2
 
 
+@pytest.mark.seconds("waits as a worker does")
 def test_a_download_that_breaks_after_a_long_time_is_begun_again(
     client_for: Callable[[Handler], WorkerClient], tmp_path: Path
 ) -> None:
@@ -112,6 +114,7 @@ def test_a_download_that_breaks_after_a_long_time_is_begun_again(
     assert len(began) == 2
 
 
+@pytest.mark.seconds("waits as a worker does")
 def test_a_transfer_that_breaks_each_time_ends(
     client_for: Callable[[Handler], WorkerClient], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

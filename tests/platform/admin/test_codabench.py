@@ -662,6 +662,7 @@ def test_parallel_phases_end_with_the_competition() -> None:
     assert [phase.end for phase in phases] == [datetime(2019, 3, 1, tzinfo=UTC)] * 2
 
 
+@pytest.mark.seconds("a whole import")
 def test_the_report_of_an_import_is_kept_and_grouped(site: Site) -> None:
     """The review: 59 remarks of which 25 are one sentence, on the answer to a POST, never to be read again."""
     owner = site.owner()

@@ -25,6 +25,7 @@ class BySteadiness(Rule):
         return "The mean of the runs counts, less the distance from the best to the worst. Steady wins."
 
 
+@pytest.mark.seconds("a rule from its registration to a board")
 def test_a_new_rule_works_everywhere(site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Form, page, board, JSON, export, gate, final phase and report, of a class that they have never seen."""
     known = Known(

@@ -52,6 +52,7 @@ def joined(other: Elsewhere, name: str) -> Person:  # noqa: F811
     return person
 
 
+@pytest.mark.seconds("two sites")
 def test_an_archive_that_was_tried_first_leaves_everybody_their_place_in_the_final_one(
     played: Site,  # noqa: F811
     other: Elsewhere,  # noqa: F811

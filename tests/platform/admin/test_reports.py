@@ -56,6 +56,7 @@ def board(site: Site) -> Site:
     return site
 
 
+@pytest.mark.seconds("whole reports")
 def test_a_board_is_judged_from_the_results_of_its_tasks(board: Site, tmp_path: Path) -> None:
     owner = board.owner()
     asked = post(
@@ -277,6 +278,7 @@ def test_difficulty_and_planning_come_from_the_board_too(board: Site, tmp_path: 
     assert page(owner, f"{BASE}/reports/{made['plan']}/files/page.html").text.startswith("<!doctype html>")
 
 
+@pytest.mark.seconds("whole reports")
 def test_reports_name_what_is_hidden_so_only_organizers_see_them(board: Site, tmp_path: Path) -> None:
     owner, reviewer = board.owner(), board.member("rita", Role.REVIEWER)
     participant = board.member("petra")

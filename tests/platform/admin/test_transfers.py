@@ -490,6 +490,7 @@ FORGERIES: dict[Callable[[dict[str, Any], dict[str, bytes]], None], str] = {
 }
 
 
+@pytest.mark.seconds("two sites")
 def test_an_archive_that_does_not_fit_together_leaves_nothing(played: Site, other: Elsewhere) -> None:
     """Each was made by somebody who knows the format and wrote matching digests."""
     content, dora = take(played), other.person("dora")
@@ -521,6 +522,7 @@ def test_an_archive_that_does_not_fit_together_leaves_nothing(played: Site, othe
     assert bring(other.person("eve"), content).status_code == 201  # the true one is welcome still
 
 
+@pytest.mark.seconds("two sites")
 def test_by_page_and_command_line(played: Site, other: Elsewhere, tmp_path: Path) -> None:
     file, dora = tmp_path / "small.zip", other.person("dora")
     with served(played.app, free_port()) as old, served(other.client.app, free_port()) as new:

@@ -124,6 +124,7 @@ def as_of(site: Site, user_id: str) -> Person:
     return Person(user_id, user_id, token, site.client)
 
 
+@pytest.mark.seconds("upgrades a database")
 def test_what_an_earlier_release_wrote_means_the_same_after_an_upgrade(upgraded: Site) -> None:
     with upgraded.services.database.reading() as session:
         states = {
@@ -194,6 +195,7 @@ def test_an_upgrade_keeps_what_organizers_decided_and_the_files_of_last_attempts
     database.dispose()
 
 
+@pytest.mark.seconds("upgrades a database")
 def test_an_upgrade_forgets_the_log_ins_tokens_and_choices_of_deleted_accounts(empty_database: str) -> None:
     """Who deleted an account before is known by no other site's name, and may sign up by that site again."""
     database = filled(empty_database, "0053")

@@ -195,6 +195,7 @@ def test_a_new_password_ends_the_links_that_somebody_asked_for_with_the_old_one(
     assert (log_in(site, FRESH, PASSWORD + "!"), log_in(site, KNOWN, PASSWORD + "!")) == (401, 201)
 
 
+@pytest.mark.seconds("many passwords are tried")
 def test_a_session_is_no_place_to_guess_a_password_in(mailing_site: Site) -> None:
     site = mailing_site
     site.client.cookies.clear()

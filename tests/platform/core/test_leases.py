@@ -247,6 +247,7 @@ def test_one_of_several_sweepers_sweeps(site: Site) -> None:
     assert take_duty(site.services, "another", "b", 10.0)
 
 
+@pytest.mark.seconds("waits for a sweep")
 def test_a_dead_workers_run_does_not_wait_for_the_next_sweep(site: Site) -> None:
     """The settings' ten seconds between sweeps would come on top of the lease: too late for the 45 s promised."""
     site.member("alice").submit()

@@ -154,6 +154,7 @@ def test_attempts_are_cut_apart(site: Site) -> None:
     assert before[-1] == "line 49" and before[18].startswith("Left out here: 31 lines")
 
 
+@pytest.mark.seconds("a flood of lines")
 @pytest.mark.parametrize(
     ("length", "scale"),
     [

@@ -324,6 +324,7 @@ def test_an_alert_whose_condition_holds_is_not_closed_by_hand(site: Site) -> Non
     assert refused.status_code == 409 and "closes by itself" in refused.json()["message"]
 
 
+@pytest.mark.seconds("many runs that fail")
 def test_operators_hear_of_one_machine_that_fails_among_others_that_do_not(site: Site) -> None:
     alice = site.member("alice")
     site.set_phase(quota_day=None, quota_concurrent=None)

@@ -271,6 +271,7 @@ def test_nginx_reads_the_proxys_configuration_as_it_is(tmp_path: Path) -> None:
     assert shown.returncode == 0, shown.stderr
 
 
+@pytest.mark.seconds("a zip that takes long, through nginx")
 def test_a_large_zip_that_takes_long_to_check_is_answered_through_the_proxy(tmp_path: Path) -> None:
     """With one second where the proxy has 90; the site takes two."""
     port, asked = free_port(), long_requests(tmp_path)

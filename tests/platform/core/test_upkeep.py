@@ -148,6 +148,7 @@ def test_a_round_removes_so_many_files_and_who_asks_for_all_gets_all(
     assert collect_orphans(site.services) == 3
 
 
+@pytest.mark.seconds("waits for a sweep")
 def test_leases_that_the_scheduler_takes_back_are_in_the_metrics_of_the_web_service(site: Site) -> None:
     """The counters belonged to the process: where the sweeper is another one, they stayed 0."""
     site.member("alice").submit()

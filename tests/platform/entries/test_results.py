@@ -211,6 +211,7 @@ def test_every_address_of_a_finished_competition_answers(final: Site, played: di
             assert any(re.fullmatch(base + path, one) for one in opened), (person, path)
 
 
+@pytest.mark.seconds("a whole final")
 def test_a_final_is_over_once_its_results_are_public_whatever_its_dates_say(
     final: Site,  # noqa: F811
     played: dict[str, Person],

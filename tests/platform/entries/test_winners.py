@@ -46,6 +46,7 @@ def publish(owner: Person, **more: Any) -> Any:
     return owner.call("POST", f"{FINAL}/publish", json={"confirm": "final", **more})
 
 
+@pytest.mark.seconds("a whole final")
 def test_results_wait_for_the_identity_of_every_member_who_wins(owner: Person) -> None:
     found = listed(owner)
     assert {team: row["prizes"] for team, row in found.items()} == {
@@ -64,6 +65,7 @@ def test_results_wait_for_the_identity_of_every_member_who_wins(owner: Person) -
     assert publish(owner).status_code == 200
 
 
+@pytest.mark.seconds("a whole final")
 def test_a_refused_winner_holds_the_results_until_disqualified_or_overridden(
     final: Site,
     owner: Person,
@@ -143,6 +145,7 @@ def test_the_page_verifies_and_only_organizers_see_it(
         assert check(nosy, "ada").status_code == 403
 
 
+@pytest.mark.seconds("a whole final")
 def test_the_command_line_lists_and_verifies(
     final: Site,
     owner: Person,
@@ -164,6 +167,7 @@ def test_the_command_line_lists_and_verifies(
         assert said.exit_code == 2 and "--member USER" in said.output
 
 
+@pytest.mark.seconds("a whole final")
 def test_what_was_found_goes_with_the_account(final: Site, owner: Person) -> None:
     check(owner, "dee")
     with final.services.database.writing() as session:
@@ -186,6 +190,7 @@ def test_a_team_that_is_taken_out_of_the_ranking_of_a_frozen_board_wins_nothing(
     }
 
 
+@pytest.mark.seconds("a whole final")
 def test_results_wait_for_no_account_that_was_deleted(final: Site, owner: Person) -> None:
     with final.services.database.writing() as session:
         erase_user(session, session.query(User).filter_by(username="dee").one())
@@ -198,6 +203,7 @@ def test_results_wait_for_no_account_that_was_deleted(final: Site, owner: Person
     assert won == [{"name": "ada", "amount": 325.0}]
 
 
+@pytest.mark.seconds("a whole final")
 def test_a_prize_in_words_is_won_by_the_first_alone(final: Site, owner: Person) -> None:
     with final.services.database.writing() as session:
         free = session.query(League).filter_by(slug="free").one()

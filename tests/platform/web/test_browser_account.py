@@ -24,6 +24,7 @@ return 0 <= top && top < innerHeight;
 """
 
 
+@pytest.mark.seconds("an account in a browser")
 def test_a_choice_of_notifications_stays(live: LiveSite, browser: webdriver.Chrome) -> None:
     live.sign_in(browser, live.scene.ada)
     address = f"{live.address}/account/notifications"
@@ -54,6 +55,7 @@ def test_who_watched_a_run_is_told_how_it_ended(
     until(browser, lambda b: words in b.find_element(By.CSS_SELECTOR, note).text)
 
 
+@pytest.mark.seconds("an account in a browser")
 def test_deleting_ones_account(live: LiveSite, browser: webdriver.Chrome) -> None:
     live.sign_in(browser, live.scene.ada)
     browser.get(f"{live.address}/account/delete")
@@ -80,6 +82,7 @@ def rows(browser: webdriver.Chrome) -> list[str]:
     return [text.split("\n")[0].strip() for text in found]
 
 
+@pytest.mark.seconds("an account in a browser")
 def test_the_board_sorts_by_a_dataset_and_finds_ones_own_row(
     live: LiveSite, browser: webdriver.Chrome
 ) -> None:

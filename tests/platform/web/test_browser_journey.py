@@ -7,6 +7,7 @@ import os
 import zipfile
 from pathlib import Path
 
+import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from sqlalchemy import select
@@ -32,6 +33,7 @@ def write_zip(path: Path, files: dict[str, bytes]) -> Path:
     return path
 
 
+@pytest.mark.seconds("a journey in a browser")
 def test_from_sign_up_to_queue(live: LiveSite, browser: webdriver.Chrome, tmp_path: Path) -> None:
     slug = live.scene.competition.slug
     browser.get(f"{live.address}/competitions/{slug}/join")
@@ -78,6 +80,7 @@ def test_from_sign_up_to_queue(live: LiveSite, browser: webdriver.Chrome, tmp_pa
     assert "1 of 2 left" in text_of(browser)
 
 
+@pytest.mark.seconds("a journey in a browser")
 def test_without_scripts_the_same_form_submits(
     live: LiveSite, browser: webdriver.Chrome, tmp_path: Path
 ) -> None:
@@ -101,6 +104,7 @@ def test_without_scripts_the_same_form_submits(
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
+@pytest.mark.seconds("a journey in a browser")
 def test_live_page_follows_the_run_to_its_score(live: LiveSite, browser: webdriver.Chrome) -> None:
     """Queue, stages, progress, log lines and the end, without a reload by hand; then the row on the board."""
     from anyshot_core.wire.worker_api import Events
@@ -148,6 +152,7 @@ def test_live_page_follows_the_run_to_its_score(live: LiveSite, browser: webdriv
     assert "0.700" in browser.find_element(By.ID, f"row-{live.scene.team.id}").text
 
 
+@pytest.mark.seconds("a journey in a browser")
 def test_cancel_asks_once_and_says_what_it_costs(live: LiveSite, browser: webdriver.Chrome) -> None:
     live.sign_in(browser, live.scene.ada)
     browser.get(live.path("queued"))

@@ -98,6 +98,7 @@ def send(browser: webdriver.Chrome) -> None:
     arrive(browser, "/submissions/")
 
 
+@pytest.mark.seconds("uploads in a browser")
 def test_an_upload_goes_on_in_a_page_that_was_opened_again(
     live: LiveSite, browser: webdriver.Chrome, tmp_path: Path
 ) -> None:
@@ -121,6 +122,7 @@ def test_an_upload_goes_on_in_a_page_that_was_opened_again(
         assert upload.received == path.stat().st_size, "the same upload, not a second one"
 
 
+@pytest.mark.seconds("uploads in a browser")
 def test_a_file_can_be_dropped(live: LiveSite, browser: webdriver.Chrome, tmp_path: Path) -> None:
     live.sign_in(browser, live.scene.bob)
     open_form(live, browser)

@@ -165,6 +165,7 @@ WITH_RUNS = ("ada", "rita", "oscar", "olga", "root-admin")  # who may see Ada's 
 WALKERS = ("", "penny", "ada", "rita", "oscar", "olga", "root-admin")
 
 
+@pytest.mark.seconds("walks through pages")
 def test_somebody_of_every_role_walks(dressed: Visitor, scene: Scene) -> None:
     with dressed.services.database.reading() as session:
         walking = select(User.id).where(User.username.in_(WALKERS))

@@ -137,6 +137,7 @@ def test_a_page_whose_stream_is_refused_says_so_and_goes_on_once_it_is_answered(
         assert _moves(browser)
 
 
+@pytest.mark.seconds("a run in a browser")
 def test_who_logged_out_is_asked_to_log_in_and_the_page_goes_on_afterwards(
     live: LiveSite, browser: webdriver.Chrome
 ) -> None:
@@ -201,6 +202,7 @@ def _type_a_note(browser: webdriver.Chrome) -> None:
     browser.find_element(By.NAME, "comment").send_keys("half a sent")
 
 
+@pytest.mark.seconds("a run in a browser")
 @pytest.mark.parametrize("busy", [_type_a_note, lambda browser: press(browser, "Cancel")])
 def test_the_end_of_a_run_leaves_a_note_that_is_written_and_a_dialog_that_is_open(
     live: LiveSite, browser: webdriver.Chrome, busy: Callable[[webdriver.Chrome], None]
@@ -233,6 +235,7 @@ def test_who_only_reads_gets_the_page_of_what_has_ended(live: LiveSite, browser:
     until(browser, lambda b: ENDED in _notes(b))
 
 
+@pytest.mark.seconds("a run in a browser")
 def test_each_of_three_seeded_runs_has_the_badge_of_what_it_does_now(
     live: LiveSite, browser: webdriver.Chrome
 ) -> None:
@@ -257,6 +260,7 @@ def test_each_of_three_seeded_runs_has_the_badge_of_what_it_does_now(
     assert "Meta-testing\n" in card.text and "task 40 of" in card.text
 
 
+@pytest.mark.seconds("a run in a browser")
 def test_the_curves_of_an_attempt_whose_worker_was_lost_end_with_it(
     live: LiveSite, browser: webdriver.Chrome
 ) -> None:
@@ -278,6 +282,7 @@ def test_the_curves_of_an_attempt_whose_worker_was_lost_end_with_it(
     assert not losses.is_displayed(), "this attempt has logged nothing yet"
 
 
+@pytest.mark.seconds("a run in a browser")
 def test_points_come_once_to_a_page_that_was_out_of_sight(live: LiveSite, browser: webdriver.Chrome) -> None:
     """Two series have points at one time: sent again, the first of them looked new."""
     live.sign_in(browser, live.scene.ada)

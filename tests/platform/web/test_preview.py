@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
@@ -58,6 +59,7 @@ def test_the_preview_names_files_that_are_not_there(live: LiveSite, browser: web
     assert text_of(browser).count("There is no file") == 2
 
 
+@pytest.mark.seconds("an editor in a browser")
 def test_a_page_that_is_opened_to_be_changed_shows_what_it_shows(
     live: LiveSite, browser: webdriver.Chrome
 ) -> None:

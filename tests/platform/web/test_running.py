@@ -231,6 +231,7 @@ def wait(browser: webdriver.Chrome, script: str) -> Any:
     return WebDriverWait(browser, 20).until(lambda driver: driver.execute_script(f"return {script}"))
 
 
+@pytest.mark.seconds("charts in a browser")
 def test_charts_are_drawn_tell_values_and_grow_with_the_run(
     live: LiveSite, browser: webdriver.Chrome
 ) -> None:

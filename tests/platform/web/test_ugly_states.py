@@ -185,6 +185,7 @@ def _printed(browser: webdriver.Chrome, script: str) -> Any:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
+@pytest.mark.seconds("pages in a browser")
 def test_charts_are_printed_in_their_cards_and_in_light_colours(
     live: LiveSite, browser: webdriver.Chrome
 ) -> None:
@@ -301,6 +302,7 @@ def test_a_board_of_ten_datasets_fits_a_desk_in_french(live: LiveSite, browser: 
     )
 
 
+@pytest.mark.seconds("pages in a browser")
 def test_whole_dates_and_long_titles_leave_tables_in_shape(live: LiveSite, browser: webdriver.Chrome) -> None:
     """Without scripts a board says whole dates, and its last column was cut off; a long title took six lines."""
     pages = _in_french(live)
@@ -364,6 +366,7 @@ def test_a_competition_without_dates_offers_no_calendar(visitor: Visitor, scene:
     assert "calendar.ics" not in page and "The organizers have not set any dates yet." in page
 
 
+@pytest.mark.seconds("pages in a browser")
 def test_what_a_log_lacks_has_no_tools(live: LiveSite, browser: webdriver.Chrome) -> None:
     with live.services.database.writing() as session:
         pages = make_ugly(session, live.scene)

@@ -85,6 +85,7 @@ def kept_uploads(live: LiveSite) -> list[tuple[str, bool]]:
         return [(row.filename, row.used_at is not None) for row in rows]
 
 
+@pytest.mark.seconds("uploads in a browser")
 def test_the_same_file_can_be_chosen_again(live: LiveSite, browser: webdriver.Chrome, tmp_path: Path) -> None:
     """The page says “Choose the same file again”; a browser tells nobody that the same file was chosen."""
     live.sign_in(browser, live.scene.bob)
@@ -132,6 +133,7 @@ def test_a_zip_that_the_check_refuses_is_forgotten(
     assert not [key for key in remembered if "bad.zip" in key] and kept_uploads(live) == []
 
 
+@pytest.mark.seconds("uploads in a browser")
 @pytest.mark.parametrize("known", [False, True], ids=["an upload", "a zip that is here"])
 def test_a_zip_is_handed_in_once_however_long_the_answer_takes(
     live: LiveSite,
@@ -275,6 +277,7 @@ def tick(browser: webdriver.Chrome, wanted: bool) -> None:
             box.click()
 
 
+@pytest.mark.seconds("uploads in a browser")
 def test_without_scripts_the_zip_that_is_there_is_sent_where_no_other_is_chosen(
     live: LiveSite, browser: webdriver.Chrome, tmp_path: Path
 ) -> None:
@@ -291,6 +294,7 @@ def test_without_scripts_the_zip_that_is_there_is_sent_where_no_other_is_chosen(
         assert "first.zip" in text_of(browser)
 
 
+@pytest.mark.seconds("uploads in a browser")
 def test_with_scripts_a_new_choice_takes_the_place_of_the_zip_that_is_there(
     live: LiveSite, browser: webdriver.Chrome, tmp_path: Path
 ) -> None:
@@ -311,6 +315,7 @@ def test_with_scripts_a_new_choice_takes_the_place_of_the_zip_that_is_there(
     assert "fixed.zip" in text_of(browser)
 
 
+@pytest.mark.seconds("uploads in a browser")
 def test_packs_go_on_where_the_platform_failed(
     live: LiveSite, browser: webdriver.Chrome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,6 +86,7 @@ def test_the_public_data_come_with_split_and_checksums_and_a_dry_run_takes_them(
     assert "SIGNS" in (tmp_path / "anyshot-dry-run" / "report.html").read_text()
 
 
+@pytest.mark.seconds("downloads whole pools")
 def test_of_two_datasets_of_one_name_that_of_the_training_pool_is_kept(
     site: Site,
     address: str,  # noqa: F811

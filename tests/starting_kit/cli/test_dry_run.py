@@ -124,6 +124,7 @@ def test_within_a_domain_each_dataset_has_a_learner_of_its_own(tmp_path: Path, d
     assert alone.returncode == 2 and "goes with --within-domain" in alone.stderr
 
 
+@pytest.mark.seconds("dry runs as commands")
 def test_a_bad_bundle_is_refused_before_anything_runs(tmp_path: Path) -> None:
     (tmp_path / "text.zip").write_text("hello")
     done = anyshot(tmp_path, "dry-run", "text.zip")
@@ -350,6 +351,7 @@ def test_without_protocols_a_dry_run_shows_what_it_showed(tmp_path: Path, wide: 
     assert set(seen["train"]["pictures"]) == made
 
 
+@pytest.mark.seconds("dry runs as commands")
 def test_a_leak_is_refused_before_anything_runs(tmp_path: Path, wide: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "model.py").write_text(HONEST)

@@ -22,6 +22,7 @@ from tests.starting_kit.cli.test_platform_commands import (  # noqa: F401 - fixt
 )
 
 
+@pytest.mark.seconds("many commands")
 def test_a_competition_is_steered_from_a_script(
     site: Site,
     address: str,  # noqa: F811
@@ -130,6 +131,7 @@ def test_every_declared_act_is_done_by_one_command(
     assert [audit.count(key) for key in ("phase.pause", "member.role", "phase.extend")] == [1, 1, 2]
 
 
+@pytest.mark.seconds("many commands")
 def test_a_pool_is_filled_mended_and_given_from_a_script(
     site: Site,
     address: str,  # noqa: F811

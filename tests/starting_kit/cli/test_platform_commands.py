@@ -342,6 +342,7 @@ def test_a_bad_bundle_is_not_even_uploaded(site: Site, address: str, folder: Pat
     assert json.loads(result.output)["ok"] is False
 
 
+@pytest.mark.seconds("many commands")
 def test_exit_codes_of_what_cannot_be_reached(site: Site, address: str, folder: Path) -> None:
     assert call("status", "x").exit_code == 2  # which platform?
     assert call("status", "x", "--server", f"http://127.0.0.1:{free_port()}", "--token", "t").exit_code == 3
@@ -494,6 +495,7 @@ def test_who_submits_a_zip_again_reads_first_what_it_replaces(site: Site, addres
     assert "no. 1" not in call("again", "1", "--smoke").output, "a smoke test replaces nothing"
 
 
+@pytest.mark.seconds("many commands")
 def test_two_submissions_are_compared_by_their_numbers(site: Site, address: str, folder: Path) -> None:
     logged_in(site, address)
     worker = site.worker()
