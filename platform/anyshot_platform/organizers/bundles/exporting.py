@@ -112,9 +112,10 @@ def _versions_used(session: Session, phases: Iterable[Phase]) -> list[PoolVersio
 def say_which_versions(session: Session, competition: Competition) -> list[str]:
     """Which phases get another version of a pool than they have, where the competition is copied or moved."""
     phases = list(session.scalars(_live(Phase, competition)))
-    newest = {row.pool_id: row for row in _versions_used(session, phases)}
+    used = _versions_used(session, phases)
+    newest = {row.pool_id: row for row in used}
     earlier: dict[str, list[str]] = {}
-    for row in _versions_used(session, phases):
+    for row in used:
         if row is not newest[row.pool_id]:
             earlier.setdefault(row.pool_id, []).extend(
                 phase.name for phase in phases if row.id in _pool_ids(phase)
