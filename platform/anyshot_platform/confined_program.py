@@ -27,17 +27,16 @@ def bundle(order: dict[str, Any]) -> dict[str, Any]:
     from anyshot_platform.bundles.files import LIMIT_NAMED, BundleUnreadable
     from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
     from anyshot_platform.kernel.kept import to_json
-    from anyshot_platform.kernel.language import say, words_of
 
     try:
         read = read_bundle(Path(order["path"]), Path(order["data"]) if order["data"] else None)
         if sum(map(len, read.files.values())) > LIMIT_NAMED:
             most = LIMIT_NAMED >> 20
-            raise BundleUnreadable(say("its pages and baselines unpack to over %(most)s MiB", most=most))
+            raise BundleUnreadable(f"its pages and baselines unpack to over {most} MiB")
     except BundleInvalid as error:
         return {"problems": [to_json(asdict(problem)) for problem in error.problems]}
     except (BundleUnreadable, ValueError) as error:
-        return {"unreadable": to_json(words_of(error))}
+        return {"unreadable": to_json(str(error))}
     for number, content in enumerate(read.files.values()):
         (Path(order["folder"]) / str(number)).write_bytes(content)
     return {
@@ -67,7 +66,6 @@ def pack(order: dict[str, Any]) -> dict[str, Any]:
 def transfer(order: dict[str, Any]) -> dict[str, Any]:
     """Unpacks the archive of a competition that arrives; `bad` says why not."""
     from anyshot_platform.kernel.kept import to_json
-    from anyshot_platform.kernel.language import words_of
     from anyshot_platform.organizers.transfers.archive import AlteredArchive, read_rows, unpack
 
     try:
@@ -75,7 +73,7 @@ def transfer(order: dict[str, Any]) -> dict[str, Any]:
         manifest = unpack(Path(order["path"]), Path(order["folder"]), **limits)
         read_rows(Path(order["folder"]))
     except (AlteredArchive, OSError) as error:
-        return {"bad": to_json(words_of(error))}
+        return {"bad": to_json(str(error))}
     return {"manifest": manifest.model_dump()}
 
 
@@ -88,8 +86,6 @@ def transfer_scores(order: dict[str, Any]) -> dict[str, Any]:
     from pydantic import TypeAdapter, ValidationError
 
     from anyshot_platform.kernel.kept import to_json
-    from anyshot_platform.kernel.language import say
-    from anyshot_platform.kernel.retold import words_of_core
     from anyshot_platform.scores.verification import WrongResult, verify_files, verify_whole
     from anyshot_scoring.summary import RunSummary
 
@@ -102,7 +98,7 @@ def transfer_scores(order: dict[str, Any]) -> dict[str, Any]:
             else:
                 verify_files(summary, summary.tasks, run["files"], _open)
         except (WrongResult, ValidationError) as error:
-            words = say("Run %(run)s: %(error)s", run=run["run"], error=words_of_core(error))
+            words = f"Run {run['run']}: {str(error)}"
             problems.append(to_json(words))
     return {"problems": problems}
 

@@ -34,8 +34,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapper, ORMExecuteState, Session, se
 from sqlalchemy.types import TypeDecorator
 
 from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.filters import decimal
 from anyshot_platform.kernel.happenings import SUBSCRIBERS_KEY, Subscribers
-from anyshot_platform.kernel.language import Amount, say
 from anyshot_platform.kernel.storage import STORAGE_KEY, Storage
 
 E = TypeVar("E", bound=StrEnum)
@@ -142,11 +142,7 @@ def _refuse_unstorable(mapper: Mapper[Any], connection: object, row: Any) -> Non
             most = 2**63 - 1 if isinstance(column.type, BigInteger) else 2**31 - 1
             if not -most <= value <= most:
                 raise Invalid(
-                    say(
-                        "The number for “%(name)s” is too large: at most %(most)s.",
-                        name=name,
-                        most=Amount(most),
-                    ),
+                    f"The number for “{name}” is too large: at most {decimal(most)}.",
                     field=name,
                 )
 
@@ -154,20 +150,12 @@ def _refuse_unstorable(mapper: Mapper[Any], connection: object, row: Any) -> Non
 def _require_text(name: str, text: str, most: int | None) -> None:
     if not is_storable(text):
         raise Invalid(
-            say(
-                "The text for “%(name)s” holds a character that cannot be kept: NUL or half a pair.",
-                name=name,
-            ),
+            f"The text for “{name}” holds a character that cannot be kept: NUL or half a pair.",
             field=name,
         )
     if most is not None and len(text) > most:
         raise Invalid(
-            say(
-                "The text for “%(name)s” has %(number)s characters; %(most)s are possible.",
-                name=name,
-                number=len(text),
-                most=most,
-            ),
+            f"The text for “{name}” has {len(text)} characters; {most} are possible.",
             field=name,
         )
 

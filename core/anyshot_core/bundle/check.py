@@ -18,7 +18,6 @@ from anyshot_core.bundle.zipsafety import (
     folder_of,
     read_listing,
 )
-from anyshot_core.words import told
 
 OFFERED = frozenset(
     [
@@ -75,11 +74,11 @@ def _check_members(path: Path, listing: ZipListing, train_datasets: int | None) 
     return BundleReport(tuple(checks), len(listing.entries), listing.unpacked_bytes)
 
 
-_ARCHIVE = told("The archive is safe to unpack")
+_ARCHIVE = "The archive is safe to unpack"
 
 
 def _files_of(number: int) -> str:
-    return told("1 file") if number == 1 else told("%(number)s files", number=number)
+    return "1 file" if number == 1 else f"{number} files"
 
 
 def _refused(refusal: ZipRefused) -> Check:
@@ -87,28 +86,28 @@ def _refused(refusal: ZipRefused) -> Check:
 
 
 def _check_model(path: Path, files: dict[str, ZipMember], top: str) -> list[Check]:
-    title = told("model.py is there")
+    title = "model.py is there"
     if "model.py" not in files:
         return [Check("model", title, CheckOutcome.FAILED, _where_is_model(files, top), _MODEL_REMEDY)]
     there = Check("model", title, CheckOutcome.OK)
     content = read_member(path, files["model.py"], source.MAX_BYTES)
     if content is None:
         size = source.MAX_BYTES >> 10
-        found = told("model.py has more than %(size)s KiB and was not read", size=size)
-        remedy = told("Move data out of the source text.")
+        found = f"model.py has more than {size} KiB and was not read"
+        remedy = "Move data out of the source text."
         return [there, Check("classes", _CLASSES, CheckOutcome.WARNING, found, remedy)]
     return [there, *_check_source(content, files)]
 
 
-_MODEL_REMEDY = told("Put model.py at the root of the zip, or let one top-level folder hold everything.")
-_CLASSES = told("model.py defines MyMetaLearner and MyLearner")
+_MODEL_REMEDY = "Put model.py at the root of the zip, or let one top-level folder hold everything."
+_CLASSES = "model.py defines MyMetaLearner and MyLearner"
 
 
 def _where_is_model(files: dict[str, ZipMember], top: str) -> str:
     others = sorted(name for name in files if name.rsplit("/", 1)[-1].lower() == "model.py")
     if others:
-        return told("There is no model.py, but %(path)s.", path=repr(top + others[0]))
-    return told("There is no model.py in the zip.")
+        return f"There is no model.py, but {repr(top + others[0])}."
+    return "There is no model.py in the zip."
 
 
 def _check_source(content: bytes, files: dict[str, ZipMember]) -> list[Check]:
@@ -118,30 +117,28 @@ def _check_source(content: bytes, files: dict[str, ZipMember]) -> list[Check]:
     checks = [Check("syntax", _COMPILES, CheckOutcome.OK)]
     missing = names.missing()
     if missing:
-        found = told("model.py does not define %(names)s.", names=", ".join(missing))
-        remedy = told("model.py must define or import both classes, under exactly these names.")
+        found = f"model.py does not define {', '.join(missing)}."
+        remedy = "model.py must define or import both classes, under exactly these names."
         checks.append(Check("classes", _CLASSES, CheckOutcome.FAILED, found, remedy))
     else:
-        checks.append(
-            Check("classes", _CLASSES, CheckOutcome.OK, told("by `import *`") if names.star else "")
-        )
+        checks.append(Check("classes", _CLASSES, CheckOutcome.OK, "by `import *`" if names.star else ""))
     return [*checks, *_check_imports(names.imports, files)]
 
 
-_COMPILES = told("model.py compiles")
+_COMPILES = "model.py compiles"
 
 
 def _where_it_stops(problem: source.SourceProblem) -> str:
     text = problem.message + (f" ({problem.text})" if problem.text else "")
     if not problem.line:
         return f"model.py: {text}"
-    return told("model.py, line %(line)s: %(text)s", line=problem.line, text=text)
+    return f"model.py, line {problem.line}: {text}"
 
 
 def _syntax_remedy() -> str:
-    return told(
-        "Correct it; `python -m py_compile model.py` shows the same (read as Python %(version)s).",
-        version=f"{sys.version_info.major}.{sys.version_info.minor}",
+    return (
+        "Correct it; `python -m py_compile model.py` shows the same (read as Python "
+        f"{sys.version_info.major}.{sys.version_info.minor})."
     )
 
 
@@ -152,30 +149,29 @@ def _check_imports(imports: frozenset[str], files: dict[str, ZipMember]) -> list
     unknown = sorted(imports - own - OFFERED - sys.stdlib_module_names)
     if not unknown:
         return []
-    found = told(
-        "model.py imports %(names)s, which is neither in the zip nor known to be in the sandbox.",
-        names=", ".join(unknown),
+    found = (
+        f"model.py imports {', '.join(unknown)}, which is neither in the zip nor known to be in the sandbox."
     )
-    remedy = told(
+    remedy = (
         "Put the package into the zip, or ask the organizers; nothing can be installed when the code runs."
     )
-    return [Check("imports", told("What model.py imports is there"), CheckOutcome.WARNING, found, remedy)]
+    return [Check("imports", "What model.py imports is there", CheckOutcome.WARNING, found, remedy)]
 
 
 def _check_config(path: Path, files: dict[str, ZipMember], train_datasets: int | None) -> Check:
     if "config.json" not in files:
-        found = told("there is none, so training tasks have 5 ways and 1 to 20 shots")
-        return Check("config", told("config.json is optional"), CheckOutcome.OK, found)
-    title = told("The settings in config.json can be used")
+        found = "there is none, so training tasks have 5 ways and 1 to 20 shots"
+        return Check("config", "config.json is optional", CheckOutcome.OK, found)
+    title = "The settings in config.json can be used"
     content = read_member(path, files["config.json"], config.MAX_BYTES)
     if content is None:
-        found = told("config.json has more than 1 MiB.")
-        return Check("config", title, CheckOutcome.FAILED, found, told("Move data out of it."))
+        found = "config.json has more than 1 MiB."
+        return Check("config", title, CheckOutcome.FAILED, found, "Move data out of it.")
     try:
         asked = config.read_config(content)
         _require_training_data(asked, train_datasets)
     except config.BadConfig as error:
-        return Check("config", title, CheckOutcome.FAILED, str(error), told("Correct it in config.json."))
+        return Check("config", title, CheckOutcome.FAILED, str(error), "Correct it in config.json.")
     return Check("config", title, CheckOutcome.OK, _describe(asked))
 
 
@@ -183,41 +179,29 @@ def _require_training_data(asked: config.SubmissionConfig, train_datasets: int |
     """Raise BadConfig where no dataset is left to train on, as the runner does; None: their number is not known."""
     if train_datasets is None or asked.validation_datasets < max(train_datasets, 1):
         return
-    allowed = told("0 or null, because meta-training has one dataset")
+    allowed = "0 or null, because meta-training has one dataset"
     if train_datasets > 1:
-        allowed = told(
-            "a whole number from %(low)s to %(high)s, or null, because meta-training has %(number)s datasets",
-            low=0,
-            high=train_datasets - 1,
-            number=train_datasets,
+        allowed = (
+            f"a whole number from {0} to {train_datasets - 1}, or null, because "
+            f"meta-training has {train_datasets} datasets"
         )
     raise config.BadConfig(
-        told(
-            "config.json: %(key)s is %(value)s; allowed is %(allowed)s.",
-            key="validation_datasets",
-            value=asked.validation_datasets,
-            allowed=allowed,
-        )
+        f"config.json: validation_datasets is {asked.validation_datasets}; allowed is {allowed}."
     )
 
 
 def _describe(asked: config.SubmissionConfig) -> str:
-    form = told("batches of %(size)s", size=asked.batch_size) if asked.batches else told("tasks")
+    form = f"batches of {asked.batch_size}" if asked.batches else "tasks"
     number, own = asked.validation_datasets, ", ".join(asked.ignored)[:200]
     if own:
-        return told(
-            "training on %(form)s; validation datasets: %(number)s; keys of your own: %(own)s",
-            form=form,
-            number=number,
-            own=own,
-        )
-    return told("training on %(form)s; validation datasets: %(number)s", form=form, number=number)
+        return f"training on {form}; validation datasets: {number}; keys of your own: {own}"
+    return f"training on {form}; validation datasets: {number}"
 
 
 def _check_nested(files: dict[str, ZipMember]) -> list[Check]:
     nested = sorted(name for name in files if "/" not in name and name.lower().endswith(".zip"))
-    return [Check("nested", told("A zip inside"), CheckOutcome.OK, _unpacked_into(name)) for name in nested]
+    return [Check("nested", "A zip inside", CheckOutcome.OK, _unpacked_into(name)) for name in nested]
 
 
 def _unpacked_into(name: str) -> str:
-    return told("%(name)s will be unpacked into %(folder)s/", name=name, folder=name[:-4])
+    return f"{name} will be unpacked into {name[:-4]}/"

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from anyshot_core.words import told
-
 MAX_BYTES = 1 << 20
 MAX_QUERY = 1_000
 EPISODE_KEYS = ("N", "min_N", "max_N", "k", "min_k", "max_k", "query_images_per_class")
@@ -69,25 +67,18 @@ def read_config(content: bytes, train_datasets: int | None = None) -> Submission
     try:
         data = json.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise BadConfig(told("config.json is not UTF-8 text (byte %(byte)s).", byte=error.start)) from error
+        raise BadConfig(f"config.json is not UTF-8 text (byte {error.start}).") from error
     except json.JSONDecodeError as error:
         raise BadConfig(_not_json(error)) from error
     except RecursionError as error:
-        raise BadConfig(told("config.json is nested too deeply.")) from error
+        raise BadConfig("config.json is nested too deeply.") from error
     if not isinstance(data, dict):
-        raise BadConfig(
-            told("config.json: found %(found)s, expected an object such as {}.", found=_shown(data))
-        )
+        raise BadConfig(f"config.json: found {_shown(data)}, expected an object such as {{}}.")
     return _config(data, train_datasets)
 
 
 def _not_json(error: json.JSONDecodeError) -> str:
-    return told(
-        "config.json, line %(line)s, column %(column)s: %(problem)s.",
-        line=error.lineno,
-        column=error.colno,
-        problem=error.msg,
-    )
+    return f"config.json, line {error.lineno}, column {error.colno}: {error.msg}."
 
 
 def _config(data: dict[str, Any], train_datasets: int | None) -> SubmissionConfig:
@@ -95,8 +86,8 @@ def _config(data: dict[str, Any], train_datasets: int | None) -> SubmissionConfi
     wrong = _Problems()
     form = data.get("train_data_format", "task")
     if form not in ("task", "batch"):
-        wrong.add("train_data_format", form, told('"task" or "batch"'))
-    allowed = told("a whole number of at least %(low)s", low=1)
+        wrong.add("train_data_format", form, '"task" or "batch"')
+    allowed = f"a whole number of at least {1}"
     batch_size = wrong.whole("batch_size", data.get("batch_size"), 1, 65_536, allowed=allowed)
     limit = None if train_datasets is None else train_datasets - 1
     validation = wrong.whole("validation_datasets", data.get("validation_datasets"), 0, limit)
@@ -121,14 +112,7 @@ class _Problems:
         self.found: list[str] = []
 
     def add(self, key: str, value: Any, allowed: str) -> None:
-        self.found.append(
-            told(
-                "config.json: %(key)s is %(value)s; allowed is %(allowed)s.",
-                key=key,
-                value=_shown(value),
-                allowed=allowed,
-            )
-        )
+        self.found.append(f"config.json: {key} is {_shown(value)}; allowed is {allowed}.")
 
     def whole(
         self, key: str, value: Any, low: int, high: int | None = None, *, allowed: str | None = None
@@ -145,15 +129,15 @@ class _Problems:
 
 def _whole_or_null(low: int, high: int | None) -> str:
     if high is None:
-        return told("a whole number of at least %(low)s, or null", low=low)
-    return told("a whole number from %(low)s to %(high)s, or null", low=low, high=high)
+        return f"a whole number of at least {low}, or null"
+    return f"a whole number from {low} to {high}, or null"
 
 
 def _episodes(name: str, given: Any, default: EpisodeConfig, wrong: _Problems) -> EpisodeConfig:
     if given is None:
         return default
     if not isinstance(given, Mapping):
-        wrong.add(name, given, told("an object with %(keys)s", keys=", ".join(EPISODE_KEYS)))
+        wrong.add(name, given, f"an object with {', '.join(EPISODE_KEYS)}")
         return default
     values = default.to_dict() | {key: given[key] for key in EPISODE_KEYS if key in given}
     ways = wrong.whole(f"{name}.N", values["N"], 2)
@@ -163,7 +147,7 @@ def _episodes(name: str, given: Any, default: EpisodeConfig, wrong: _Problems) -
     key = f"{name}.query_images_per_class"
     query = wrong.whole(key, values["query_images_per_class"], 1, MAX_QUERY)
     if values["query_images_per_class"] is None:
-        wrong.add(key, None, told("a whole number from %(low)s to %(high)s", low=1, high=MAX_QUERY))
+        wrong.add(key, None, f"a whole number from {1} to {MAX_QUERY}")
     return EpisodeConfig(ways, low_ways, high_ways, shots, low_shots, high_shots, query or 1)
 
 
@@ -177,12 +161,10 @@ def _range(
     read_both = (low, high) == (values[low_key], values[high_key])  # what could not be read is told already
     if values[letter] is None and read_both:
         if low is None:
-            needed = told(
-                "a whole number of at least %(low)s, because %(key)s is not fixed", low=least, key=letter
-            )
+            needed = f"a whole number of at least {least}, because {letter} is not fixed"
             wrong.add(f"{name}.{low_key}", None, needed)
         elif high is None or high < low:
-            above = told("a whole number of at least %(key)s (%(low)s)", key=low_key, low=low)
+            above = f"a whole number of at least {low_key} ({low})"
             wrong.add(f"{name}.{high_key}", high, above)
     return low, high
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from anyshot_core.bundle.zipsafety import ZipMember, ZipRefused
-from anyshot_core.words import told
 
 _PIECE = 1 << 20
 _DEFLATED = 8
@@ -71,5 +70,5 @@ def _packed(path: Path, entry: ZipMember) -> Iterator[bytes]:
 
 
 def _lies(entry: ZipMember) -> ZipRefused:
-    problem = told("%(path)s is not what the zip's directory says.", path=repr(entry.path))
+    problem = f"{repr(entry.path)} is not what the zip's directory says."
     return ZipRefused("lying_size", problem, "Zip the folder again.")

@@ -15,8 +15,6 @@ import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
-from anyshot_core.words import told
-
 _EOCD = struct.Struct("<4s4H2LH")
 _EOCD64_LOCATOR = struct.Struct("<4sLQL")
 _EOCD64 = struct.Struct("<4sQ2H2L4Q")
@@ -47,12 +45,12 @@ class ZipRefused(ValueError):
     """An archive that must not be unpacked. `remedy` tells the participant what to do; `values` are of both."""
 
     def __init__(self, code: str, problem: str, remedy: str, **values: object) -> None:
-        self.code, self.problem, self.remedy = code, told(problem, **values), told(remedy, **values)
+        self.code, self.problem, self.remedy = code, (problem % values), (remedy % values)
         super().__init__(f"{self.problem} {self.remedy}")
 
     def within(self, name: str) -> ZipRefused:
         """The refusal of a zip inside another one, where it has this name."""
-        problem = told("In %(name)s: %(problem)s", name=name, problem=self.problem)
+        problem = f"In {name}: {self.problem}"
         return ZipRefused(self.code, problem, self.remedy)
 
 
@@ -244,7 +242,7 @@ def _check_kind(path: str, system: int, mode: int) -> None:
         return
     kind = stat.S_IFMT(mode)
     if kind == stat.S_IFLNK:
-        remedy = told("Put the file itself into the zip (zip without -y).")
+        remedy = "Put the file itself into the zip (zip without -y)."
         raise ZipRefused("link", "%(path)s is a symbolic link.", remedy, path=repr(path))
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         raise ZipRefused("special_file", "%(path)s is not a plain file.", "Leave it out.", path=repr(path))
@@ -291,7 +289,7 @@ def _check_overlaps(entries: list[ZipMember], directory: int) -> None:
     previous = 0
     for entry in sorted(entries, key=lambda entry: entry.start):
         if entry.start < previous:
-            problem = told("%(path)s shares its bytes with another entry.", path=repr(entry.path))
+            problem = f"{repr(entry.path)} shares its bytes with another entry."
             raise ZipRefused("overlap", problem, "Zip the folder again.")
         previous = entry.data + entry.packed
     if previous > directory:
@@ -375,12 +373,12 @@ def _not_a_zip() -> ZipRefused:
 
 
 def _damaged(what: str, **values: object) -> ZipRefused:
-    remedy = told("Zip the folder again and upload it completely.")
-    return ZipRefused("damaged", "The zip is damaged: %(what)s.", remedy, what=told(what, **values))
+    remedy = "Zip the folder again and upload it completely."
+    return ZipRefused("damaged", "The zip is damaged: %(what)s.", remedy, what=(what % values))
 
 
 def _climbs(problem: str, path: str) -> ZipRefused:
-    remedy = told("Zip the folder itself, from inside it, so that all paths are relative.")
+    remedy = "Zip the folder itself, from inside it, so that all paths are relative."
     return ZipRefused("path", problem, remedy, path=path)
 
 

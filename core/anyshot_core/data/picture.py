@@ -10,14 +10,14 @@ from PIL import Image, ImageDraw, ImageFont
 
 from anyshot_core.data.images import SIDE
 from anyshot_core.data.pack import Pack
-from anyshot_core.words import told
 
 if TYPE_CHECKING:
     from anyshot_core.protocols.task import TaskSpec
 
-EXPLAINED = told(
-    "One class a row: at the left its support images, at the right query images, wrong ones first. A red frame is a "
-    "wrong prediction, with the number of the predicted class below it; a green one is right."
+EXPLAINED = (
+    "One class a row: at the left its support images, at the right query images, wrong "
+    "ones first. A red frame is a wrong prediction, with the number of the predicted "
+    "class below it; a green one is right."
 )
 _GAP = 4
 _LABEL_WIDTH = 180

@@ -11,10 +11,9 @@ from anyshot_core.protocols.legacy import Legacy
 from anyshot_core.protocols.roles import Roles
 from anyshot_core.protocols.splits import split_classes
 from anyshot_core.protocols.task import Protocol, ProtocolError, Range
-from anyshot_core.words import told
 
 # What the protocols' own checks say that they counted, so that readers of other languages find it in theirs.
-COUNTED = (told("images in a class"), told("training images in a class"))
+COUNTED = ("images in a class", "training images in a class")
 _LEAST = {"ways": 2, "shots": 1, "query": 1}
 _SIDES = ("base", "valid", "novel")
 _Sided = ClassSide | BaseNovel | FixedSupports

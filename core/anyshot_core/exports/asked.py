@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from anyshot_core.data.pool import Pool
 from anyshot_core.evaluations import BaseClasses, EvaluationPoint, NovelClasses, ValidationClasses
 from anyshot_core.protocols import ProtocolError, Roles
-from anyshot_core.words import told
 
 MOST_SNAPSHOTS = 20
 EVALUATIONS = (BaseClasses(), ValidationClasses(), NovelClasses())  # what each snapshot is tested on
@@ -37,7 +36,7 @@ def snapshot_points(roles: Roles) -> tuple[EvaluationPoint, ...]:
     try:
         return tuple(point for one in EVALUATIONS for point in one.points(roles, ()))
     except ProtocolError as error:
-        compared = told("Snapshots are compared on base, validation and novel classes.")
+        compared = "Snapshots are compared on base, validation and novel classes."
         raise CannotExport(f"{compared} {error}") from error
 
 

@@ -17,7 +17,6 @@ from anyshot_core.wire.advice import advice_in
 from anyshot_core.wire.messages import ErrorKind, ErrorReport
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import LogPolicy, Stage
-from anyshot_core.words import told
 
 _KINDS = {
     ErrorKind.EXCEPTION: Verdict.RUNTIME_ERROR,
@@ -27,16 +26,16 @@ _KINDS = {
     ErrorKind.OUT_OF_SPACE: Verdict.OUTPUT_LIMIT,
 }
 _DOING = {
-    "import": told("while model.py was imported"),
-    "meta_fit": told("in meta-training"),
-    "load": told("while the learner was created and loaded"),
-    "fit": told("in fit"),
-    "predict": told("in predict"),
-    "features": told("in features"),
-    "unpack": told("while the bundle was unpacked"),
-    "learner": told("while the saved learner was copied"),
-    "start": told("before it was ready"),
-    "finish": told("at the end"),
+    "import": "while model.py was imported",
+    "meta_fit": "in meta-training",
+    "load": "while the learner was created and loaded",
+    "fit": "in fit",
+    "predict": "in predict",
+    "features": "in features",
+    "unpack": "while the bundle was unpacked",
+    "learner": "while the saved learner was copied",
+    "start": "before it was ready",
+    "finish": "at the end",
 }
 _NUMBER = r"-?[0-9.e+inf]{1,24}"
 _SAFE_PREDICTION_TEXTS = (
@@ -91,51 +90,42 @@ class FailureMoment:
 
 
 def of_limit(moment: FailureMoment, limit: Limit) -> Ended:
-    used = told(
-        "%(what)s used up its %(limit)s seconds %(when)s.",
-        what=_LIMITED[limit.name],
-        limit=f"{limit.total:g}",
-        when=moment.doing,
-    )
+    used = f"{_LIMITED[limit.name]} used up its {limit.total:g} seconds {moment.doing}."
     return moment.fail(Verdict.TIME_LIMIT, used)
 
 
-_LIMITED = {"run": told("The run"), "meta-training": told("Meta-training"), "task": told("The task")}
+_LIMITED = {"run": "The run", "meta-training": "Meta-training", "task": "The task"}
 
 
 def of_lost_gpu(moment: FailureMoment) -> Ended:
     """The runner found no GPU before any code of the submission ran, which would have gone on without a word."""
     return moment.fail(
-        Verdict.GPU_UNHEALTHY, told("The sandbox was given a GPU and found none; this is not your fault.")
+        Verdict.GPU_UNHEALTHY, ("The sandbox was given a GPU and found none; this is not your fault.")
     )
 
 
 def of_death(moment: FailureMoment, death: Death, detail: str) -> Ended:
     private = f"exit code {death.exit_code}, signal {death.signal}, {death.detail} {detail}".strip()
     if moment.step in ("start", "unpack"):
-        ended = told("The sandbox ended %(when)s.", when=moment.doing)
+        ended = f"The sandbox ended {moment.doing}."
         return moment.fail(Verdict.SANDBOX_START, ended, private=private)
     if death.lost or death.killed_by_us:  # a box that its own worker ended says nothing of the code inside
-        lost = told("The sandbox was lost %(when)s; this is not your fault.", when=moment.doing)
+        lost = f"The sandbox was lost {moment.doing}; this is not your fault."
         return moment.fail(Verdict.DOCKER_ERROR, lost, private=private)
     if death.out_of_memory:
-        reached = told("The memory limit was reached %(when)s.", when=moment.doing)
+        reached = f"The memory limit was reached {moment.doing}."
         return moment.fail(Verdict.MEMORY_LIMIT, reached, private=private)
     number = _signal(death)
     if number == signal.SIGKILL:
-        killed = told("The process was killed %(when)s; nobody knows why.", when=moment.doing)
+        killed = f"The process was killed {moment.doing}; nobody knows why."
         return moment.fail(Verdict.KILLED, killed, private=private)
     return moment.fail(Verdict.RUNTIME_ERROR, _how_it_ended(moment, death, number), private=private)
 
 
 def _how_it_ended(moment: FailureMoment, death: Death, number: int | None) -> str:
     if number:
-        return told(
-            "The process died of %(signal)s %(when)s.", signal=_signal_name(number), when=moment.doing
-        )
-    return told(
-        "The process ended by itself (exit code %(code)s) %(when)s.", code=death.exit_code, when=moment.doing
-    )
+        return f"The process died of {_signal_name(number)} {moment.doing}."
+    return f"The process ended by itself (exit code {death.exit_code}) {moment.doing}."
 
 
 def _signal(death: Death) -> int | None:
@@ -155,18 +145,15 @@ def _signal_name(number: int) -> str:
 def of_protocol(moment: FailureMoment, what: str) -> Ended:
     return moment.fail(
         Verdict.PROTOCOL_ERROR,
-        told(
-            "The process broke the protocol %(when)s: %(what)s. Do not touch the runner or its descriptors.",
-            when=moment.doing,
-            what=what,
+        (
+            f"The process broke the protocol {moment.doing}: {what}. Do not touch the runner or its "
+            "descriptors."
         ),
     )
 
 
 def of_output(moment: FailureMoment, what: str) -> Ended:
-    return moment.fail(
-        Verdict.OUTPUT_LIMIT, told("The submission produced %(what)s; print or log less.", what=what)
-    )
+    return moment.fail(Verdict.OUTPUT_LIMIT, f"The submission produced {what}; print or log less.")
 
 
 def of_report(moment: FailureMoment, report: ErrorReport) -> Ended:
@@ -174,12 +161,12 @@ def of_report(moment: FailureMoment, report: ErrorReport) -> Ended:
     if moment.step == "unpack" and report.kind is ErrorKind.OUT_OF_SPACE:
         return moment.fail(
             Verdict.OUTPUT_LIMIT,
-            told("The bundle does not fit into the scratch space of this phase; make it smaller."),
+            "The bundle does not fit into the scratch space of this phase; make it smaller.",
         )
     if moment.step == "unpack" and report.kind is not ErrorKind.BAD_ARCHIVE:
         text = f"{report.exception}: {report.message}\n{report.traceback}"
         return moment.fail(
-            Verdict.TASK_SERVER_BUG, told("The platform could not prepare the submission."), private=text
+            Verdict.TASK_SERVER_BUG, "The platform could not prepare the submission.", private=text
         )
     verdict = _KINDS[report.kind]
     if moment.hidden:
@@ -202,7 +189,7 @@ def _guarded_message(moment: FailureMoment, report: ErrorReport) -> str:
     """What may be said of a failure in hidden tasks: texts could carry the images out, but for our own sentences."""
     if report.kind is ErrorKind.BAD_PREDICTION:
         known = any(re.fullmatch(pattern, report.message) for pattern in _SAFE_PREDICTION_TEXTS)
-        return report.message if known else told("predict returned something that cannot be scored.")
+        return report.message if known else "predict returned something that cannot be scored."
     where = _places(moment, report).splitlines()
     place, advice = f" ({where[-1]})" if where else "", advice_in(report.message)
     return f"{_exception_name(report)} {moment.doing}{place}. {advice}".rstrip()

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from anyshot_core.words import told
-
-NO_NETWORK = told(
-    "There is no network where submissions run. Put the file (weights, data, package) into your zip and read it"
-    " from there, or take one of the pretrained weights that the site offers (`anyshot weights list --site ADDRESS`;"
-    " they lie in /weights); with timm use pretrained=False and load_state_dict."
+NO_NETWORK = (
+    "There is no network where submissions run. Put the file (weights, data, package) "
+    "into your zip and read it from there, or take one of the pretrained weights that "
+    "the site offers (`anyshot weights list --site ADDRESS`; they lie in /weights); with "
+    "timm use pretrained=False and load_state_dict."
 )
-NO_INSTALL = told(
-    "Nothing can be installed where submissions run. Importable are torch, torchvision, timm, numpy, scipy,"
-    " scikit-learn, pandas, pillow, tqdm, POT, cython, requests and pytorch-metric-learning; put any other package"
-    " into your zip."
+NO_INSTALL = (
+    "Nothing can be installed where submissions run. Importable are torch, torchvision, "
+    "timm, numpy, scipy, scikit-learn, pandas, pillow, tqdm, POT, cython, requests and "
+    "pytorch-metric-learning; put any other package into your zip."
 )
 
 

@@ -6,7 +6,6 @@ from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.users.models import User
 
@@ -28,5 +27,5 @@ def find_user(session: Session, word: str) -> User:
     by_name = select(User).where(User.username_key == word.strip().casefold())
     user = session.get(User, word) or session.scalars(by_name).one_or_none()
     if user is None or user.deleted_at is not None:
-        raise NotFound(say("There is no such user."))
+        raise NotFound("There is no such user.")
     return user

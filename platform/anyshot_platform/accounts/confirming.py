@@ -7,7 +7,6 @@ from sqlalchemy.orm import Session
 from anyshot_platform.accounts import service
 from anyshot_platform.budgets.service import spend
 from anyshot_platform.errors import Conflict, NotFound, TooMany
-from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.letters import reads, send_email
 from anyshot_platform.services import Services
 from anyshot_platform.users.models import User
@@ -29,9 +28,10 @@ def ask_to_confirm(services: Services, session: Session, user: User) -> None:
     """Send the link, or to the owner of a known address a notice; does nothing where the address is confirmed."""
     if user.email is None or user.email_verified_at is not None:
         return
-    words = say(
-        "Somebody, probably you, created the account %(name)s with this address.\n\n%(link)s\n\n"
-        "The link works once, for two days. If it was not you, ignore it: nothing more is sent here.\n"
+    words = (
+        "Somebody, probably you, created the account %(name)s with this "
+        "address.\n\n%(link)s\n\nThe link works once, for two days. If it was not you, ignore "
+        "it: nothing more is sent here.\n"
     )
     send_link(services, session, user, user.email, PURPOSE, words)
 
@@ -49,8 +49,8 @@ def send_link(
     send_email(
         session,
         to=address,
-        subject=reads(user, say("Confirm your address on %(site)s", site=services.settings.site_name)),
-        body=reads(user, say(words, name=user.username, link=link)),
+        subject=reads(user, f"Confirm your address on {services.settings.site_name}"),
+        body=reads(user, (words % {"name": user.username, "link": link})),
     )
 
 
@@ -60,19 +60,15 @@ def _tell_owner(services: Services, session: Session, owner: User) -> None:
     send_email(
         session,
         to=owner.email,
-        subject=reads(
-            owner, say("You have an account on %(site)s already", site=services.settings.site_name)
-        ),
+        subject=reads(owner, f"You have an account on {services.settings.site_name} already"),
         body=reads(
             owner,
-            say(
-                "Somebody, perhaps you, wanted this address for another account. It belongs to your account "
-                "%(name)s; the other one cannot use it.\n\n"
-                "Log in as %(name)s: %(address)s/login\n"
-                "If you forgot the password: %(address)s/reset\n\n"
-                "If it was not you, nothing has changed, and there is nothing to do.\n",
-                name=owner.username,
-                address=services.settings.base_url,
+            (
+                "Somebody, perhaps you, wanted this address for another account. It belongs to your "
+                f"account {owner.username}; the other one cannot use it.\n\nLog in as "
+                f"{owner.username}: {services.settings.base_url}/login\nIf you forgot the password: "
+                f"{services.settings.base_url}/reset\n\nIf it was not you, nothing has changed, and "
+                "there is nothing to do.\n"
             ),
         ),
     )
@@ -87,7 +83,7 @@ def send_again(services: Services, user_id: str) -> None:
     with services.database.writing() as session:
         user = session.get_one(User, user_id)
         if user.email is None or user.email_verified_at is not None:
-            raise Conflict(say("There is no address to confirm."))
+            raise Conflict("There is no address to confirm.")
         if welcome:
             ask_to_confirm(services, session, user)
 
@@ -96,6 +92,6 @@ def confirm(session: Session, secret: str) -> User:
     """Mark the address as its owner's; raises `NotFound` for a link that does not work any more, or `NameTaken`."""
     user, address = service.redeem_one_time_token(session, secret, PURPOSE)
     if address != user.email:
-        raise NotFound(say("This link is for an e-mail address that your account no longer uses."))
+        raise NotFound("This link is for an e-mail address that your account no longer uses.")
     service.own_address(session, user)
     return user

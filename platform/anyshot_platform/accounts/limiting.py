@@ -7,7 +7,6 @@ from fastapi import Request
 from anyshot_platform.accounts.service import account_key
 from anyshot_platform.budgets.service import spend
 from anyshot_platform.errors import Forbidden
-from anyshot_platform.kernel.language import say
 from anyshot_platform.services import Services
 
 DEVICE_COOKIE = "anyshot_device"
@@ -31,7 +30,7 @@ def limit_log_ins(request: Request, services: Services, username: str) -> None:
 def limit_sign_ups(request: Request, services: Services) -> None:
     """Count a sign-up; refuse it where the site takes none."""
     if services.settings.sign_up == "closed":
-        raise Forbidden(say("This site takes no new accounts. Please ask its administrators."))
+        raise Forbidden("This site takes no new accounts. Please ask its administrators.")
     spend(services, "sign_ups", client_address(request))
 
 

@@ -9,7 +9,6 @@ from anyshot_platform.accounts.confirming import may_mail, send_link
 from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.budgets.service import spend
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.letters import reads, send_email
 from anyshot_platform.services import Services
 from anyshot_platform.users.models import User
@@ -27,7 +26,7 @@ def ask_for_address(services: Services, user_id: str, address: str) -> bool:
     address = service.check_email(address)
     with services.database.reading() as session:
         if session.get_one(User, user_id).email == address:
-            raise Invalid(say("This is the address of your account already."), field="email")
+            raise Invalid("This is the address of your account already.", field="email")
     asks = services.settings.asks_to_confirm
     welcome = asks and may_mail(services, address)
     with services.database.writing() as session:
@@ -35,9 +34,10 @@ def ask_for_address(services: Services, user_id: str, address: str) -> bool:
         if not asks:
             _take(session, user, address)
         elif welcome:
-            words = say(
-                "The account %(name)s is to have this address. Open the link to confirm it:\n\n%(link)s\n\n"
-                "The link works once, for two days. If it was not you, ignore it: nothing more is sent here.\n"
+            words = (
+                "The account %(name)s is to have this address. Open the link to confirm "
+                "it:\n\n%(link)s\n\nThe link works once, for two days. If it was not you, "
+                "ignore it: nothing more is sent here.\n"
             )
             send_link(services, session, user, address, PURPOSE, words)
     return asks
@@ -52,18 +52,14 @@ def take_address(services: Services, session: Session, secret: str) -> User:
         send_email(
             session,
             to=before,
-            subject=reads(
-                user, say("Your account on %(site)s has another address", site=services.settings.site_name)
-            ),
+            subject=reads(user, f"Your account on {services.settings.site_name} has another address"),
             body=reads(
                 user,
-                say(
-                    "Your account %(name)s has a new e-mail address: mails and links to log in go there from now on, "
-                    "and this address can no longer be used to log in.\n\n"
-                    "If it was not you, somebody has your password: tell the operators of the site at once.\n\n"
-                    "%(link)s\n",
-                    name=user.username,
-                    link=services.settings.base_url,
+                (
+                    f"Your account {user.username} has a new e-mail address: mails and links to log in "
+                    "go there from now on, and this address can no longer be used to log in.\n\nIf it "
+                    "was not you, somebody has your password: tell the operators of the site at "
+                    f"once.\n\n{services.settings.base_url}\n"
                 ),
             ),
         )

@@ -19,7 +19,6 @@ from anyshot_platform.accounts.proving import require_own
 from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.accounts.service import create_user
 from anyshot_platform.errors import Conflict, Forbidden, NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.users.models import OAuthIdentity, User
 from anyshot_platform.users.viewer import Viewer
@@ -105,7 +104,7 @@ def offered(settings: PlatformSettings) -> list[tuple[str, str]]:
 def _client(settings: PlatformSettings, name: str) -> tuple[Provider, Any]:
     keys, provider = _keys(settings, name), PROVIDERS.get(name)
     if keys is None or provider is None:
-        raise NotFound(say("This site offers no such log-in."))
+        raise NotFound("This site offers no such log-in.")
     client = OAuth2Client(
         keys[0],
         keys[1],
@@ -141,12 +140,10 @@ def who_is(settings: PlatformSettings, name: str, *, code: str, verifier: str) -
                 answer.raise_for_status()
                 said = answer.json()
     except (AuthlibBaseError, HTTPError, ValueError) as error:
-        raise LogInFailed(
-            say("%(label)s did not confirm the log-in. Please try again.", label=provider.label)
-        ) from error
+        raise LogInFailed(f"{provider.label} did not confirm the log-in. Please try again.") from error
     subject = str(said.get(provider.subject_key) or "")
     if not subject:
-        raise LogInFailed(say("%(label)s did not say who you are.", label=provider.label))
+        raise LogInFailed(f"{provider.label} did not say who you are.")
     return OAuthPerson(subject, str(said.get(provider.name_key) or ""))
 
 
@@ -164,13 +161,13 @@ def find_or_make_user(
     ).one_or_none()
     if known is not None:
         if signed_in is not None and known.user_id != signed_in:
-            raise Conflict(say("This log-in belongs to another account here."))
+            raise Conflict("This log-in belongs to another account here.")
         user = session.get_one(User, known.user_id)
         if user.blocked_at is not None or user.deleted_at is not None:
-            raise LogInFailed(say("This account cannot log in."))
+            raise LogInFailed("This account cannot log in.")
         return user
     if signed_in is None and settings.sign_up != "open":
-        raise LogInFailed(say("This site takes no new accounts."))
+        raise LogInFailed("This site takes no new accounts.")
     if signed_in is not None:
         require_own(viewer, settings)
         note_event(session, signed_in, "account.log_in_added", name)
@@ -206,10 +203,10 @@ def remove_log_in(session: Session, user_id: str, identity_id: str) -> str:
     """
     row = session.get(OAuthIdentity, identity_id)
     if row is None or row.user_id != user_id:
-        raise NotFound(say("There is no such log-in."))
+        raise NotFound("There is no such log-in.")
     ways = session.scalar(select(func.count(OAuthIdentity.id)).where(OAuthIdentity.user_id == user_id)) or 0
     if ways == 1 and session.get_one(User, user_id).password_hash is None:
-        raise Conflict(say("It is the only way into your account: set a password first."))
+        raise Conflict("It is the only way into your account: set a password first.")
     session.delete(row)
     note_event(session, user_id, "account.log_in_removed", row.provider)
     return PROVIDERS[row.provider].label

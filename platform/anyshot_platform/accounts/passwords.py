@@ -8,7 +8,6 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say
 
 SHORTEST = 10
 LONGEST = 200
@@ -51,20 +50,16 @@ class WeakPassword(Invalid):
 def check_password(password: str, *personal: str) -> None:
     """Raise `WeakPassword` unless the password is long, not common, and not one's own name."""
     if len(password) < SHORTEST:
-        raise WeakPassword(
-            say("A password needs at least %(shortest)s characters.", shortest=SHORTEST), field="password"
-        )
+        raise WeakPassword(f"A password needs at least {SHORTEST} characters.", field="password")
     if len(password) > LONGEST:
-        raise WeakPassword(
-            say("A password has at most %(longest)s characters.", longest=LONGEST), field="password"
-        )
+        raise WeakPassword(f"A password has at most {LONGEST} characters.", field="password")
     folded = password.casefold()
     if folded in _COMMON or len(set(folded)) < 4:
-        raise WeakPassword(say("This password is among the first that an attacker tries."), field="password")
+        raise WeakPassword("This password is among the first that an attacker tries.", field="password")
     for text in personal:
         if len(text) > 3 and text.casefold() in folded and len(folded) - len(text) < 6:
             raise WeakPassword(
-                say("A password must not be your name or address with little added."), field="password"
+                "A password must not be your name or address with little added.", field="password"
             )
 
 

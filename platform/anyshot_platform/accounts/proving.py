@@ -18,7 +18,6 @@ from anyshot_platform.accounts.service import WrongPassword
 from anyshot_platform.budgets.service import spend
 from anyshot_platform.database import now
 from anyshot_platform.errors import Forbidden, NotSignedIn
-from anyshot_platform.kernel.language import say
 from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.users.models import ApiToken, LoginSession, User
@@ -49,11 +48,8 @@ def require_fresh(viewer: Viewer, minutes: float) -> None:
     oldest = now() - timedelta(minutes=minutes)
     if minutes and (viewer.proved_at is None or viewer.proved_at < oldest):
         raise NeedsProof(
-            say(
-                "You said your password or code more than %(minutes)s minutes ago, and this needs it again. "
-                "Programs send it to POST /api/v1/me/proof and repeat the request.",
-                minutes=f"{minutes:g}",
-            )
+            f"You said your password or code more than {minutes:g} minutes ago, and this needs it "
+            "again. Programs send it to POST /api/v1/me/proof and repeat the request."
         )
 
 
@@ -105,7 +101,7 @@ def _know(services: Services, viewer: Viewer, text: str) -> User:
         user = session.get_one(User, viewer.id)
     if user.second_factor_since is None:
         if user.password_hash is None:
-            raise WrongPassword(say("The password is wrong."))
+            raise WrongPassword("The password is wrong.")
         service.require_password(services.database, viewer.id, text)
     return user
 

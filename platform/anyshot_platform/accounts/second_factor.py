@@ -18,7 +18,6 @@ from sqlalchemy.orm import Session
 from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotSignedIn
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.signing import Signer, digest_secret
 from anyshot_platform.users.models import RecoveryCode, User
 
@@ -67,7 +66,7 @@ def _unseal(signer: Signer, sealed: str) -> str:
     try:
         return _fernet(signer).decrypt(sealed.encode(), ttl=_ENROL_SECONDS).decode()
     except InvalidToken as error:
-        raise Invalid(say("This page is too old. Start again."), field="code") from error
+        raise Invalid("This page is too old. Start again.", field="code") from error
 
 
 def turn_on(session: Session, signer: Signer, user: User, sealed: str, code: str) -> list[str]:
@@ -78,11 +77,11 @@ def turn_on(session: Session, signer: Signer, user: User, sealed: str, code: str
         Conflict: it is on already.
     """
     if user.second_factor_since is not None:
-        raise Conflict(say("Your account has a second factor already. Turn it off first."))
+        raise Conflict("Your account has a second factor already. Turn it off first.")
     secret = _unseal(signer, sealed)
     step = _step_of(secret, code)
     if step is None:
-        raise Invalid(say("The code is wrong. Is the clock of your phone right?"), field="code")
+        raise Invalid("The code is wrong. Is the clock of your phone right?", field="code")
     user.totp_sealed, user.totp_step, user.second_factor_since = _seal(signer, secret), step, now()
     note_event(session, user.id, "account.second_factor_on")
     return renew_recovery_codes(session, user)
@@ -108,7 +107,7 @@ def require_code(session: Session, signer: Signer, user: User, text: str) -> Non
     """Use a code up at a log-in in one request; raises `SecondFactorNeeded` without one, or `WrongCode`."""
     if not text:
         raise SecondFactorNeeded(
-            say("This account has a second factor: send a code of its app, or a recovery code, along.")
+            "This account has a second factor: send a code of its app, or a recovery code, along."
         )
     use_code(session, signer, user, text)
 
@@ -120,7 +119,7 @@ def use_code(session: Session, signer: Signer, user: User, text: str) -> None:
     if not (
         _use_app_code(session, signer, user, code) if of_app else _use_recovery_code(session, user, code)
     ):
-        raise WrongCode(say("The code is wrong, or was used before."))
+        raise WrongCode("The code is wrong, or was used before.")
 
 
 def _use_app_code(session: Session, signer: Signer, user: User, code: str) -> bool:

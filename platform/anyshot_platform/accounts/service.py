@@ -18,7 +18,6 @@ from anyshot_platform.competitions.teams import keep_captained
 from anyshot_platform.database import Database, now
 from anyshot_platform.entries.eligibility import forget_answers
 from anyshot_platform.errors import Conflict, Invalid, NotFound, NotSignedIn
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.signing import digest_secret, new_secret
 from anyshot_platform.notifications.service import forget_messages
 from anyshot_platform.results.winners import forget_checks
@@ -94,7 +93,7 @@ def create_user(
         new_hash(password, username, email) if password is not None else None
     )  # before the transaction begins
     if find_by_name(session, username) is not None:
-        raise NameTaken(say("This user name is taken."), field="username")
+        raise NameTaken("This user name is taken.", field="username")
     user = User(
         username=username,
         username_key=username.casefold(),
@@ -122,7 +121,7 @@ def own_address(session: Session, user: User) -> None:
     assert user.email is not None
     owner = find_by_address(session, user.email)
     if owner is not None and owner is not user:
-        raise NameTaken(say("This e-mail address has an account already."), field="email")
+        raise NameTaken("This e-mail address has an account already.", field="email")
     user.email_key = user.email.casefold()
     user.email_verified_at = user.email_verified_at or now()
 
@@ -132,10 +131,9 @@ def check_username(username: str) -> str:
     username = username.strip()
     if _USERNAME.fullmatch(username) is None or username.casefold() in _RESERVED:
         raise Invalid(
-            say(
-                "A user name has 3 to 32 characters: letters, digits, dot, hyphen, underscore; it begins "
-                "and ends "
-                "with a letter or digit, and is not a reserved word."
+            (
+                "A user name has 3 to 32 characters: letters, digits, dot, hyphen, underscore; it "
+                "begins and ends with a letter or digit, and is not a reserved word."
             ),
             field="username",
         )
@@ -146,13 +144,13 @@ def check_email(email: str) -> str:
     """Return the address in normal form; raise `Invalid`. Looks nothing up."""
     if "=?" in email:
         raise Invalid(
-            say("An address may not hold “=?”: mail programs read what follows as an encoding."),
+            "An address may not hold “=?”: mail programs read what follows as an encoding.",
             field="email",
         )
     try:
         return validate_email(email.strip(), check_deliverability=False, test_environment=True).normalized
     except EmailNotValidError as error:
-        raise Invalid(say("This is not an e-mail address: %(error)s", error=error), field="email") from error
+        raise Invalid(f"This is not an e-mail address: {error}", field="email") from error
 
 
 def find_by_name(session: Session, name: str) -> User | None:
@@ -198,7 +196,7 @@ def authenticate(database: Database, name: str, password: str) -> User:
         user = find_user(session, name)
     fits = passwords.verify_password(user.password_hash if user else None, password)
     if user is None or not fits or user.blocked_at is not None:
-        raise WrongPassword(say("User name or password is wrong."))
+        raise WrongPassword("User name or password is wrong.")
     if user.password_hash is not None and passwords.is_outdated(user.password_hash):
         hashed = passwords.hash_password(password)
         with database.writing() as session:
@@ -215,7 +213,7 @@ def as_then(session: Session, known: User) -> User:
         or user.blocked_at is not None
         or user.deleted_at is not None
     ):
-        raise WrongPassword(say("User name or password is wrong."))
+        raise WrongPassword("User name or password is wrong.")
     return user
 
 
@@ -224,7 +222,7 @@ def require_password(database: Database, user_id: str, password: str) -> User:
     with database.reading() as session:
         user = session.get_one(User, user_id)
     if user.password_hash is not None and not passwords.verify_password(user.password_hash, password):
-        raise WrongPassword(say("The password is wrong."))
+        raise WrongPassword("The password is wrong.")
     return user
 
 
@@ -290,14 +288,12 @@ def create_token(
 ) -> NewToken:
     """Make an API token; it lasts `LONGEST_TOKEN` where nothing else is said."""
     if not scopes:
-        raise Invalid(say("A token needs at least one scope."), field="scopes")
+        raise Invalid("A token needs at least one scope.", field="scopes")
     latest = now() + LONGEST_TOKEN
     if expires_at is not None and expires_at <= now():
-        raise Invalid(say("A token must expire in the future."), field="expires_at")
+        raise Invalid("A token must expire in the future.", field="expires_at")
     if expires_at is not None and expires_at > latest + timedelta(days=1):
-        raise Invalid(
-            say("A token lasts %(days)s days at most.", days=LONGEST_TOKEN.days), field="expires_at"
-        )
+        raise Invalid(f"A token lasts {LONGEST_TOKEN.days} days at most.", field="expires_at")
     secret = TOKEN_PREFIX + new_secret()
     token = ApiToken(
         user_id=user_id,
@@ -325,7 +321,7 @@ def revoke_token(session: Session, user_id: str, token_id: str) -> None:
     """Make a token worthless from now on."""
     token = session.get(ApiToken, token_id)
     if token is None or token.user_id != user_id:
-        raise NotFound(say("There is no such token."))
+        raise NotFound("There is no such token.")
     token.revoked_at = token.revoked_at or now()
     note_event(session, user_id, "token.revoke")
 
@@ -415,7 +411,7 @@ def redeem_one_time_token(session: Session, secret: str, purpose: str) -> tuple[
         .values(used_at=now())
     )
     if used.rowcount != 1:  # pyright: ignore[reportAttributeAccessIssue]
-        raise NotFound(say("This link was used already or has expired."))
+        raise NotFound("This link was used already or has expired.")
     return user, token.subject
 
 
@@ -424,7 +420,7 @@ def _find_one_time_token(session: Session, secret: str, purpose: str) -> tuple[U
     token = session.scalars(select(OneTimeToken).where(*mine)).one_or_none()
     user = session.get(User, token.user_id) if token is not None else None
     if token is None or token.expires_at <= now() or user is None or user.deleted_at is not None:
-        raise NotFound(say("This link was used already or has expired."))
+        raise NotFound("This link was used already or has expired.")
     return user, token
 
 

@@ -9,7 +9,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target
 from anyshot_platform.database import now
-from anyshot_platform.kernel.language import say
 
 S = TypeVar("S", bound=Any)
 
@@ -40,20 +39,18 @@ def delete_and_restore(
 
     def look_hide(session: Session, row: S, request: ActRequest) -> Findings:
         if row.deleted_at is not None:
-            return Findings(done=say("It is hidden already."))
+            return Findings(done="It is hidden already.")
         return Findings(does=hides(session, row), asks=asks(session, row))
 
     def hide(session: Session, row: S, request: ActRequest) -> ActDone:
         first(session, row, request)
         row.deleted_at = now()
         title = target(session, row).title
-        return ActDone(
-            say("%(title)s is hidden; it can be brought back.", title=title), after={"title": title}
-        )
+        return ActDone(f"{title} is hidden; it can be brought back.", after={"title": title})
 
     def look_show(session: Session, row: S, request: ActRequest) -> Findings:
         if row.deleted_at is None:
-            return Findings(done=say("It is there already."))
+            return Findings(done="It is there already.")
         return Findings(does=[shows])
 
     def show(session: Session, row: S, request: ActRequest) -> ActDone:
@@ -61,7 +58,7 @@ def delete_and_restore(
         session.flush()
         then(session, row)
         title = target(session, row).title
-        return ActDone(say("%(title)s is back.", title=title), after={"title": title})
+        return ActDone(f"{title} is back.", after={"title": title})
 
     there, gone = (lambda row: row.deleted_at is None), (lambda row: row.deleted_at is not None)
     return (

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.acts.declaration import Act, ActRequest
 from anyshot_platform.acts.service import Preview, carry_out, preview
 from anyshot_platform.errors import Conflict
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts
 
 S = TypeVar("S")
 
@@ -46,8 +46,8 @@ def preview_many(session: Session, act: Act[S], subjects: Sequence[S], request: 
 
 def _left_out(shown: Preview) -> str:
     if shown.done or shown.refused:
-        return shown.done or together(shown.refused)
-    return together((*shown.blocked, say("It asks for the name: do it by itself."))) if shown.name else ""
+        return shown.done or join_texts(shown.refused)
+    return join_texts((*shown.blocked, "It asks for the name: do it by itself.")) if shown.name else ""
 
 
 def do_to_many(session: Session, act: Act[Any], subjects: Sequence[Any], request: ActRequest) -> ManyDone:

@@ -14,7 +14,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.errors import Conflict, Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.users.models import User
 
 Fields = Mapping[str, Any]
@@ -56,7 +55,7 @@ class Stale(Conflict):
     def __init__(self, clashes: list[Clash], *, rest: bool = False) -> None:
         names = ", ".join(clash.field for clash in clashes)
         who = ", ".join(sorted({clash.by for clash in clashes}))
-        words = say("%(who)s changed %(fields)s since you read it.", who=who, fields=names)
+        words = f"{who} changed {names} since you read it."
         super().__init__(words, fields=[asdict(clash) for clash in clashes])
         self.clashes, self.rest = clashes, rest
 
@@ -73,7 +72,7 @@ def unseal(text: str) -> dict[str, Any] | None:
     except ValueError:
         found = 0
     if found is not None and not isinstance(found, dict):
-        raise Invalid(say("The form is damaged. Open the page again."))
+        raise Invalid("The form is damaged. Open the page again.")
     return found
 
 

@@ -11,7 +11,7 @@ from anyshot_platform.accounts.proving import require_proof
 from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Consent, Findings, Target
 from anyshot_platform.audit import service as audit
 from anyshot_platform.errors import Conflict
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts
 
 S = TypeVar("S")
 NO_CONSENT = Consent()
@@ -72,7 +72,7 @@ def preview(session: Session, act: Act[S], subject: S, request: ActRequest) -> P
 def _show(act: Act[Any], target: Target, found: Findings) -> Preview:
     return Preview(
         act=act.key,
-        title=say(said_title(act), name=target.title),
+        title=(said_title(act) % {"name": target.title}),
         name=target.name if (act.dangerous and found.asks) or found.blocked else "",
         done=found.done,
         refused=tuple(found.refused),
@@ -80,8 +80,8 @@ def _show(act: Act[Any], target: Target, found: Findings) -> Preview:
         warnings=tuple(found.warnings),
         does=tuple(found.does),
         told=found.told,
-        undo=say(act.undo),
-        reason=say(act.reason),
+        undo=act.undo,
+        reason=act.reason,
     )
 
 
@@ -100,7 +100,7 @@ def carry_out(
     if shown.done:
         return ActOutcome(shown.done, changed=False)
     if shown.refused:
-        raise ActRefused(together(shown.refused), preview=asdict(shown))
+        raise ActRefused(join_texts(shown.refused), preview=asdict(shown))
     if shown.name:
         require_proof(session)
     _require_consent(shown, consent)
@@ -127,20 +127,11 @@ def carry_out_by_clock(session: Session, act: Act[S], subject: S, request: ActRe
 
 def _require_consent(shown: Preview, consent: Consent) -> None:
     if shown.blocked and not consent.override:
-        raise NeedsConsent(
-            together((*shown.blocked, say("Override it by name to do it all the same."))), shown
-        )
+        raise NeedsConsent(join_texts((*shown.blocked, "Override it by name to do it all the same.")), shown)
     if shown.name and consent.name != shown.name:
         if not consent.name:
-            raise NeedsConsent(
-                say("%(title)s: type “%(name)s” to confirm.", title=shown.title, name=shown.name), shown
-            )
-        words = say(
-            "%(title)s: type “%(name)s”, not “%(typed)s”, to confirm.",
-            title=shown.title,
-            name=shown.name,
-            typed=consent.name[:64],
-        )
+            raise NeedsConsent(f"{shown.title}: type “{shown.name}” to confirm.", shown)
+        words = f"{shown.title}: type “{shown.name}”, not “{consent.name[:64]}”, to confirm."
         raise NeedsConsent(words, shown)
 
 

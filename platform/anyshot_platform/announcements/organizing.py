@@ -12,7 +12,6 @@ from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.plain import plain
 from anyshot_platform.notifications.service import tell_members
 
@@ -72,5 +71,5 @@ def find_announcement(session: Session, competition: Competition, announcement_i
     """An announcement of this competition; raises `NotFound`."""
     found = session.get(Announcement, announcement_id)
     if found is None or found.competition_id != competition.id:
-        raise NotFound(say("There is no such announcement."))
+        raise NotFound("There is no such announcement.")
     return found

@@ -13,7 +13,6 @@ from anyshot_platform.competitions.models import Competition, Rehearsal
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
 from anyshot_platform.kernel.filters import in_utc
-from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.service import tell_members
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import closing, status_of
@@ -22,8 +21,8 @@ from anyshot_platform.sight.access import is_shown
 
 NOTICE = timedelta(days=1)  # how long before its end members are told; an opening that is older is no news
 _TITLES = {
-    Date.OPENING: say("%(title)s: %(name)s is open"),
-    Date.CLOSING: say("%(title)s: %(name)s closes within a day"),
+    Date.OPENING: "%(title)s: %(name)s is open",
+    Date.CLOSING: "%(title)s: %(name)s closes within a day",
 }
 
 
@@ -56,7 +55,7 @@ def tell_of_phase(session: Session, phase_id: str) -> int:
         told = session.get(PhaseNotice, (phase.id, date))
         if told is None or (date == Date.CLOSING and told.moment != moment):  # an opening is told once
             session.merge(PhaseNotice(phase_id=phase.id, date=date, moment=moment))
-            title = say(_TITLES[date], title=competition.title, name=phase.name)
+            title = _TITLES[date] % {"title": competition.title, "name": phase.name}
             tell_members(
                 session,
                 competition,
@@ -85,12 +84,10 @@ def _what_to_do(session: Session, phase: Phase) -> str:
     end = closing(phase)
     if not phase.accepts_uploads:
         source = session.get(Phase, phase.gate_phase_id) if phase.gate_phase_id else None
-        return (
-            say("Its entries come from %(phase)s: you upload nothing.", phase=source.name) if source else ""
-        )
+        return f"Its entries come from {source.name}: you upload nothing." if source else ""
     if end is None:
         return ""
-    return say("It takes submissions until %(moment)s UTC.", moment=f"{in_utc(end):%Y-%m-%d %H:%M}")
+    return f"It takes submissions until {in_utc(end):%Y-%m-%d %H:%M} UTC."
 
 
 def _page(phase: Phase) -> str:

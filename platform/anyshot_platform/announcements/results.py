@@ -14,8 +14,7 @@ from anyshot_platform.entries.choosing import COMPETES
 from anyshot_platform.entries.service import list_entries
 from anyshot_platform.entries.states import EntryState
 from anyshot_platform.judging.happenings import SubmissionEnded
-from anyshot_platform.kernel.filters import count, interval, score
-from anyshot_platform.kernel.language import Said, begun, say, together
+from anyshot_platform.kernel.filters import capitalized, count, interval, join_texts, score
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.best import find_best_other
 from anyshot_platform.leaderboards.reading import find_place_of
@@ -31,19 +30,19 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 
 _ENDED = {
-    SubmissionStatus.FINISHED: say("Submission %(name)s is scored"),
-    SubmissionStatus.FAILED: say("Submission %(name)s failed"),
-    SubmissionStatus.CANCELLED: say("Submission %(name)s was cancelled"),
+    SubmissionStatus.FINISHED: "Submission %(name)s is scored",
+    SubmissionStatus.FAILED: "Submission %(name)s failed",
+    SubmissionStatus.CANCELLED: "Submission %(name)s was cancelled",
 }
 _FINAL_ENDED = {
-    SubmissionStatus.FINISHED: say("Final entry %(name)s is scored"),
-    SubmissionStatus.FAILED: say("Final entry %(name)s failed"),
-    SubmissionStatus.CANCELLED: say("Final entry %(name)s was cancelled"),
+    SubmissionStatus.FINISHED: "Final entry %(name)s is scored",
+    SubmissionStatus.FAILED: "Final entry %(name)s failed",
+    SubmissionStatus.CANCELLED: "Final entry %(name)s was cancelled",
 }
 _SMOKE_ENDED = {
-    SubmissionStatus.FINISHED: say("Smoke test %(name)s has finished"),
-    SubmissionStatus.FAILED: say("Smoke test %(name)s failed"),
-    SubmissionStatus.CANCELLED: say("Smoke test %(name)s was cancelled"),
+    SubmissionStatus.FINISHED: "Smoke test %(name)s has finished",
+    SubmissionStatus.FAILED: "Smoke test %(name)s failed",
+    SubmissionStatus.CANCELLED: "Smoke test %(name)s was cancelled",
 }
 
 
@@ -57,25 +56,25 @@ def tell_result(session: Session, ended: SubmissionEnded) -> None:
     places = _places(session, submission) if finished else []
     reason = fault_of(ended.failure, details=False).message if ended.failure else ""
     head = _head(submission)
-    told = together((found, *places[:1]), by=", ")
+    told = join_texts((found, *places[:1]), by=", ")
     where = f"{submission.competition.title}, {submission.phase.name}"
     tell_team(
         session,
         submission.team_id,
         kind=f"submission.{submission.status}",
-        title=together((head, told), by=say(": ")),
-        body=together((where, *places, reason), by="\n"),
+        title=join_texts((head, told), by=": "),
+        body=join_texts((where, *places, reason), by="\n"),
         url=f"/submissions/{submission.id}",
         submission_id=submission.id if found else None,
     )
 
 
-def _head(submission: Submission) -> Said:
+def _head(submission: Submission) -> str:
     filename = submission.filename[-60:]
     if submission.kind == SubmissionKind.FINAL:  # its number counts in the final phase alone: nobody knows it
-        return say(_FINAL_ENDED[submission.status], name=filename)
+        return _FINAL_ENDED[submission.status] % {"name": filename}
     known = _SMOKE_ENDED if submission.kind == SubmissionKind.SMOKE else _ENDED
-    return say(known[submission.status], name=f"{submission.number} ({filename})")
+    return known[submission.status] % {"name": f"{submission.number} ({filename})"}
 
 
 def _sight(submission: Submission) -> PhaseSight:
@@ -89,9 +88,7 @@ def _result(session: Session, submission: Submission) -> str:
         found = session.scalars(query.where(RunScore.submission_id == submission.id).limit(1)).first()
         if found is None:
             return ""
-        return say(
-            "%(value)s on %(tasks)s", value=score(found.value), tasks=count(found.tasks, "public task")
-        )
+        return f"{score(found.value)} on {count(found.tasks, 'public task')}"
     if submission.score is None or not _sight(submission).scores:
         return ""
     return f"{score(submission.score)} {interval(submission.half_width)}".strip()
@@ -112,16 +109,16 @@ def say_change(session: Session, storage: Storage, submission_id: str) -> str:
     sees_board = not _sight(submission).board_hidden
     (said,) = read_beside(session, storage, version, [(submission.id, best.id)], sees_board=sees_board)
     if said is not None:
-        other = say("your best other (#%(number)s)", number=best.number)
-        return begun(said.words(say("this submission"), other))
+        other = f"your best other (#{best.number})"
+        return capitalized(said.words("this submission", other))
     if version.rule.relative:  # two scores alone do not tell which is ahead
         return ""
     words = (
-        say("%(difference)s above your best other submission, #%(number)s")
+        "%(difference)s above your best other submission, #%(number)s"
         if difference >= 0
-        else say("%(difference)s below your best other submission, #%(number)s")
+        else "%(difference)s below your best other submission, #%(number)s"
     )
-    return say(words, difference=score(abs(difference)), number=best.number)
+    return words % {"difference": score(abs(difference)), "number": best.number}
 
 
 def _places(session: Session, submission: Submission) -> list[str]:
@@ -134,12 +131,5 @@ def _places(session: Session, submission: Submission) -> list[str]:
         if row.submission.id == submission.id and row.entry.state == EntryState.STANDING:
             place = find_place_of(session, version, row.league, submission)
             if place is not None:
-                places.append(
-                    say(
-                        "rank %(rank)s of %(ranked)s in %(league)s",
-                        rank=f"{place[0]:,}",
-                        ranked=f"{place[1]:,}",
-                        league=row.league.name,
-                    )
-                )
+                places.append(f"rank {place[0]:,} of {place[1]:,} in {row.league.name}")
     return places

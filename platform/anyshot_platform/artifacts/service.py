@@ -16,7 +16,6 @@ from anyshot_core.wire.worker_api import BlobRef
 from anyshot_platform.artifacts.models import Blob
 from anyshot_platform.database import insert_into, now
 from anyshot_platform.errors import Forbidden
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.services import Services
 
@@ -86,7 +85,7 @@ def check_signature(services: Services, digest: str, expires: int, signature: st
     """Raise `BadSignature` unless the address is ours and still works."""
     genuine = services.signer.verify(_PURPOSE, f"{digest}:{expires}", signature)
     if not genuine or expires < time.time():
-        raise BadSignature(say("This address has expired or was altered."))
+        raise BadSignature("This address has expired or was altered.")
 
 
 def read_chunks(file: BinaryIO, size: int = 1 << 20) -> Iterator[bytes]:

@@ -6,7 +6,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.baselines.models import Baseline
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.models import League
 
 
@@ -26,9 +25,7 @@ def why_on_no_board(session: Session, baseline: Baseline) -> str:
     """Why a baseline has no board to stand on, in words for organizers; empty where it has one."""
     if not baseline.leagues or boards_of(session, baseline):
         return ""
-    return say(
-        "“%(name)s” is not run: it names the leagues %(leagues)s, and none of them is there. "
-        "Restore one of them, or remove the baseline and add it again.",
-        name=baseline.name,
-        leagues=", ".join(baseline.leagues),
+    return (
+        f"“{baseline.name}” is not run: it names the leagues {', '.join(baseline.leagues)}, and "
+        "none of them is there. Restore one of them, or remove the baseline and add it again."
     )

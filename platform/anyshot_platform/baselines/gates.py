@@ -22,7 +22,6 @@ from anyshot_platform.errors import Invalid
 from anyshot_platform.judging.kinds import GATE_SEEDS
 from anyshot_platform.judging.queueing import queue_runs
 from anyshot_platform.judging.service import list_runs, newest_runs
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
@@ -152,12 +151,7 @@ def set_gate(
     if score is not None and not is_gate(score):
         raise Invalid(words_on_gate(score), field="score")
     if score is not None and phase.gate_phase_id is None:
-        raise Invalid(
-            say(
-                "%(name)s takes its entries from no other phase: a gate would hold nothing back.",
-                name=phase.name,
-            )
-        )
+        raise Invalid(f"{phase.name} takes its entries from no other phase: a gate would hold nothing back.")
     gate = find_gate(session, phase, league)
     before = gate.score if gate else None
     if score is None:

@@ -22,8 +22,6 @@ from anyshot_platform.competitions.states import Role
 from anyshot_platform.entries.entering import chosen_leagues
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.intake.service import Wishes, Zip, check_zip, create_submission
-from anyshot_platform.kernel.language import say
-from anyshot_platform.kernel.retold import retold
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.runs.models import Run
 from anyshot_platform.services import Services
@@ -49,7 +47,7 @@ def find_baseline(session: Session, competition: Competition, slug: str) -> Base
     for baseline in list_baselines(session, competition, deleted=True):
         if baseline.slug == slug:
             return baseline
-    raise NotFound(say("There is no such baseline."))
+    raise NotFound("There is no such baseline.")
 
 
 def add_baseline(
@@ -64,7 +62,7 @@ def add_baseline(
 ) -> Baseline:
     """Keep a zip as a baseline; raises `Invalid` for a name that is no league, and where the zip fails a check."""
     if not name.strip():
-        raise Invalid(say("A baseline needs a name."), field="name")
+        raise Invalid("A baseline needs a name.", field="name")
     chosen_leagues(session, competition.id, leagues)
     _check(content)
     known = list_baselines(session, competition, deleted=True)
@@ -90,7 +88,7 @@ def _check(content: bytes) -> list[object]:
         report = check_zip(path)
     if not report.ok:
         failure = report.failures[0]
-        raise Invalid(retold(f"{failure.found} {failure.remedy}".strip()), field="file")
+        raise Invalid(f"{failure.found} {failure.remedy}".strip(), field="file")
     return report.to_dict()["checks"]
 
 
@@ -105,7 +103,7 @@ def fetch_zip(session: Session, services: Services, baseline: Baseline) -> Zip:
     if baseline.digest is None:
         folder = builtin_folder(services, baseline.builtin or "")
         if folder is None:
-            raise Conflict(say("“%(name)s” is not installed here: upload its zip first.", name=baseline.name))
+            raise Conflict(f"“{baseline.name}” is not installed here: upload its zip first.")
         reason = why_not_run(services, baseline)
         if reason:
             raise Conflict(reason)
@@ -132,12 +130,9 @@ def _unknown_settings(services: Services, baseline: Baseline) -> str:
     known = Builtin(baseline.slug, folder).overlays() if folder else set()
     if folder is None or baseline.settings in known | {""}:
         return ""
-    return say(
-        "“%(name)s” is not run: %(builtin)s has no settings “%(settings)s” here. There are: %(known)s.",
-        name=baseline.name,
-        builtin=baseline.builtin,
-        settings=baseline.settings,
-        known=", ".join(sorted(known)),
+    return (
+        f"“{baseline.name}” is not run: {baseline.builtin} has no settings "
+        f"“{baseline.settings}” here. There are: {', '.join(sorted(known))}."
     )
 
 
@@ -145,17 +140,11 @@ def _missing_weights(services: Services, baseline: Baseline) -> str:
     if not baseline.weights or _offered(services, baseline.weights):
         return ""
     folder = services.settings.weights_folder
-    where = (
-        say("the folder %(folder)s", folder=folder)
-        if folder
-        else say("a folder, named by ANYSHOT_WEIGHTS_FOLDER")
-    )
-    return say(
-        "“%(name)s” is not run: it starts from the pretrained weights %(weights)s, which this site does not offer. "
-        "The operator puts the file into %(where)s; with random weights it would be another method.",
-        name=baseline.name,
-        weights=baseline.weights,
-        where=where,
+    where = f"the folder {folder}" if folder else "a folder, named by ANYSHOT_WEIGHTS_FOLDER"
+    return (
+        f"“{baseline.name}” is not run: it starts from the pretrained weights "
+        f"{baseline.weights}, which this site does not offer. The operator puts the file into "
+        f"{where}; with random weights it would be another method."
     )
 
 
@@ -170,10 +159,8 @@ def not_run_in(session: Session, services: Services, competition: Competition, l
         return ""
     names = ", ".join(f"“{row.name}”" for row in rows)
     files = ", ".join(dict.fromkeys(row.weights for row in rows))
-    return say(
-        "Not run: %(names)s. This site does not offer the pretrained weights that they start from (%(files)s).",
-        names=names,
-        files=files,
+    return (
+        f"Not run: {names}. This site does not offer the pretrained weights that they start from ({files})."
     )
 
 

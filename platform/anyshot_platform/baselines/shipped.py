@@ -8,7 +8,6 @@ from pathlib import Path
 from anyshot_core.baselines import CONFIG, ExperimentBundle, NoBaseline, find_baselines, pack_baseline
 from anyshot_platform.baselines.service import BUILTIN
 from anyshot_platform.errors import Invalid, NotFound
-from anyshot_platform.kernel.language import say
 
 
 def list_shipped() -> list[ExperimentBundle]:
@@ -27,20 +26,12 @@ def pack_shipped(name: str, settings: str = "") -> bytes:
     known = {one.name: one for one in list_shipped()}
     baseline = known.get(name.replace("-", "_"))
     if baseline is None:
-        raise NotFound(
-            say(
-                "There is no baseline %(name)s; there are %(names)s.",
-                name=name,
-                names=", ".join(known) or "-",
-            )
-        )
+        raise NotFound(f"There is no baseline {name}; there are {', '.join(known) or '-'}.")
     if settings and settings not in baseline.overlays():
         raise Invalid(
-            say(
-                "%(name)s has no settings %(settings)s; it has %(names)s.",
-                name=baseline.name,
-                settings=settings,
-                names=", ".join(sorted(baseline.overlays())) or CONFIG,
+            (
+                f"{baseline.name} has no settings {settings}; it has "
+                f"{', '.join(sorted(baseline.overlays())) or CONFIG}."
             ),
             field="settings",
         )

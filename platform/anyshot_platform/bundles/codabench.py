@@ -25,7 +25,7 @@ from anyshot_platform.bundles.naming import key_from, unique
 from anyshot_platform.bundles.schema import FILES, CompetitionSpec
 from anyshot_platform.competitions.files import MOST_BYTES, is_image
 from anyshot_platform.described.wrong import in_words
-from anyshot_platform.kernel.language import say, say_count, together
+from anyshot_platform.kernel.filters import decimal, join_texts
 
 _IMAGE = re.compile(
     r"""(?:<img\b[^>]*?\bsrc\s*=\s*["']?|!\[[^\]]*\]\(\s*<?)(?P<address>[^"'\s>)]+)""", re.IGNORECASE
@@ -99,7 +99,7 @@ class _Conversion:
         self.report.problems += [p for p in self.report.marked.problems if p.message != TWICE]
         for problem in self.report.marked.problems:
             if problem.message == TWICE:
-                words = say("stands twice; the last one was read")
+                words = "stands twice; the last one was read"
                 self.report.notices.append(Notice(problem.line, problem.path, words))
         pages, terms = self._pages()
         conversion = PhasesConversion(self.report)
@@ -122,7 +122,7 @@ class _Conversion:
             "phases": phases,
         }
         if not self._text("title"):
-            self.report.problem(("title",), say("the competition has no title"))
+            self.report.problem(("title",), "the competition has no title")
         return Converted(
             self._validated(raw),
             self.kept,
@@ -156,8 +156,8 @@ class _Conversion:
             return CompetitionSpec.model_validate(raw)
         except ValidationError as error:
             for details in error.errors():
-                found = say("Found: %(found)s.", found=f"{details.get('input')!r:.80}")
-                self.report.problem(tuple(details["loc"]), together((in_words(details), found)))
+                found = f"Found: {details.get('input')!r:.80}."
+                self.report.problem(tuple(details["loc"]), join_texts((in_words(details), found)))
             return CompetitionSpec.model_construct()
 
     # -- texts and images ------------------------------------------------------------------------------------
@@ -183,14 +183,14 @@ class _Conversion:
 
     def _keep_text(self, path: Path, source: Any, title: str) -> str | None:
         if not isinstance(source, str) or not source.strip():
-            self.report.notice(path, say("the page %(title)s names no file; left out", title=repr(title)))
+            self.report.notice(path, f"the page {repr(title)} names no file; left out")
             return None
         said = missing_file(source, self.files)
         content = self.files.read(source)
         if said or content is None:
-            words = said or say("%(path)s is a folder, not a page", path=repr(source))
-            act = say("write %(title)s here", title=repr(title))
-            self.report.notice(path, together((words, act), by=say(": ")), "/pages")
+            words = said or f"{repr(source)} is a folder, not a page"
+            act = f"write {repr(title)} here"
+            self.report.notice(path, join_texts((words, act), by=": "), "/pages")
             return None
         stem = unique(key_from(title, "page"), {name.split("/")[-1].rsplit(".", 1)[0] for name in self.kept})
         target = f"pages/{stem}.md"
@@ -202,10 +202,13 @@ class _Conversion:
         r"""A page whose formulas in `\(...\)` and `\[...\]` are drawn here."""
         shown, number = _dollars(text)
         if number:
-            words = say_count(
-                number,
-                r"%(num)s formula written as \(...\) or \[...\], now between dollars: look at it",
-                r"%(num)s formulas written as \(...\) or \[...\], now between dollars: look at them",
+            words = (
+                "1 formula written as \\(...\\) or \\[...\\], now between dollars: look at it"
+                if number == 1
+                else (
+                    f"{decimal(number)} formulas written as \\(...\\) or \\[...\\], now between "
+                    "dollars: look at them"
+                )
             )
             self.report.notice(path, words, "/pages")
         return shown
@@ -225,20 +228,23 @@ class _Conversion:
             return found[0].replace(address, f"{FILES}{name}")
 
         shown = _IMAGE.sub(put, text)
-        self._say_lost(path, lost, say("not in the bundle, too large, or of a kind that no page shows"))
-        self._say_lost(path, elsewhere, say("other hosts are asked for nothing"))
+        self._say_lost(path, lost, "not in the bundle, too large, or of a kind that no page shows")
+        self._say_lost(path, elsewhere, "other hosts are asked for nothing")
         return shown
 
     def _say_lost(self, path: Path, lost: list[str], why: str) -> None:
         if lost:
-            words = say_count(
-                len(lost),
-                "%(num)s image of this page cannot be shown: %(why)s. Add it under Images and files, and write "
-                "files/NAME in the page (%(names)s)",
-                "%(num)s images of this page cannot be shown: %(why)s. Add them under Images and files, and write "
-                "files/NAME in the page (%(names)s)",
-                why=why,
-                names=", ".join(dict.fromkeys(lost)),
+            words = (
+                (
+                    f"1 image of this page cannot be shown: {why}. Add it under Images and files, "
+                    f"and write files/NAME in the page ({', '.join(dict.fromkeys(lost))})"
+                )
+                if len(lost) == 1
+                else (
+                    f"{decimal(len(lost))} images of this page cannot be shown: {why}. Add them "
+                    "under Images and files, and write files/NAME in the page "
+                    f"({', '.join(dict.fromkeys(lost))})"
+                )
             )
             self.report.notice(path, words, "/pages#files")
 
@@ -271,7 +277,7 @@ class _Conversion:
                 {"key": key, "label": label, "required": is_true(found.get("is_required", False))}
             )
             if found.get("selection"):
-                words = say("its choices are not taken over: the answer is a text")
+                words = "its choices are not taken over: the answer is a text"
                 self.report.notice(("fact_sheet", name), words)
         return questions
 
@@ -281,14 +287,12 @@ class _Conversion:
             return None
         content = self.files.read(source)
         if content is None:
-            words = say(
-                "the image %(path)s is not in the bundle; the competition has no logo", path=repr(source)
-            )
+            words = f"the image {repr(source)} is not in the bundle; the competition has no logo"
             self.report.notice(("image",), words)
             return None
         suffix = normal(source).rpartition(".")[2].lower()
         if suffix not in ("png", "jpg", "jpeg", "gif", "webp", "svg"):
-            words = say("an image of type %(type)s cannot be shown; left out", type=repr(suffix))
+            words = f"an image of type {repr(suffix)} cannot be shown; left out"
             self.report.notice(("image",), words)
             return None
         target = f"logo.{suffix}"

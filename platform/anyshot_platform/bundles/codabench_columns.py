@@ -9,7 +9,6 @@ from typing import Any
 from anyshot_platform.bundles.codabench_report import is_true, number_of
 from anyshot_platform.bundles.marked import Path
 from anyshot_platform.bundles.naming import key_from, unique
-from anyshot_platform.kernel.language import say
 
 _METRICS = (
     (r"normali[sz]ed.*acc|norm.?acc|^nacc$", "normalized_accuracy"),
@@ -65,10 +64,7 @@ def convert_boards(data: dict[Any, Any], *, v2: bool) -> Boards:
     shown = shown_boards(data, v2=v2)
     for board in boards_of(data, v2=v2):
         if board not in shown:
-            words = say(
-                "the board %(title)s is hidden there; it became no league, which all would see",
-                title=repr(board.title),
-            )
+            words = f"the board {repr(board.title)} is hidden there; it became no league, which all would see"
             boards.notices.append((board.path, words))
             continue
         key = unique(key_from(board.title, "results"), {league["key"] for league in boards.leagues})
@@ -86,23 +82,19 @@ def _columns(columns: list[tuple[Path, dict[str, Any]]], boards: Boards) -> list
         metric = metric_of(str(column.get("key") or ""), title)
         shown = repr(title)
         if is_true(column.get("hidden", False)):
-            words = say("the column %(title)s is hidden there; left out, for all would see it", title=shown)
+            words = f"the column {shown} is hidden there; left out, for all would see it"
             boards.notices.append((path, words))
         elif metric is None:
-            words = say("the column %(title)s has no metric of ours; left out", title=shown)
+            words = f"the column {shown} has no metric of ours; left out"
             boards.notices.append((path, words))
         elif metric in {other["metric"] for other in taken}:
-            words = say(
-                "the column %(title)s would show %(metric)s once more; left out", title=shown, metric=metric
-            )
+            words = f"the column {shown} would show {metric} once more; left out"
             boards.notices.append((path, words))
         else:
             decimals = column.get("precision", column.get("numeric_format"))
             taken.append({"metric": metric, "title": title[:200], "decimals": _decimals(decimals)})
         if column.get("computation") or column.get("computed"):
-            words = say(
-                "the column %(title)s is computed from others; ranking is the phase's rule", title=shown
-            )
+            words = f"the column {shown} is computed from others; ranking is the phase's rule"
             boards.notices.append((path, words))
     return taken
 

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from anyshot_platform.kernel.language import say
-
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-PROGRAM = say("Anyshot draws hidden tasks and scores them itself; a program or data of the bundle is not run")
-IMAGE = say("submissions run in an image that the operator of the platform offers; choose it in the phase")
-OTHERS = say("others' submissions are not listed here")
-DETAILS = say("results per dataset, ways and shots are shown as the phase allows")
-ORGANIZERS = say("add organizers by their accounts here")
-CODE_ONLY = say("results cannot be submitted here: code is")
-UNKNOWN = say("not known here; left out")
-SOLUTIONS = say("sample solutions are not taken over; add them as baselines")
-PUBLISH = say("publish a pool instead")
-PUBLISH_UPLOADED = say("upload it as a pool and publish it")
-UPLOAD = say("upload them as pools")
-KIT = say("participants use Anyshot's own starting kit; link yours from a page")
-PAGE = say("write it into a page")
-FILES = say("it hides the files of scoring alone; choose in the phase who sees scores and boards")
+PROGRAM = "Anyshot draws hidden tasks and scores them itself; a program or data of the bundle is not run"
+IMAGE = "submissions run in an image that the operator of the platform offers; choose it in the phase"
+OTHERS = "others' submissions are not listed here"
+DETAILS = "results per dataset, ways and shots are shown as the phase allows"
+ORGANIZERS = "add organizers by their accounts here"
+CODE_ONLY = "results cannot be submitted here: code is"
+UNKNOWN = "not known here; left out"
+SOLUTIONS = "sample solutions are not taken over; add them as baselines"
+PUBLISH = "publish a pool instead"
+PUBLISH_UPLOADED = "upload it as a pool and publish it"
+UPLOAD = "upload them as pools"
+KIT = "participants use Anyshot's own starting kit; link yours from a page"
+PAGE = "write it into a page"
+FILES = "it hides the files of scoring alone; choose in the phase who sees scores and boards"
 # On which page of the organizers something is to be done about it.
 PLACES: dict[str, str] = {
     IMAGE: "/phases",
@@ -39,7 +37,7 @@ PLACES: dict[str, str] = {
 WITHOUT_EQUIVALENT = {
     "docker_image": IMAGE,
     "competition_docker_image": IMAGE,
-    "queue": say("queues follow from the hardware class of a phase"),
+    "queue": "queues follow from the hardware class of a phase",
     "tasks": PROGRAM,
     "solutions": SOLUTIONS,
     "admin_names": ORGANIZERS,
@@ -49,13 +47,13 @@ WITHOUT_EQUIVALENT = {
     "show_detailed_results_in_leaderboard": DETAILS,
     "make_programs_available": PROGRAM,
     "make_input_data_available": PUBLISH,
-    "auto_run_submissions": say("submissions always run by themselves, in the order of the queue"),
+    "auto_run_submissions": "submissions always run by themselves, in the order of the queue",
     "can_participants_make_submissions_public": OTHERS,
-    "disallow_leaderboard_modifying": say("the board follows its rule; nobody picks rows by hand"),
-    "anonymous_leaderboard": say("participants choose a display name; boards show it"),
+    "disallow_leaderboard_modifying": "the board follows its rule; nobody picks rows by hand",
+    "anonymous_leaderboard": "participants choose a display name; boards show it",
     "allow_public_submissions": OTHERS,
-    "enable_per_submission_metadata": say("the fact sheet takes its place"),
-    "show_datasets_from_yaml": say("pools are listed on the competition's page"),
+    "enable_per_submission_metadata": "the fact sheet takes its place",
+    "show_datasets_from_yaml": "pools are listed on the competition's page",
     "report": PAGE,
 }
 PHASE_WITHOUT_EQUIVALENT = {
@@ -69,12 +67,12 @@ PHASE_WITHOUT_EQUIVALENT = {
     "input_data": PROGRAM,
     "reference_data": PROGRAM,
     "datasets": UPLOAD,
-    "hide_prediction_output": say("predictions are never shown"),
+    "hide_prediction_output": "predictions are never shown",
     "hide_score_output": FILES,
     "is_scoring_only": CODE_ONLY,
     "accept_only_result_submissions": CODE_ONLY,
-    "parent_phasenumber": say("phases here may overlap; there is no parent"),
-    "hidden_columns": say("columns are chosen per league"),
+    "parent_phasenumber": "phases here may overlap; there is no parent",
+    "hidden_columns": "columns are chosen per league",
 }
 _BOTH = "version title description image logo phases allow_teams enable_forum "
 READ_2 = _words(

@@ -10,7 +10,6 @@ from typing import Any
 from anyshot_platform.bundles.codabench_columns import ImportedBoard, metric_of
 from anyshot_platform.bundles.codabench_report import mapping, whole_of
 from anyshot_platform.bundles.marked import Path
-from anyshot_platform.kernel.language import say
 
 _RANKS = re.compile(r"(avg|average|mean)[ _-]?rank", re.IGNORECASE)
 _BY_DATASET = "dataset_ranks_worst"
@@ -33,19 +32,20 @@ class Order:
         """What an organizer has to know of it; empty where the order here is the same."""
         names = {"board": repr(self.board), "column": repr(self.column)}
         if self.of_ranks:
-            return say(
+            return (
                 "the board %(board)s is ordered by the column %(column)s there: here submissions are ranked on each "
-                "dataset and the average of the ranks counts; look at the ranking",
-                **names,
+                "dataset and the average of the ranks counts; look at the ranking" % names
             )
         if self.metric == "normalized_accuracy" and not self.lowest_first and not self.more_columns:
             return ""
-        return say(
+        return (
             "the board %(board)s is ordered by the column %(column)s there%(lowest)s%(equals)s; here by the score of "
-            "normalized accuracy, highest first, and of equal ones the earlier is first: look at the ranking",
-            **names,
-            lowest=say(", lowest first") if self.lowest_first else "",
-            equals=say(", then by the others") if self.more_columns else "",
+            "normalized accuracy, highest first, and of equal ones the earlier is first: look at the ranking"
+            % {
+                **names,
+                "lowest": ", lowest first" if self.lowest_first else "",
+                "equals": ", then by the others" if self.more_columns else "",
+            }
         )
 
 

@@ -31,7 +31,6 @@ from anyshot_platform.bundles.codabench_report import (
 from anyshot_platform.bundles.foreign_data import input_data_of
 from anyshot_platform.bundles.marked import Path
 from anyshot_platform.bundles.naming import key_from, unique
-from anyshot_platform.kernel.language import say, words_of
 
 _MIGRATES = ("auto_migrate_to_this_phase", "auto_migration")
 _LIMITS = ("execution_time_limit", "execution_time_limit_ms")
@@ -49,7 +48,7 @@ class PhasesConversion:
         """The phases as a bundle of ours describes them, in their order."""
         found = self._sorted_phases()
         if not found:
-            self.report.problem(("phases",), say("the competition has no phases"))
+            self.report.problem(("phases",), "the competition has no phases")
         self._take_order()
         dates = [self._dates(path, phase) for path, phase in found]
         phases: list[dict[str, Any]] = []
@@ -73,7 +72,7 @@ class PhasesConversion:
     def _say_whether_over(self, phases: list[dict[str, Any]]) -> None:
         ends = [phase["end"] for phase in phases]
         if phases and None not in ends and max(ends) < datetime.now(UTC):
-            words = say("all phases are over: move their dates, or copy the competition with another start")
+            words = "all phases are over: move their dates, or copy the competition with another start"
             self.report.notice(("phases",), words, "/phases")
 
     def _end_of_following(self, start: datetime, starts: list[datetime]) -> datetime | None:
@@ -97,7 +96,7 @@ class PhasesConversion:
         children = [item for item in found if not is_true(item[1].get("is_parallel_parent", False))]
         for path, _ in found:
             if len(children) < len(found) and all(path != kept for kept, _ in children):
-                self.report.notice(path, say("a parent of parallel phases; its children became phases"))
+                self.report.notice(path, "a parent of parallel phases; its children became phases")
         return sorted(
             children or found, key=lambda item: number_of(item[1].get("phasenumber", item[1].get("index")))
         )
@@ -105,12 +104,12 @@ class PhasesConversion:
     def _dates(self, path: Path, phase: dict[Any, Any]) -> tuple[datetime, datetime | None]:
         start = self._date(path, phase, "start", "start_date")
         if start is None:
-            self.report.notice(path, say("has no start; it starts when it is imported"))
+            self.report.notice(path, "has no start; it starts when it is imported")
             start = datetime.now(UTC).replace(microsecond=0)
         end = self._date(path, phase, "end", "end_date")
         if end and end <= start:
             end = start + timedelta(days=1)
-            words = say("the phase would end as it starts; its end became %(end)s", end=end)
+            words = f"the phase would end as it starts; its end became {end}"
             self.report.notice((*path, "end"), words)
         return start, end
 
@@ -122,7 +121,7 @@ class PhasesConversion:
             try:
                 moment, remark = read_date(value)
             except UnclearDate as error:
-                self.report.problem((*path, key), words_of(error))
+                self.report.problem((*path, key), str(error))
                 return None
             if remark:
                 self.report.notice((*path, key), remark)
@@ -174,17 +173,16 @@ class PhasesConversion:
             self._say_carried(path, phase, before[-1]["title"])
         self.report.notice(
             path,
-            say("choose pools, protocol and number of tasks before a phase can take submissions"),
+            "choose pools, protocol and number of tasks before a phase can take submissions",
             "/phases",
         )
         return raw
 
     def _say_carried(self, path: Path, phase: dict[Any, Any], source: str) -> None:
         key = next(key for key in _MIGRATES if key in phase)
-        words = say(
-            "takes no uploads here: what counts in %(source)s comes over as you launch the phase; it took uploads too "
-            "there, which its editor can turn on",
-            source=repr(source),
+        words = (
+            f"takes no uploads here: what counts in {repr(source)} comes over as you launch "
+            "the phase; it took uploads too there, which its editor can turn on"
         )
         self.report.notice((*path, key), words, "/phases")
 
@@ -195,11 +193,11 @@ class PhasesConversion:
                 continue
             number = whole_of(value)
             if number is None or number < 0:
-                words = say("expected a number of submissions, found %(found)s", found=repr(value))
+                words = f"expected a number of submissions, found {repr(value)}"
                 self.report.problem((*path, key), words)
                 return None
             if number == 0 and self.report.flavour is Flavour.CODABENCH_2:
-                self.report.notice((*path, key), say("0 means no limit there; taken over as no limit"))
+                self.report.notice((*path, key), "0 means no limit there; taken over as no limit")
                 return None
             return number
         return None
@@ -217,7 +215,7 @@ class PhasesConversion:
                 continue
             number = number_of(value, default=-1.0)
             if number <= 0:
-                words = say("expected a time limit, found %(found)s", found=repr(value))
+                words = f"expected a time limit, found {repr(value)}"
                 self.report.problem((*path, key), words)
                 return None
             return number * factor
@@ -238,10 +236,10 @@ class PhasesConversion:
         """Where the rules of the boards do not all become the one rule of a phase here."""
         if len(set(rules)) > 1 or not set(rules) <= set(RULES_2):
             named = ", ".join(sorted(rule.title() for rule in set(rules)))
-            words = say("boards follow the rules %(rules)s; look at what counts here", rules=named)
+            words = f"boards follow the rules {named}; look at what counts here"
             self.report.notice(path, words, "/phases")
         if SEVERAL_2 & set(rules):
-            words = say(
+            words = (
                 "several submissions of a participant stand on the board there; here it is one of each team"
             )
             self.report.notice(path, words, "/phases")

@@ -8,7 +8,7 @@ from typing import Any
 
 from anyshot_platform.bundles.codabench_keys import PLACES
 from anyshot_platform.bundles.marked import FileProblem, Marked, Path
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts
 
 
 class Flavour(StrEnum):
@@ -35,8 +35,8 @@ class Notice:
     @property
     def words(self) -> str:
         """The remark with its place before it, for people."""
-        place = say("line %(line)s", line=self.line) if self.line else ""
-        return together((place, self.path, self.message), by=say(": "))
+        place = f"line {self.line}" if self.line else ""
+        return join_texts((place, self.path, self.message), by=": ")
 
 
 @dataclass

@@ -11,7 +11,6 @@ from anyshot_platform.bundles.marked import FileProblem
 from anyshot_platform.bundles.reading import BundleInvalid, CompetitionBundle
 from anyshot_platform.bundles.schema import CompetitionSpec
 from anyshot_platform.confined.service import run_confined
-from anyshot_platform.kernel.kept import from_json
 
 PACK_SECONDS = 50  # of CPU, for one dataset
 
@@ -25,11 +24,11 @@ def read_sent_bundle(content: bytes, data_folder: Path | None = None) -> Competi
             "bundle", path=str(folder / "bundle.zip"), folder=name, data=str(data_folder or "")
         )
         if "unreadable" in answer:
-            raise BundleUnreadable(from_json(answer["unreadable"]))
+            raise BundleUnreadable(answer["unreadable"])
         if "problems" in answer:
-            raise BundleInvalid([FileProblem(**from_json(problem)) for problem in answer["problems"]])
+            raise BundleInvalid([FileProblem(**problem) for problem in answer["problems"]])
         files = {path: (folder / str(number)).read_bytes() for number, path in enumerate(answer["files"])}
-    notices = [Notice(**from_json(notice)) for notice in answer["notices"]]
+    notices = [Notice(**notice) for notice in answer["notices"]]
     return CompetitionBundle(
         CompetitionSpec.model_validate(answer["spec"]),
         files,

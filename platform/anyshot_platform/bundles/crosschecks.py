@@ -22,12 +22,11 @@ from anyshot_platform.bundles.sense import (
     words_on_seeds,
 )
 from anyshot_platform.described.quantities import parse_moment
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.zones import find_zone, words_on_zone
 
-_LEAGUE = say("there is no league %(name)s; known: %(known)s")
-_POOL = say("there is no pool %(name)s; known: %(known)s")
-_PHASE = say("there is no phase %(name)s; known: %(known)s")
+_LEAGUE = "there is no league %(name)s; known: %(known)s"
+_POOL = "there is no pool %(name)s; known: %(known)s"
+_PHASE = "there is no phase %(name)s; known: %(known)s"
 Check = Callable[[Marked, BundleFiles], Iterator[FileProblem]]
 
 
@@ -67,7 +66,7 @@ def _keys_differ(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
         twice = {name for name, times in Counter(_keys(marked, section, key)).items() if times > 1}
         for path, entry in entries(marked, section):
             if entry.get(key) in twice:
-                words = say("%(key)s is used more than once in %(list)s", key=repr(entry[key]), list=section)
+                words = f"{repr(entry[key])} is used more than once in {section}"
                 yield marked.problem((*path, key), words)
 
 
@@ -77,7 +76,7 @@ def _references(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     for path, entry in entries(marked, "baselines"):
         yield from _unknown(marked, (*path, "leagues"), _texts(entry.get("leagues")), leagues, _LEAGUE)
         if not entry.get("file") and not entry.get("builtin"):
-            yield marked.problem(path, say("a baseline needs `file` or `builtin`"))
+            yield marked.problem(path, "a baseline needs `file` or `builtin`")
     for path, entry in entries(marked, "pools"):
         yield from _unknown(marked, (*path, "combines"), _texts(entry.get("combines")), pools, _POOL)
     for path, entry in entries(marked, "phases"):
@@ -88,7 +87,7 @@ def _references(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
         where = (*path, "entries")
         yield from _unknown(marked, (*where, "phase"), _given(source, "phase"), phases, _PHASE)
         if source.get("phase") is not None and source["phase"] == entry.get("key"):
-            yield marked.problem((*where, "phase"), say("a phase cannot take its entries from itself"))
+            yield marked.problem((*where, "phase"), "a phase cannot take its entries from itself")
         gates = source.get("gates")
         for index, gate in enumerate(gates if isinstance(gates, list) else []):
             named = _given(_mapping(gate), "league")
@@ -108,9 +107,9 @@ def _unknown(
 ) -> Iterator[FileProblem]:
     for index, name in enumerate(names):
         if name not in known:
-            offered = ", ".join(sorted(known)) or say("none")
+            offered = ", ".join(sorted(known)) or "none"
             place = (*path, index) if (*path, index) in marked.lines else path
-            yield marked.problem(place, say(kind, name=repr(name), known=offered))
+            yield marked.problem(place, (kind % {"name": repr(name), "known": offered}))
 
 
 def _final_phases_fed(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
@@ -120,7 +119,7 @@ def _final_phases_fed(marked: Marked, files: BundleFiles) -> Iterator[FileProble
             and not entry.get("entries")
             and not entry.get("accepts_uploads", True)
         ):
-            yield marked.problem(path, say("a final phase without uploads needs `entries: {phase: ...}`"))
+            yield marked.problem(path, ("a final phase without uploads needs `entries: {phase: ...}`"))
 
 
 def _seeds_counted(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:

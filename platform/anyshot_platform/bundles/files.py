@@ -11,7 +11,6 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from anyshot_platform.bundles.marked import FileProblem
-from anyshot_platform.kernel.language import say
 
 LIMIT_ENTRIES = 5_000
 LIMIT_NAMES = 250_000  # with the files of its data, which are not read
@@ -98,18 +97,14 @@ class Tree:
         with self.open(name) as stream:
             data = stream.read(limit + 1)
         if len(data) > limit:
-            raise BundleUnreadable(
-                say("the files of the bundle are over %(most)s MiB together", most=LIMIT_TOTAL >> 20)
-            )
+            raise BundleUnreadable(f"the files of the bundle are over {LIMIT_TOTAL >> 20} MiB together")
         return data
 
     def definition(self) -> str:
         """The shallowest competition.yaml; what stands beside and below it is the bundle."""
         found = [name for name in self.names if PurePosixPath(name).name.lower() in NAMES]
         if not found:
-            raise BundleUnreadable(
-                say("there is no competition.yaml; it belongs at the top of the folder or zip")
-            )
+            raise BundleUnreadable("there is no competition.yaml; it belongs at the top of the folder or zip")
         return min(found, key=lambda name: name.count("/"))
 
 
@@ -135,7 +130,7 @@ class ZipTree(Tree):
         for entry in entries:
             if climbs_out(entry.filename) or "\x00" in entry.filename:
                 path = repr(entry.filename)
-                raise BundleUnreadable(say("the path %(path)s climbs out of the zip", path=path))
+                raise BundleUnreadable(f"the path {path} climbs out of the zip")
         self._archive = archive
         self._entries = {normal(entry.filename): entry for entry in entries if not _is_litter(entry)}
         super().__init__(self._entries)
@@ -155,14 +150,12 @@ def open_tree(source: Path | bytes) -> Iterator[Tree]:
             yield ZipTree(archive)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
         raise BundleUnreadable(
-            say("this is not a zip that can be read (%(error)s); zip the folder again", error=error)
+            f"this is not a zip that can be read ({error}); zip the folder again"
         ) from error
 
 
 def _too_many(found: int, most: int) -> BundleUnreadable:
-    return BundleUnreadable(
-        say("the bundle holds %(found)s files; at most %(most)s are allowed", found=found, most=most)
-    )
+    return BundleUnreadable(f"the bundle holds {found} files; at most {most} are allowed")
 
 
 def _is_litter(entry: zipfile.ZipInfo) -> bool:
@@ -173,18 +166,18 @@ def _is_litter(entry: zipfile.ZipInfo) -> bool:
 def missing_file(path: str, files: BundleFiles) -> str | None:
     """What to say when `path` is not in the bundle; None when it is there."""
     if climbs_out(path):
-        return say("%(path)s points outside the bundle", path=repr(path))
+        return f"{repr(path)} points outside the bundle"
     if files.has(path):
         return None
     wanted = normal(path).lower()
     near = [name for name in files.contents if name.lower() == wanted or name.lower().endswith("/" + wanted)]
-    missing = say("the file %(path)s is not in the bundle", path=repr(path))
+    missing = f"the file {repr(path)} is not in the bundle"
     return nearest_instead(missing, repr(near[0]) if near else "")
 
 
 def nearest_instead(words: str, near: str) -> str:
     """What was found wrong, and the name that may be meant, where there is one near."""
-    return say("%(problem)s; did you mean %(name)s?", problem=words, name=near) if near else words
+    return f"{words}; did you mean {near}?" if near else words
 
 
 def write_zip(contents: dict[str, bytes]) -> bytes:

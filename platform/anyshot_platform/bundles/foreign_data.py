@@ -13,7 +13,7 @@ from typing import Any
 from anyshot_platform.bundles.codabench_report import entries, mapping
 from anyshot_platform.bundles.files import BundleUnreadable, Tree, ZipTree, normal, open_tree
 from anyshot_platform.bundles.marked import read_marked
-from anyshot_platform.kernel.language import Amount, say, words_of
+from anyshot_platform.kernel.filters import decimal
 
 MOST_DATASETS = 40
 MOST_IMAGES = 5_000  # of one dataset: its pack has to fit into what a confined process may write
@@ -88,7 +88,7 @@ def _take_path(tree: Tree, root: str, path: str, target: Path, room: int, found:
             with zipfile.ZipFile(copy) as archive:
                 return _take_folders(ZipTree(archive), "", path, target, room, found)
         except (zipfile.BadZipFile, BundleUnreadable) as error:
-            words = say("%(path)s cannot be read: %(error)s", path=path, error=words_of(error))
+            words = f"{path} cannot be read: {str(error)}"
             found.remarks.append((path, words))
             return 0
 
@@ -109,12 +109,10 @@ def _take_folders(tree: Tree, under: str, path: str, target: Path, room: int, fo
         ]
         title = PurePosixPath(folder).name or PurePosixPath(path).stem
         if number >= MOST_DATASETS or len(files) > MOST_IMAGES + 2:
-            words = say(
-                "%(name)s was left out: at most %(most)s datasets of %(images)s images are taken; pack it with "
-                "anyshot data pack and upload it as a pool",
-                name=title,
-                most=MOST_DATASETS,
-                images=Amount(MOST_IMAGES),
+            words = (
+                f"{title} was left out: at most {MOST_DATASETS} datasets of "
+                f"{decimal(MOST_IMAGES)} images are taken; pack it with anyshot data pack and "
+                "upload it as a pool"
             )
             found.remarks.append((path, words))
             continue
@@ -133,6 +131,6 @@ def _copy(tree: Tree, name: str, place: Path, room: int) -> int:
         while chunk := source.read(1 << 20):
             copied += len(chunk)
             if copied > room:
-                raise BundleUnreadable(say("its data unpack to over %(most)s GiB", most=MOST_BYTES >> 30))
+                raise BundleUnreadable(f"its data unpack to over {MOST_BYTES >> 30} GiB")
             sink.write(chunk)
     return copied

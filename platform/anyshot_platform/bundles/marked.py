@@ -13,10 +13,10 @@ from typing import Any
 
 import yaml
 
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts
 
 Path = tuple[str | int, ...]
-TWICE = say("this key stands here twice")
+TWICE = "this key stands here twice"
 LIMIT_BYTES = 2 << 20
 LIMIT_NODES = 200_000
 LIMIT_DEPTH = 60
@@ -37,8 +37,8 @@ class FileProblem:
     @property
     def words(self) -> str:
         """The problem with its place before it, for people."""
-        place = say("%(file)s, line %(line)s", file=self.file, line=self.line) if self.line else self.file
-        return together((place, self.path, self.message), by=say(": "))
+        place = f"{self.file}, line {self.line}" if self.line else self.file
+        return join_texts((place, self.path, self.message), by=": ")
 
 
 @dataclass
@@ -74,27 +74,23 @@ def read_marked(content: bytes, file: str = "competition.yaml") -> Marked:
     """Parse YAML; syntax errors, equal keys and oversize documents become problems, never exceptions."""
     marked = Marked(file=file)
     if len(content) > LIMIT_BYTES:
-        marked.problems.append(
-            FileProblem(1, "", say("the file is over %(most)s MiB", most=LIMIT_BYTES >> 20), file)
-        )
+        marked.problems.append(FileProblem(1, "", f"the file is over {LIMIT_BYTES >> 20} MiB", file))
         return marked
     try:
         loader = yaml.SafeLoader(decode(content))
         node = loader.get_single_node()
         if node is None:
-            marked.problems.append(FileProblem(1, "", say("the file is empty"), file))
+            marked.problems.append(FileProblem(1, "", "the file is empty", file))
             return marked
         marked.data = _Builder(loader, marked).build(node, (), 0)
     except yaml.MarkedYAMLError as error:
         marked.problems.append(_syntax_problem(error, file))
     except yaml.reader.ReaderError as error:
         marked.problems.append(
-            FileProblem(
-                1, "", say("a character that YAML does not allow: %(error)s", error=error.reason), file
-            )
+            FileProblem(1, "", f"a character that YAML does not allow: {error.reason}", file)
         )
     except _TooBigError as error:
-        words = say("the document is too large or too deep")
+        words = "the document is too large or too deep"
         marked.problems.append(FileProblem(error.line, "", words, file))
     return marked
 
@@ -177,7 +173,7 @@ def _syntax_problem(error: yaml.MarkedYAMLError, file: str) -> FileProblem:
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else 1
     said = ", ".join(part for part in (error.context, error.problem) if part)
-    return FileProblem(line, "", say("not valid YAML: %(error)s", error=said), file)
+    return FileProblem(line, "", f"not valid YAML: {said}", file)
 
 
 def walk(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
 from anyshot_core.words import count_of
-from anyshot_platform.kernel.filters import count, duration, size
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import count, duration, join_texts, size
 from anyshot_platform.leagues.description import LeagueSpec
 from anyshot_platform.phases.description import PhaseSpec
 
@@ -49,8 +48,8 @@ def unknown_in(text: str, values: Mapping[str, str]) -> list[str]:
 
 def _unknown(name: str, values: Mapping[str, str]) -> str:
     near = difflib.get_close_matches(name, values, 1, 0.6)
-    said = say("There is no value {{ %(name)s }}.", name=name)
-    return together((said, say("Did you mean {{ %(name)s }}?", name=near[0]) if near else ""))
+    said = f"There is no value {{{{ {name} }}}}."
+    return join_texts((said, f"Did you mean {{{{ {near[0]} }}}}?" if near else ""))
 
 
 def values_of(

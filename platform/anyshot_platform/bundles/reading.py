@@ -22,7 +22,7 @@ from anyshot_platform.bundles.schema import FILES, CompetitionSpec
 from anyshot_platform.bundles.sense import judge
 from anyshot_platform.described.parts import Part
 from anyshot_platform.described.wrong import in_words
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.kernel.zones import place
 from anyshot_platform.phases.old_rules import OTHERS_GONE
 
@@ -31,7 +31,7 @@ class BundleInvalid(Exception):
     """The bundle has problems; all of them are in `problems`, in the order of their lines."""
 
     def __init__(self, problems: list[FileProblem]) -> None:
-        super().__init__(together((problem.words for problem in problems), by="\n"))
+        super().__init__(join_texts((problem.words for problem in problems), by="\n"))
         self.problems = problems
 
 
@@ -64,9 +64,7 @@ def read_bundle(source: Path | bytes, data_folder: Path | None = None) -> Compet
     if marked.problems and not isinstance(marked.data, dict):
         raise BundleInvalid(marked.problems)
     if not isinstance(marked.data, dict):
-        raise BundleInvalid(
-            [FileProblem(1, "", say("a mapping with keys such as `title` is wanted"), files.name)]
-        )
+        raise BundleInvalid([FileProblem(1, "", "a mapping with keys such as `title` is wanted", files.name)])
     flavour = codabench.detect(marked.data)
     if flavour is None:
         spec = check(marked, files)
@@ -126,10 +124,10 @@ def _wrong_values(marked: Marked, files: BundleFiles, spec: CompetitionSpec) -> 
     for index, page in enumerate(spec.pages):
         text = (files.read(page.file) or b"").decode(errors="replace")
         for words in unknown_in(text, values):
-            yield marked.problem(("pages", index, "file"), together((page.file, words), by=say(": ")))
+            yield marked.problem(("pages", index, "file"), join_texts((page.file, words), by=": "))
     terms = (files.read(spec.terms) or b"").decode(errors="replace") if spec.terms else ""
     if has_values(terms):
-        words = say("terms hold no values: what people accept must not change by itself")
+        words = "terms hold no values: what people accept must not change by itself"
         yield marked.problem(("terms",), words)
 
 
@@ -175,13 +173,13 @@ def _explain(marked: Marked, details: Any) -> FileProblem:
     kind, found = details["type"], details.get("input")
     if kind == "extra_forbidden":
         near = difflib.get_close_matches(str(path[-1]), _keys_at(path[:-1]), 1, 0.6)
-        return marked.problem(path, nearest_instead(say("unknown key"), f"`{near[0]}`" if near else ""))
+        return marked.problem(path, nearest_instead("unknown key", f"`{near[0]}`" if near else ""))
     if kind == "missing":
-        return marked.problem(path, say("this key is needed"))
+        return marked.problem(path, "this key is needed")
     said = in_words(details)
     if isinstance(found, dict | list) or str(found)[:40] in said:
         return marked.problem(path, said)
-    return marked.problem(path, together((said, say("Found: %(found)s.", found=f"{found!r:.100}"))))
+    return marked.problem(path, join_texts((said, f"Found: {found!r:.100}.")))
 
 
 def _keys_at(path: tuple[str | int, ...]) -> list[str]:

@@ -13,7 +13,6 @@ from pydantic import Field, model_validator
 from anyshot_platform.competitions.states import Due, Registration, Visibility
 from anyshot_platform.described.parts import Digest, FileName, Key, Part, Title
 from anyshot_platform.described.quantities import Moment
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.description import LeagueSpec
 from anyshot_platform.phases.description import PhaseSpec
 
@@ -74,12 +73,10 @@ class BaselineSpec(Part):
     @model_validator(mode="after")
     def _starts_from_what_it_says(self) -> BaselineSpec:
         if self.weights and self.file:
-            words = say("weights are for a built-in baseline: put the file into the zip of another one")
+            words = "weights are for a built-in baseline: put the file into the zip of another one"
             raise ValueError(words)
         if self.settings.endswith("pretrained") and self.builtin and not (self.weights or self.file):
-            words = say(
-                "name the weights that the settings `%(settings)s` start from", settings=self.settings
-            )
+            words = f"name the weights that the settings `{self.settings}` start from"
             raise ValueError(words)
         return self
 

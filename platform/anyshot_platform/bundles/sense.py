@@ -20,8 +20,6 @@ from anyshot_core.protocols import BaseNovel, ClassSide, ProtocolError, Roles, p
 from anyshot_platform.bundles.schema import CompetitionSpec
 from anyshot_platform.described.quantities import write_duration, write_size
 from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import say
-from anyshot_platform.kernel.retold import words_of_core
 from anyshot_platform.kernel.zones import find_zone, place, words_on_skipped, words_on_zone
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.states import BoardShows
@@ -59,10 +57,10 @@ def judge_phase(spec: PhaseSpec, home: str = "UTC") -> Iterator[SenseFinding]:
     yield from _tasks(spec)
     yield from _budgets(spec)
     if spec.machine.memory > _LARGE_MEMORY:
-        words = say("%(size)s of memory: no machine has that much.", size=write_size(spec.machine.memory))
+        words = f"{write_size(spec.machine.memory)} of memory: no machine has that much."
         yield SenseFinding(("machine", "memory"), words)
     if spec.machine.gpus and spec.machine.hardware == "cpu":
-        words = say("The hardware class is cpu, and GPUs are wanted: choose a class that has some.")
+        words = "The hardware class is cpu, and GPUs are wanted: choose a class that has some."
         yield SenseFinding(("machine", "gpus"), words, error=False)
     yield from _quotas(spec)
     for index, gate in enumerate(spec.entries.gates if spec.entries else ()):
@@ -86,9 +84,7 @@ def _times(spec: PhaseSpec, home: str) -> Iterator[SenseFinding]:
 def words_on_moment(moment: datetime, zone: ZoneInfo) -> str:
     """Why nothing can begin or end then; empty where it can."""
     if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
-        return say(
-            "This must be a moment between %(first)s and %(last)s.", first=_FIRST_YEAR, last=_LAST_YEAR
-        )
+        return f"This must be a moment between {_FIRST_YEAR} and {_LAST_YEAR}."
     return words_on_skipped(moment, zone)
 
 
@@ -96,16 +92,16 @@ def words_on_order(start: datetime, end: datetime, zone: ZoneInfo) -> str:
     """Why these are no start and end; empty where they are, or where one of them cannot be."""
     if words_on_moment(start, zone) or words_on_moment(end, zone):
         return ""
-    return "" if place(end, zone) > place(start, zone) else say("The phase ends before it starts.")
+    return "" if place(end, zone) > place(start, zone) else "The phase ends before it starts."
 
 
 def _scoring(spec: PhaseSpec) -> Iterator[SenseFinding]:
     if words := words_on_ranking(spec.scoring.ranking):
         yield SenseFinding(("scoring", "ranking"), words)
     if spec.scoring.board_shows in _BY_SCORE and (not spec.shown.scores or spec.shown.after_publishing):
-        words = say(
-            "Teams do not see their scores, and scores decide which of their submissions counts: which one it is they "
-            "are not told either."
+        words = (
+            "Teams do not see their scores, and scores decide which of their submissions "
+            "counts: which one it is they are not told either."
         )
         yield SenseFinding(("scoring", "board_shows"), words, error=False)
     for name in SEEDS_OF_RUNS:
@@ -116,21 +112,16 @@ def _scoring(spec: PhaseSpec) -> Iterator[SenseFinding]:
 def words_on_ranking(name: str) -> str:
     """Why this is no ranking rule; empty where it is one."""
     known = ", ".join(RULES)
-    return (
-        ""
-        if name in RULES
-        else say("There is no rule %(name)s; there are %(known)s.", name=name, known=known)
-    )
+    return "" if name in RULES else f"There is no rule {name}; there are {known}."
 
 
 def words_on_seeds(seeds: Sequence[object] | None, runs: int) -> str:
     """Why these are not the seeds of an entry's runs; empty where they are, or none are given."""
     if not seeds or len(seeds) == runs:
         return ""
-    return say(
-        "%(seeds)s for %(runs)s of an entry: give one a run, or none; then they are drawn.",
-        seeds=count(len(seeds), "seed"),
-        runs=count(runs, "run"),
+    return (
+        f"{count(len(seeds), 'seed')} for {count(runs, 'run')} of an entry: give one a run, or "
+        "none; then they are drawn."
     )
 
 
@@ -148,12 +139,12 @@ def _tasks(spec: PhaseSpec) -> Iterator[SenseFinding]:
         try:
             evaluation.points(roles, ())
         except ProtocolError as error:
-            yield SenseFinding(("tasks", "evaluations"), words_of_core(error))
+            yield SenseFinding(("tasks", "evaluations"), str(error))
     if tasks.snapshots:
         try:
             snapshot_points(roles)
         except ProtocolError as error:
-            yield SenseFinding(("tasks", "snapshots"), words_of_core(error))
+            yield SenseFinding(("tasks", "snapshots"), str(error))
 
 
 def words_on_protocol(named: Mapping[str, Any] | None, role: str) -> str:
@@ -173,7 +164,7 @@ def words_on_protocol(named: Mapping[str, Any] | None, role: str) -> str:
 
 def not_a_protocol(error: Exception) -> str:
     """What is said of a protocol that core refuses."""
-    return say("Not a task protocol: %(why)s", why=words_of_core(error))
+    return f"Not a task protocol: {str(error)}"
 
 
 def _roles(spec: PhaseSpec) -> Roles:
@@ -190,30 +181,24 @@ def is_gate(score: float) -> bool:
 
 def words_on_gate(score: float) -> str:
     """Why a score is no gate."""
-    return say("A gate is a score between 0 and 1; found %(score)s.", score=f"{score:g}")
+    return f"A gate is a score between 0 and 1; found {score:g}."
 
 
 def _budgets(spec: PhaseSpec) -> Iterator[SenseFinding]:
     run, shared = spec.budget.run, not spec.budget.each_dataset
-    for name, part in (("meta_train", say("meta-training")), ("task", say("one task"))):
+    for name, part in (("meta_train", "meta-training"), ("task", "one task")):
         seconds = getattr(spec.budget, name)
         if seconds is not None and seconds > run and shared:
-            words = say(
-                "%(seconds)s for %(part)s are more than the %(run)s of the whole run.",
-                seconds=write_duration(seconds),
-                part=part,
-                run=write_duration(run),
+            words = (
+                f"{write_duration(seconds)} for {part} are more than the {write_duration(run)} "
+                "of the whole run."
             )
             yield SenseFinding(("budget", name), words)
     if spec.smoke.pool and spec.smoke.budget > run:
-        words = say(
-            "A smoke test may last %(smoke)s, a run %(run)s.",
-            smoke=write_duration(spec.smoke.budget),
-            run=write_duration(run),
-        )
+        words = f"A smoke test may last {write_duration(spec.smoke.budget)}, a run {write_duration(run)}."
         yield SenseFinding(("smoke", "budget"), words)
     if spec.budget.each_dataset and not spec.tasks.each_dataset:
-        words = say("The times are for each dataset, but the phase does not train dataset by dataset.")
+        words = "The times are for each dataset, but the phase does not train dataset by dataset."
         yield SenseFinding(("budget", "each_dataset"), words, error=False)
 
 
@@ -222,17 +207,13 @@ def _quotas(spec: PhaseSpec) -> Iterator[SenseFinding]:
     if not spec.accepts_uploads:
         return
     if 0 in (quota.per_day, quota.total, quota.running):
-        words = say("With a quota of 0 nobody can submit; pause the phase instead.")
+        words = "With a quota of 0 nobody can submit; pause the phase instead."
         yield SenseFinding(("quota",), words, error=False)
     if quota.per_day is not None and quota.total is not None and quota.per_day > quota.total > 0:
-        words = say(
-            "%(day)s a day are more than the %(total)s of the whole phase.",
-            day=quota.per_day,
-            total=quota.total,
-        )
+        words = f"{quota.per_day} a day are more than the {quota.total} of the whole phase."
         yield SenseFinding(("quota", "per_day"), words, error=False)
     if quota.per_day is None and quota.total is None:
-        yield SenseFinding(("quota",), say("Neither a day nor the phase has a quota."), error=False)
+        yield SenseFinding(("quota",), "Neither a day nor the phase has a quota.", error=False)
 
 
 def judge_circles(feeds: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -244,7 +225,7 @@ def judge_circles(feeds: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         if source == start and len(way) > 1:
             yield (
                 start,
-                say("These phases take their entries from each other: %(phases)s.", phases=", ".join(way)),
+                f"These phases take their entries from each other: {', '.join(way)}.",
             )
 
 
@@ -253,20 +234,18 @@ def judge_people(
 ) -> Iterator[SenseFinding]:
     """What is wrong with a contact, the domains of addresses, the questions of the fact sheet."""
     if contact and _MAIL.fullmatch(contact) is None:
-        yield SenseFinding(("contact",), say("This is no e-mail address: %(text)s.", text=contact[:80]))
+        yield SenseFinding(("contact",), f"This is no e-mail address: {contact[:80]}.")
     for domain in domains:
         if _DOMAIN.fullmatch(domain) is None:
-            words = say(
-                "“%(text)s” is no domain; write it like example.org. Nobody could join.", text=domain[:80]
-            )
+            words = f"“{domain[:80]}” is no domain; write it like example.org. Nobody could join."
             yield SenseFinding(("email_domains",), words)
     keys = Counter(str(question["key"]) for question in questions)
     if "" in keys:
-        words = say("Each question of the fact sheet needs a key: write it as key: question.")
+        words = "Each question of the fact sheet needs a key: write it as key: question."
         yield SenseFinding(("fact_sheet",), words)
     for key, times in keys.items():
         if key and times > 1:
-            words = say("The key %(key)s stands %(times)s times in the fact sheet.", key=key, times=times)
+            words = f"The key {key} stands {times} times in the fact sheet."
             yield SenseFinding(("fact_sheet",), words)
 
 

@@ -13,8 +13,7 @@ from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.competitions.models import Competition, CompetitionFile
 from anyshot_platform.confined.service import TooCostly, run_confined
 from anyshot_platform.errors import Conflict, Invalid, NotFound
-from anyshot_platform.kernel.filters import size
-from anyshot_platform.kernel.language import Amount, say
+from anyshot_platform.kernel.filters import decimal, size
 from anyshot_platform.kernel.storage import Storage
 
 MOST_BYTES, MOST_FILES, MOST_IN_ALL = 10 << 20, 200, 100 << 20
@@ -77,9 +76,9 @@ def give_logo(
 ) -> None:
     """Give a competition its logo; raises `Invalid` for what is too large, or no picture."""
     if not is_image(name):
-        raise Invalid(say("A logo is a PNG, JPEG, GIF, WebP or SVG image."), field="logo")
+        raise Invalid("A logo is a PNG, JPEG, GIF, WebP or SVG image.", field="logo")
     if len(content) > LOGO_LIMIT:
-        raise Invalid(say("A logo has at most %(most)s.", most=size(LOGO_LIMIT)), field="logo")
+        raise Invalid(f"A logo has at most {size(LOGO_LIMIT)}.", field="logo")
     _require_picture(name, content, "logo")
     competition.logo_digest = store_bytes(session, storage, content)
     competition.logo_media_type = IMAGES[_ending(name)]
@@ -87,9 +86,7 @@ def give_logo(
 
 def _require_picture(name: str, content: bytes, field: str) -> None:
     if not is_picture(name, content):
-        words = say(
-            "Browsers cannot show %(name)s as a picture: it is of another kind, or damaged.", name=name
-        )
+        words = f"Browsers cannot show {name} as a picture: it is of another kind, or damaged."
         raise Invalid(words, field=field)
 
 
@@ -103,7 +100,7 @@ def find_file(session: Session, competition: Competition, name: str) -> Competit
     """A file by its name; raises `NotFound`."""
     found = session.get(CompetitionFile, (competition.id, name))
     if found is None:
-        raise NotFound(say("There is no such file."))
+        raise NotFound("There is no such file.")
     return found
 
 
@@ -119,13 +116,7 @@ def put_file(
     _require_taken(name, content)
     others = [row for row in list_files(session, competition) if row.name != name]
     if len(others) >= MOST_FILES or sum(row.size for row in others) + len(content) > MOST_IN_ALL:
-        raise Conflict(
-            say(
-                "A competition has at most %(most_files)s files of %(most_in_all)s MiB together.",
-                most_files=MOST_FILES,
-                most_in_all=MOST_IN_ALL >> 20,
-            )
-        )
+        raise Conflict(f"A competition has at most {MOST_FILES} files of {MOST_IN_ALL >> 20} MiB together.")
     digest = store_bytes(session, storage, content)
     row = session.get(CompetitionFile, (competition.id, name))
     if row is None:
@@ -138,25 +129,20 @@ def put_file(
 
 def _require_taken(name: str, content: bytes) -> None:
     if _NAME.fullmatch(name) is None:
-        words = say(
-            "The name of a file has at most 100 letters, digits, dots, dashes and underscores; found “%(name)s”.",
-            name=name[:100],
+        words = (
+            "The name of a file has at most 100 letters, digits, dots, dashes and "
+            f"underscores; found “{name[:100]}”."
         )
         raise Invalid(words, field="file")
     if media_type(name) is None:
         known = ", ".join([*IMAGES, *OTHERS])
         raise Invalid(
-            say("%(name)s is of no kind that pages can have: %(known)s.", name=name, known=known),
+            f"{name} is of no kind that pages can have: {known}.",
             field="file",
         )
     if not content or len(content) > MOST_BYTES:
         raise Invalid(
-            say(
-                "%(name)s has %(number)s bytes; 1 to %(most_bytes)s are taken.",
-                name=name,
-                number=Amount(len(content)),
-                most_bytes=Amount(MOST_BYTES),
-            ),
+            f"{name} has {decimal(len(content))} bytes; 1 to {decimal(MOST_BYTES)} are taken.",
             field="file",
         )
     if is_image(name):

@@ -12,7 +12,6 @@ from anyshot_platform.competitions.states import CompetitionState, MemberStatus,
 from anyshot_platform.competitions.teams import make_solo_team
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Forbidden, Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.slugs import check_slug
 from anyshot_platform.users.models import User
 
@@ -33,10 +32,8 @@ def require_reachable(user: User) -> None:
     """Raise `CannotJoin` while an account's address is not confirmed."""
     if user.email is not None and user.email_verified_at is None:
         raise CannotJoin(
-            say(
-                "Please confirm your e-mail address first: open the link that was sent to you, or have it sent again "
-                "under Account, Password and sessions."
-            )
+            "Please confirm your e-mail address first: open the link that was sent to you, or "
+            "have it sent again under Account, Password and sessions."
         )
 
 
@@ -44,11 +41,9 @@ def require_terms(competition: Competition, membership: Membership) -> None:
     """Raise `TermsChanged` unless a participant has accepted the terms as they are now."""
     if must_accept(competition, membership):
         raise TermsChanged(
-            say(
-                "The terms of this competition have changed. Read and accept version %(terms_version)s first: "
-                "/competitions/%(slug)s/join",
-                terms_version=competition.terms_version,
-                slug=competition.slug,
+            (
+                "The terms of this competition have changed. Read and accept version "
+                f"{competition.terms_version} first: /competitions/{competition.slug}/join"
             ),
             terms_version=competition.terms_version,
         )
@@ -67,7 +62,7 @@ def create_competition(
     """Create a draft, owned by a user."""
     check_slug(slug)
     if session.scalar(select(Competition.id).where(Competition.slug == slug)) is not None:
-        raise Conflict(say("There is a competition “%(slug)s” already.", slug=slug), field="slug")
+        raise Conflict(f"There is a competition “{slug}” already.", field="slug")
     competition = Competition(slug=slug, title=title.strip(), summary=summary, created_by=owner.id)
     session.add(competition)
     session.flush()
@@ -111,16 +106,16 @@ def join(
     Raises `CannotJoin` or `Invalid`; joining twice changes nothing but accepts newer terms.
     """
     if competition.terms and not accepts_terms:
-        raise Invalid(say("Please accept the terms of the competition."), field="accepts_terms")
+        raise Invalid("Please accept the terms of the competition.", field="accepts_terms")
     membership = find_membership(session, competition.id, user.id)
     if membership is not None:
         session.refresh(membership, with_for_update=True)  # a ban at this moment is not overwritten
     if membership is not None and membership.status == MemberStatus.BANNED:
-        raise CannotJoin(say("You are banned from this competition."))
+        raise CannotJoin("You are banned from this competition.")
     if membership is not None and membership.status == MemberStatus.REJECTED:
-        raise CannotJoin(say("The organizers declined your registration. Please ask them to admit you."))
+        raise CannotJoin("The organizers declined your registration. Please ask them to admit you.")
     if membership is not None and _is_offered_a_role(membership):
-        raise CannotJoin(say("You are invited; accept first, under Account, Competitions and teams."))
+        raise CannotJoin("You are invited; accept first, under Account, Competitions and teams.")
     if membership is None or membership.status == MemberStatus.WITHDRAWN:
         _require_joinable(competition, user)
     elif membership.status == MemberStatus.INVITED:
@@ -148,16 +143,14 @@ def _is_offered_a_role(membership: Membership) -> bool:
 
 def _require_joinable(competition: Competition, user: User) -> None:
     if competition.state != CompetitionState.PUBLISHED or competition.deleted_at is not None:
-        raise CannotJoin(say("This competition takes no participants now."))
+        raise CannotJoin("This competition takes no participants now.")
     if competition.registration == Registration.CLOSED:
-        raise CannotJoin(say("Registration for this competition is closed."))
+        raise CannotJoin("Registration for this competition is closed.")
     require_reachable(user)
     domain = (user.email_key or "").rpartition("@")[2]
     if competition.email_domains and domain not in {name.casefold() for name in competition.email_domains}:
         allowed = ", ".join(competition.email_domains)
-        raise CannotJoin(
-            say("Only e-mail addresses of these domains may join: %(allowed)s.", allowed=allowed)
-        )
+        raise CannotJoin(f"Only e-mail addresses of these domains may join: {allowed}.")
 
 
 def count_owners(session: Session, competition_id: str) -> int:
@@ -195,18 +188,18 @@ def owned_alone(session: Session, user_id: str) -> list[str]:
 def require_participant(membership: Membership | None) -> Membership:
     """The membership, if it may submit; raises `CannotJoin` with the reason."""
     reasons = {
-        MemberStatus.PENDING: say("The organizers have not approved your registration yet."),
-        MemberStatus.INVITED: say("You are invited; accept first, under Account, Competitions and teams."),
-        MemberStatus.BANNED: say("You are banned from this competition."),
-        MemberStatus.REJECTED: say("The organizers declined your registration."),
-        MemberStatus.WITHDRAWN: say("You have left this competition. Join again to submit."),
+        MemberStatus.PENDING: "The organizers have not approved your registration yet.",
+        MemberStatus.INVITED: ("You are invited; accept first, under Account, Competitions and teams."),
+        MemberStatus.BANNED: "You are banned from this competition.",
+        MemberStatus.REJECTED: "The organizers declined your registration.",
+        MemberStatus.WITHDRAWN: "You have left this competition. Join again to submit.",
     }
     if membership is None:
-        raise CannotJoin(say("Please join the competition first."))
+        raise CannotJoin("Please join the competition first.")
     if membership.status in reasons:
         raise CannotJoin(reasons[membership.status])
     if membership.team_id is None:
-        raise CannotJoin(say("You are in no team of this competition."))
+        raise CannotJoin("You are in no team of this competition.")
     return membership
 
 

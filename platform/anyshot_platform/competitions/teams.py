@@ -12,7 +12,6 @@ from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.texts import is_visible, name_key
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
@@ -22,7 +21,7 @@ def check_team_name(name: str) -> str:
     """Return the name without outer blanks; raise `Invalid` if it breaks the rules."""
     name = " ".join(name.split())
     if not 2 <= len(name) <= 64 or not is_visible(name):
-        raise Invalid(say("A team's name has 2 to 64 printable characters."), field="name")
+        raise Invalid("A team's name has 2 to 64 printable characters.", field="name")
     return name
 
 
@@ -102,7 +101,7 @@ def _free_name(session: Session, membership: Membership, user: User, pseudonym: 
     if pseudonym:
         name = check_team_name(pseudonym)
         if not name_is_free(session, membership.competition_id, name):
-            raise Conflict(say("Another team has this name."), field="pseudonym")
+            raise Conflict("Another team has this name.", field="pseudonym")
         return name
     return free_name(session, membership.competition_id, user.username)
 

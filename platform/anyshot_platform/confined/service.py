@@ -21,7 +21,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from anyshot_platform.errors import Invalid, PlatformError
-from anyshot_platform.kernel.language import say
 
 MEMORY = 1 << 30  # bytes of address space of one process
 CPU_SECONDS = 10
@@ -59,14 +58,14 @@ def run_confined(task: str, **order: Any) -> dict[str, Any]:
     if "fault" in answer:
         raise ConfinedFault(answer["fault"])
     if "refused" in answer:
-        raise TooCostly(say("This file cannot be checked: %(words)s.", words=_WORDS[answer["refused"]]))
+        raise TooCostly(f"This file cannot be checked: {_WORDS[answer['refused']]}.")
     return answer["done"]
 
 
 _WORDS = {
-    "memory": say("reading it takes more than %(most)s MiB of memory", most=MEMORY >> 20),
-    "depth": say("it is nested too deeply"),
-    "time": say("reading it takes more than %(most)s seconds", most=CPU_SECONDS),
+    "memory": f"reading it takes more than {MEMORY >> 20} MiB of memory",
+    "depth": "it is nested too deeply",
+    "time": f"reading it takes more than {CPU_SECONDS} seconds",
 }
 
 
@@ -116,7 +115,7 @@ class _Child:
             return {"refused": "time"}
         if code == -signal.SIGKILL:  # by us: the machine had no time for it
             raise Busy(
-                say("The site is too busy to check this file. Please try again in a minute."), retry_after=60
+                "The site is too busy to check this file. Please try again in a minute.", retry_after=60
             )
         return {"fault": f"the confined process ended with {code}"}
 
@@ -157,9 +156,7 @@ class _Pool:
     @contextmanager
     def child(self) -> Iterator[_Child]:
         if not self._free.acquire(timeout=_WAIT):
-            raise Busy(
-                say("Many files are being checked just now. Please try again in a minute."), retry_after=60
-            )
+            raise Busy("Many files are being checked just now. Please try again in a minute.", retry_after=60)
         try:
             child = self._take()
             try:

@@ -6,8 +6,6 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, WrapValidator
 
-from anyshot_platform.kernel.language import Said
-
 LONGEST = 366 * 86400.0  # seconds of a budget
 MOST = 2_000_000_000
 LARGEST = 1 << 50  # bytes of memory and space
@@ -18,7 +16,7 @@ Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, ma
 FileName = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 # A text of the interface: English in JSON, and on a page that shows the same model in its reader's language.
 Sentence = Annotated[
-    str, WrapValidator(lambda value, check: value if isinstance(value, Said) else check(value))
+    str, WrapValidator(lambda value, check: value if isinstance(value, str) else check(value))
 ]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]

@@ -9,8 +9,6 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer
 
-from anyshot_platform.kernel.language import say
-
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(days?|d|hours?|h|minutes?|min|m|seconds?|s)?\s*", re.IGNORECASE)
 _SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
@@ -26,15 +24,13 @@ def parse_duration(value: Any) -> Any:
     while position < len(text):
         match = _DURATION.match(text, position)
         if match is None:
-            words = say(
-                "write a duration as seconds or like 5h, 1h 30m, 90s; found %(found)s", found=repr(value)
-            )
+            words = f"write a duration as seconds or like 5h, 1h 30m, 90s; found {repr(value)}"
             raise ValueError(words)
         unit = match.group(2)
         seconds += float(match.group(1)) * _SECONDS[unit[0].lower() if unit else "s"]
         position = match.end()
     if not text:
-        raise ValueError(say("write a duration as seconds or like 5h, 1h 30m, 90s; found nothing"))
+        raise ValueError("write a duration as seconds or like 5h, 1h 30m, 90s; found nothing")
     return seconds
 
 
@@ -44,7 +40,7 @@ def parse_size(value: Any) -> Any:
         return value
     match = _SIZE.fullmatch(value.strip())
     if match is None:
-        raise ValueError(say("write a size as bytes or like 16 GiB; found %(found)s", found=repr(value)))
+        raise ValueError(f"write a size as bytes or like 16 GiB; found {repr(value)}")
     base = 1024 if match.group(3) else 1000
     return int(float(match.group(1)) * base ** _POWERS[match.group(2).upper()])
 
@@ -58,7 +54,7 @@ def parse_moment(value: Any) -> Any:
     if isinstance(value, str):
         with suppress(ValueError):
             return datetime.fromisoformat(value.strip())
-    raise ValueError(say("write a moment like 2022-07-01 00:00:00+02:00; found %(found)s", found=repr(value)))
+    raise ValueError(f"write a moment like 2022-07-01 00:00:00+02:00; found {repr(value)}")
 
 
 def write_duration(seconds: float | None) -> str:

@@ -13,7 +13,6 @@ from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.discussion.models import Post, PostEdit, Thread
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.users.models import User
 
@@ -149,7 +148,7 @@ def find_thread(session: Session, access: CompetitionAccess, thread_id: str) -> 
     """The thread; raises `NotFound`, also where its reader does not see it."""
     thread = session.get(Thread, thread_id)
     if thread is None or thread.competition_id != access.competition.id or not sees(access, thread):
-        raise NotFound(say("There is no such thread."))
+        raise NotFound("There is no such thread.")
     return thread
 
 
@@ -157,7 +156,7 @@ def find_post(session: Session, thread: Thread, post_id: str) -> Post:
     """A post of the thread, removed or not; raises `NotFound`."""
     post = session.get(Post, post_id)
     if post is None or post.thread_id != thread.id:
-        raise NotFound(say("There is no such post."))
+        raise NotFound("There is no such post.")
     return post
 
 

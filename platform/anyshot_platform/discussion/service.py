@@ -15,7 +15,7 @@ from anyshot_platform.database import now
 from anyshot_platform.discussion.models import Post, PostEdit, Thread
 from anyshot_platform.discussion.reading import find_post, first_post_id
 from anyshot_platform.errors import Conflict, Forbidden, Invalid
-from anyshot_platform.kernel.language import Amount, say
+from anyshot_platform.kernel.filters import decimal
 from anyshot_platform.kernel.plain import plain
 from anyshot_platform.kernel.texts import visible
 from anyshot_platform.notifications.service import notify
@@ -36,7 +36,7 @@ def begin_thread(session: Session, access: CompetitionAccess, *, title: str, bod
     _require_open(access)
     title = visible(title)
     if not 3 <= len(title) <= 200:
-        raise Invalid(say("A title has 3 to 200 characters."), field="title")
+        raise Invalid("A title has 3 to 200 characters.", field="title")
     thread = Thread(competition_id=access.competition.id, title=title, author_id=access.viewer.id)
     session.add(thread)
     session.flush()
@@ -52,9 +52,7 @@ def reply(session: Session, access: CompetitionAccess, thread: Thread, body: str
         session,
         _readers_in(session, access, thread),
         kind="discussion.reply",
-        title=say(
-            "%(username)s answered in “%(title)s”", username=access.viewer.username, title=thread.title
-        ),
+        title=f"{access.viewer.username} answered in “{thread.title}”",
         body=plain(post.body)[:500],
         url=f"/competitions/{access.competition.slug}/discussion/{thread.id}#post-{post.id}",
         about=access.competition.id,
@@ -86,9 +84,9 @@ def edit_post(session: Session, access: CompetitionAccess, thread: Thread, post_
     _require_open(access, thread)
     post = find_post(session, thread, post_id)
     if post.author_id != access.viewer.id:
-        raise Forbidden(say("Only its author can edit a post."))
+        raise Forbidden("Only its author can edit a post.")
     if post.deleted_at is not None:
-        raise Conflict(say("This post was removed, so it cannot be edited."))
+        raise Conflict("This post was removed, so it cannot be edited.")
     body = _check_body(body)
     if body != post.body:
         session.add(PostEdit(post_id=post.id, body=post.body))
@@ -101,13 +99,13 @@ def accept_answer(
 ) -> Post:
     """Mark a post as the answer to its thread, or take the mark back. Who asked may, and organizers."""
     if thread.author_id != access.viewer.id and not access.may(Role.ORGANIZER):
-        raise Forbidden(say("Only the organizers and the person who began the thread can accept an answer."))
+        raise Forbidden("Only the organizers and the person who began the thread can accept an answer.")
     _require_open(access, thread)
     post = find_post(session, thread, post_id)
     if (post.accepted_at is not None) == accepted:
         return post
     if post.deleted_at is not None or post.id == first_post_id(session, thread):
-        raise Conflict(say("Choose one of the answers that stand in the thread."))
+        raise Conflict("Choose one of the answers that stand in the thread.")
     session.execute(update(Post).where(Post.thread_id == thread.id).values(accepted_at=None))
     post.accepted_at = now() if accepted else None
     after = {"accepted": post.id if accepted else None}
@@ -123,7 +121,7 @@ def remove_post(session: Session, access: CompetitionAccess, thread: Thread, pos
     """
     post = find_post(session, thread, post_id)
     if post.author_id != access.viewer.id and not access.may(Role.ORGANIZER):
-        raise Forbidden(say("Only its author and the organizers may remove a post."))
+        raise Forbidden("Only its author and the organizers may remove a post.")
     if post.deleted_at is None:
         post.deleted_at = now()
         if post.id == first_post_id(session, thread) and (
@@ -144,7 +142,7 @@ def _answered_by_others(session: Session, thread: Thread) -> bool:
 def restore_post(session: Session, access: CompetitionAccess, thread: Thread, post_id: str) -> None:
     """Undo the removal of a post, and of the thread that it began."""
     if not access.may(Role.ORGANIZER):
-        raise Forbidden(say("Only organizers may put a post back."))
+        raise Forbidden("Only organizers may put a post back.")
     post = find_post(session, thread, post_id)
     if post.deleted_at is not None:
         post.deleted_at = None
@@ -158,7 +156,7 @@ def moderate(
 ) -> None:
     """Pin or close a thread."""
     if not access.may(Role.ORGANIZER):
-        raise Forbidden(say("Only organizers may do this."))
+        raise Forbidden("Only organizers may do this.")
     after = {
         name: value
         for name, value in (("pinned", pinned), ("locked", locked))
@@ -171,13 +169,13 @@ def moderate(
 
 def _require_open(access: CompetitionAccess, thread: Thread | None = None) -> None:
     if not access.may(Role.PARTICIPANT):
-        raise Forbidden(say("Join the competition to take part in its discussion."))
+        raise Forbidden("Join the competition to take part in its discussion.")
     if access.may(Role.ORGANIZER):
         return
     if not access.competition.discussion_open:
-        raise DiscussionClosed(say("The organizers have closed the discussion."))
+        raise DiscussionClosed("The organizers have closed the discussion.")
     if thread is not None and thread.locked:
-        raise DiscussionClosed(say("The organizers have closed this thread."))
+        raise DiscussionClosed("The organizers have closed this thread.")
 
 
 def _add_post(session: Session, thread: Thread, author_id: str, body: str) -> Post:
@@ -191,10 +189,10 @@ def _add_post(session: Session, thread: Thread, author_id: str, body: str) -> Po
 def _check_body(body: str) -> str:
     body = body.strip()
     if not body:
-        raise Invalid(say("Please write something."), field="body")
+        raise Invalid("Please write something.", field="body")
     if len(body) > LONGEST_POST:
         raise Invalid(
-            say("A post has at most %(longest_post)s characters.", longest_post=Amount(LONGEST_POST)),
+            f"A post has at most {decimal(LONGEST_POST)} characters.",
             field="body",
         )
     return body

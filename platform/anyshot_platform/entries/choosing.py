@@ -12,12 +12,10 @@ from typing import Literal
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.words import told
 from anyshot_platform.entries.eligibility import Eligibility, eligibilities_of
 from anyshot_platform.entries.models import Entry
 from anyshot_platform.entries.states import Choice, EntryState
 from anyshot_platform.errors import Forbidden, PlatformError
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.models import Gate, League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import Phase, PhaseVersion
@@ -48,15 +46,15 @@ class EntryCandidate:
         """What keeps this submission from standing, in the order in which a person would name it."""
         standing, admission = standing_of(self.submission), self.admission
         if standing.deleted:
-            return EntryState.GONE, told("The submission was deleted.")
+            return EntryState.GONE, "The submission was deleted."
         if standing.disqualified is not None:
             return EntryState.DISQUALIFIED, standing.disqualified
         if standing.withdrawn:
-            return EntryState.WITHDRAWN, told("Your team withdrew the submission.")
+            return EntryState.WITHDRAWN, "Your team withdrew the submission."
         if admission.status == EntryStatus.REFUSED:
             return EntryState.REFUSED, admission.reason
         if admission.status == EntryStatus.DECLARED:
-            return EntryState.HELD_BACK, admission.reason or told("The organizers have not decided yet.")
+            return EntryState.HELD_BACK, admission.reason or "The organizers have not decided yet."
         return None
 
     @property
@@ -139,7 +137,7 @@ def _stand(known: _Known, league: League, candidates: Sequence[EntryCandidate]) 
     if chosen.obstacle is not None:
         return StandingEntry(chosen, choice, *chosen.obstacle)
     if known.team.deleted_at is not None:
-        return StandingEntry(chosen, choice, EntryState.GONE, told("The team was dissolved."))
+        return StandingEntry(chosen, choice, EntryState.GONE, "The team was dissolved.")
     return _weigh(chosen, choice, known.eligibility[league.id])
 
 
@@ -277,9 +275,7 @@ def may_choose(phase: Phase) -> bool:
 def require_choosing(phase: Phase) -> None:
     """Raise `Forbidden` where the phase decides by its rule alone, `PhaseNotOpen` unless it takes uploads now."""
     if not phase.team_chooses:
-        raise Forbidden(
-            say("In %(name)s the rule of the phase decides which submission counts.", name=phase.name)
-        )
+        raise Forbidden(f"In {phase.name} the rule of the phase decides which submission counts.")
     require_open(phase)
 
 

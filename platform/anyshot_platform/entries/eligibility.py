@@ -14,20 +14,18 @@ from typing import Any
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from anyshot_core.words import told
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
 from anyshot_platform.entries.models import LeagueAnswer, TeamVerdict
 from anyshot_platform.errors import Forbidden, Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.description import LeagueQuestionSpec
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission, EntryStatus
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 
-CHANGED = told("The members or their answers have changed.")
+CHANGED = "The members or their answers have changed."
 
 
 @dataclass(frozen=True)
@@ -65,11 +63,7 @@ def questions_of(league: League) -> list[LeagueQuestionSpec]:
     """What a league asks; one confirmation where every member must qualify and no question is written."""
     if league.questions or not league.every_member_qualifies:
         return [LeagueQuestionSpec.model_validate(question) for question in league.questions]
-    return [
-        LeagueQuestionSpec(
-            key="qualifies", label=told("I qualify for the league “%(name)s”.", name=league.name[:150])
-        )
-    ]
+    return [LeagueQuestionSpec(key="qualifies", label=f"I qualify for the league “{league.name[:150]}”.")]
 
 
 def asks(league: League) -> bool:
@@ -128,11 +122,9 @@ def _judge(league: League, missing: tuple[str, ...], verdict: TeamVerdict | None
     if verdict is not None and verdict.status != EntryStatus.DECLARED:
         return verdict.status, verdict.reason
     if missing:
-        return EntryStatus.DECLARED, told(
-            "%(names)s must answer the questions of the league.", names=", ".join(missing)
-        )
+        return EntryStatus.DECLARED, (f"{', '.join(missing)} must answer the questions of the league.")
     if league.admission == Admission.APPROVAL:
-        return EntryStatus.DECLARED, told("The organizers have not decided yet.")
+        return EntryStatus.DECLARED, "The organizers have not decided yet."
     return EntryStatus.ADMITTED, ""
 
 
@@ -183,7 +175,7 @@ def _verdicts(
 def answer(session: Session, league: League, membership: Membership, said: Mapping[str, str]) -> None:
     """Keep a member's answers, for their present team; raises `Invalid` with the question that lacks one."""
     if membership.team_id is None or membership.status != MemberStatus.APPROVED:
-        raise Forbidden(say("Join the competition first."))
+        raise Forbidden("Join the competition first.")
     answers = _read(league, said)
     row = answers_of(session, league, membership)
     if row is not None and (row.team_id, row.answers) == (membership.team_id, answers):
@@ -207,14 +199,7 @@ def _read(league: League, said: Mapping[str, str]) -> dict[str, Any]:
     unknown = set(said) - {question.key for question in questions}
     if unknown:
         known = ", ".join(question.key for question in questions)
-        raise Invalid(
-            say(
-                "%(name)s does not ask %(unknown)s. Its questions: %(known)s.",
-                name=league.name,
-                unknown=", ".join(sorted(unknown)),
-                known=known,
-            )
-        )
+        raise Invalid(f"{league.name} does not ask {', '.join(sorted(unknown))}. Its questions: {known}.")
     return {question.key: _read_one(question, said.get(question.key, "").strip()) for question in questions}
 
 
@@ -222,17 +207,13 @@ def _read_one(question: LeagueQuestionSpec, text: str) -> str | bool:
     if question.answer == "confirm":
         confirmed = text.casefold() in ("1", "true", "yes", "on")
         if question.required and not confirmed:
-            raise Invalid(say("Confirm: %(label)s", label=question.label), field=question.key)
+            raise Invalid(f"Confirm: {question.label}", field=question.key)
         return confirmed
     if question.required and not text:
-        raise Invalid(say("Answer: %(label)s", label=question.label), field=question.key)
+        raise Invalid(f"Answer: {question.label}", field=question.key)
     if question.answer == "link" and text and not text.startswith(("https://", "http://")):
         raise Invalid(
-            say(
-                "%(label)s: a link begins with https://, found “%(text)s”.",
-                label=question.label,
-                text=text[:60],
-            ),
+            f"{question.label}: a link begins with https://, found “{text[:60]}”.",
             field=question.key,
         )
     return text[:4000]

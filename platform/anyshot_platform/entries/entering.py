@@ -12,7 +12,6 @@ from anyshot_platform.database import now
 from anyshot_platform.entries.eligibility import approves_teams, asks, eligibility_of
 from anyshot_platform.entries.models import Entry
 from anyshot_platform.errors import Conflict, Invalid, PlatformError
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import Admission, EntryStatus
 from anyshot_platform.notifications.service import notify
@@ -44,11 +43,7 @@ def chosen_leagues(session: Session, competition_id: str, slugs: Sequence[str]) 
     unknown = set(slugs) - {league.slug for league in leagues}
     if unknown:
         raise Invalid(
-            say(
-                "There is no league %(join)s. Leagues: %(known)s.",
-                join=", ".join(sorted(unknown)),
-                known=known,
-            ),
+            f"There is no league {', '.join(sorted(unknown))}. Leagues: {known}.",
             field="leagues",
         )
     if slugs:
@@ -74,7 +69,7 @@ def require_leagues(session: Session, team: Team, phase: Phase, slugs: Sequence[
     if not slugs:
         leagues = default_leagues(session, team, phase) or leagues
     if not leagues:
-        raise Invalid(say("Choose a league that this submission enters."), field="leagues")
+        raise Invalid("Choose a league that this submission enters.", field="leagues")
     for league in leagues:
         refusal = refusal_of(session, league, team, phase.id)
         if refusal is not None:
@@ -85,26 +80,14 @@ def require_leagues(session: Session, team: Team, phase: Phase, slugs: Sequence[
 def refusal_of(session: Session, league: League, team: Team, phase_id: str) -> PlatformError | None:
     """Why a team cannot enter a league now: not open yet, closed to newcomers, or its own quota is used up."""
     if league.opens_at is not None and now() < league.opens_at:
-        return Conflict(
-            say(
-                "The league %(name)s opens at %(opens_at)s UTC.",
-                name=league.name,
-                opens_at=f"{league.opens_at:%Y-%m-%d %H:%M}",
-            )
-        )
+        return Conflict(f"The league {league.name} opens at {league.opens_at:%Y-%m-%d %H:%M} UTC.")
     if league.closed_to_newcomers and not _has_entry(session, league, team):
-        return Conflict(
-            say("The league %(name)s is closed to teams that have no entry in it.", name=league.name)
-        )
+        return Conflict(f"The league {league.name} is closed to teams that have no entry in it.")
     day, phase = league_quota(session, league, team.id, phase_id)
-    for allowance, words in ((day, say("of today")), (phase, say("of this phase"))):
+    for allowance, words in ((day, "of today"), (phase, "of this phase")):
         if allowance.left == 0:
             return QuotaUsedUp(
-                say(
-                    "Your team has used its submissions %(words)s in the league %(name)s.",
-                    words=words,
-                    name=league.name,
-                ),
+                f"Your team has used its submissions {words} in the league {league.name}.",
                 used=allowance.used,
                 limit=allowance.limit,
             )
@@ -172,11 +155,7 @@ def tell_who_must_answer(
         session,
         waiting,
         kind="membership",
-        title=say(
-            "%(name)s is in the league %(name_2)s: please answer its questions",
-            name=team.name,
-            name_2=league.name,
-        ),
-        body=say("The entry is held back until the members who must qualify have answered."),
+        title=f"{team.name} is in the league {league.name}: please answer its questions",
+        body="The entry is held back until the members who must qualify have answered.",
         url=f"/competitions/{session.get_one(Competition, team.competition_id).slug}/leagues",
     )

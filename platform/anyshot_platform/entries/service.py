@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
-from anyshot_core.words import told
 from anyshot_platform.database import now
 from anyshot_platform.entries.choosing import StandingEntry, choose
 from anyshot_platform.entries.models import Entry, EntryChange
@@ -64,7 +63,7 @@ def _keep(
                 entry.submission_id,
                 EntryState.GONE,
                 entry.choice,
-                told("It has no score now."),
+                "It has no score now.",
             )
         return
     submission_id = standing.candidate.submission.id

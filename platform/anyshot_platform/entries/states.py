@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from anyshot_platform.kernel.language import say
-
 
 class EntryState(StrEnum):
     """Where the entry of a team in a league of a phase stands."""
@@ -29,18 +27,18 @@ class Choice(StrEnum):
 
 
 STATE_WORDS: dict[EntryState, str] = {
-    EntryState.STANDING: say("stands on the leaderboard"),
-    EntryState.HELD_BACK: say("held back"),
-    EntryState.REFUSED: say("refused"),
-    EntryState.WITHDRAWN: say("withdrawn by the team"),
-    EntryState.DISQUALIFIED: say("disqualified"),
-    EntryState.GONE: say("no longer in the league"),
+    EntryState.STANDING: "stands on the leaderboard",
+    EntryState.HELD_BACK: "held back",
+    EntryState.REFUSED: "refused",
+    EntryState.WITHDRAWN: "withdrawn by the team",
+    EntryState.DISQUALIFIED: "disqualified",
+    EntryState.GONE: "no longer in the league",
 }
 
 CHOICE_WORDS: dict[Choice, str] = {
-    Choice.LAST: say("the last submission"),
-    Choice.BEST: say("the best submission"),
-    Choice.BY_HAND: say("chosen by hand"),
-    Choice.ABOVE_GATE: say("the last submission above the gate"),
-    Choice.CLIMBED: say("the last submission that climbed the Ladder"),
+    Choice.LAST: "the last submission",
+    Choice.BEST: "the best submission",
+    Choice.BY_HAND: "chosen by hand",
+    Choice.ABOVE_GATE: "the last submission above the gate",
+    Choice.CLIMBED: "the last submission that climbed the Ladder",
 }

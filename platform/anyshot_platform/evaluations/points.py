@@ -14,7 +14,6 @@ from sqlalchemy.orm import Session
 from anyshot_core.evaluations import EvaluationPoint, FurtherEvaluation, read_evaluations
 from anyshot_core.protocols import ProtocolError
 from anyshot_core.protocols.registry import SEEDS
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack, PoolPack, PoolVersion
 from anyshot_platform.pools.service import newest_version
@@ -62,7 +61,7 @@ def points_of(session: Session, version: PhaseVersion, evaluation: FurtherEvalua
     """The points of one evaluation. Raises `ProtocolError`, also where its pool is not there."""
     roles, pool = roles_of(version), pool_of(session, version, evaluation)
     if roles is None or pool is None:
-        raise ProtocolError(say("The phase has no protocol or no pool to test on yet."))
+        raise ProtocolError("The phase has no protocol or no pool to test on yet.")
     for point in evaluation.points(roles, domains_of(session, pool)):
         yield PhasePoint(evaluation, point, pool, evaluation.tasks or version.tasks)
 
@@ -79,7 +78,7 @@ def pool_of(session: Session, version: PhaseVersion, evaluation: FurtherEvaluati
         return held
     found = newest_version(session, evaluation.pool)
     if found is None:
-        raise ProtocolError(say("There is no pool %(name)s.", name=evaluation.pool))
+        raise ProtocolError(f"There is no pool {evaluation.pool}.")
     return found
 
 

@@ -13,11 +13,10 @@ from anyshot_core.evaluations import PointScore
 from anyshot_core.evaluations.seeded import SeededScore
 from anyshot_platform.evaluations.models import FurtherTest
 from anyshot_platform.evaluations.points import PhasePoint, list_points
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.states import ENDED
 
-WAITS, FAILED, NOT_TESTED = say("not ended yet"), say("failed"), say("not tested")
+WAITS, FAILED, NOT_TESTED = "not ended yet", "failed", "not tested"
 _BySeed = dict[int, FurtherTest]
 _Read = TypeVar("_Read")
 

@@ -8,20 +8,19 @@ from itertools import groupby
 
 from anyshot_core.evaluations import NO_DOMAIN, EachDomain, FurtherEvaluation, PointScore, Shots
 from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import Said, say
 
 
-def said_title(evaluation: FurtherEvaluation, *, hidden: bool = False) -> Said:
+def said_title(evaluation: FurtherEvaluation, *, hidden: bool = False) -> str:
     """What an evaluation is called; `hidden`: without the name of its pool."""
-    title, more = say(evaluation.title), evaluation.key if hidden else evaluation.more
-    return say("%(title)s (%(more)s)", title=title, more=more) if more else title
+    title, more = evaluation.title, evaluation.key if hidden else evaluation.more
+    return f"{title} ({more})" if more else title
 
 
 def said_words(score: PointScore) -> str:
     """What a point is called where it stands alone: its evaluation, and which point of it where that says more."""
     if score.label == score.title:
         return score.title
-    return say("%(title)s: %(label)s", title=score.title, label=score.label)
+    return f"{score.title}: {score.label}"
 
 
 def said_points(
@@ -42,10 +41,10 @@ def _said(score: PointScore, place: int, evaluation: FurtherEvaluation, hidden: 
         label = title  # of the one point there is
     elif isinstance(evaluation, EachDomain):
         if hidden:
-            point, label = f"domain-{place}", say("Domain %(number)s", number=place)
+            point, label = f"domain-{place}", f"Domain {place}"
         elif label == NO_DOMAIN:
-            label = say(NO_DOMAIN)
+            label = NO_DOMAIN
     elif isinstance(evaluation, Shots) and score.at is not None:
         label = count(score.at, "shot")
-    axis = say(evaluation.axis) if evaluation.axis else ""
+    axis = evaluation.axis if evaluation.axis else ""
     return replace(score, title=title, axis=axis, point=point, label=label)

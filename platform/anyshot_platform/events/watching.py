@@ -24,7 +24,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import PlatformError, TooMany
 from anyshot_platform.events.models import EventCount
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING, RunState
@@ -62,9 +61,7 @@ class Watching:
         """Raise `TooMany` if a user has as many streams as one may have."""
         most = self._services.settings.budgets["streams"].limit
         if most and self._users[user_id] >= most:
-            raise TooMany(
-                say("You have %(most)s live pages open; please close some.", most=most), retry_after=15
-            )
+            raise TooMany(f"You have {most} live pages open; please close some.", retry_after=15)
 
     @contextmanager
     def watch(self, submission_id: str, user_id: str) -> Iterator[asyncio.Event]:

@@ -21,7 +21,6 @@ from anyshot_platform.errors import NotFound
 from anyshot_platform.evaluations.reading import read_scores
 from anyshot_platform.fact_sheets.service import table_rows
 from anyshot_platform.judging.kinds import counting_runs
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.kernel.tables import Form, write, write_parquet
 from anyshot_platform.leaderboards.models import BoardRow
@@ -327,4 +326,4 @@ def table_of(session: Session, storage: Storage, competition: Competition, name:
             *(str(q["key"]) for q in competition.fact_sheet),
         )
         return write(list(table_rows(session, competition)), columns, form)
-    raise NotFound(say("There is no such table."))
+    raise NotFound("There is no such table.")

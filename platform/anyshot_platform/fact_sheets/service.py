@@ -16,7 +16,6 @@ from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.fact_sheets.models import FactSheet
 from anyshot_platform.fact_sheets.states import SheetState
-from anyshot_platform.kernel.language import say
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
@@ -77,16 +76,13 @@ def save(
     `submission_id` is the upload that the answers came with.
     """
     if not competition.fact_sheet:
-        raise Conflict(say("This competition asks for no fact sheet."))
+        raise Conflict("This competition asks for no fact sheet.")
     known = {str(question["key"]) for question in competition.fact_sheet}
     unknown = set(answers) - known
     if unknown:
         raise Invalid(
-            say(
-                "The fact sheet has no question %(unknown)s. It has: %(known)s.",
-                unknown=", ".join(sorted(unknown)),
-                known=", ".join(sorted(known)),
-            )
+            f"The fact sheet has no question {', '.join(sorted(unknown))}. It has: "
+            f"{', '.join(sorted(known))}."
         )
     kept = {key: text.strip()[:10_000] for key, text in answers.items() if text.strip()}
     if hand_in:
@@ -118,7 +114,7 @@ def require_answers(competition: Competition, answers: Mapping[str, Any]) -> Non
     ]
     if missing:
         raise Invalid(
-            say("Please answer on the fact sheet: %(missing)s.", missing="; ".join(missing)),
+            f"Please answer on the fact sheet: {'; '.join(missing)}.",
             field="fact_sheet",
         )
 

@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.errors import NotFound
 from anyshot_platform.intake.service import Zip, require_trusted
-from anyshot_platform.kernel.language import say
 from anyshot_platform.services import Services
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
@@ -30,7 +29,7 @@ def known_zip(session: Session, services: Services, membership: Membership | Non
     team_id = membership.team_id if membership is not None else None
     earlier = find_uses(session, team_id, digest)[:1] if team_id else []
     if not earlier or not services.storage.exists(digest):
-        raise UnknownZip(say("Your team has not submitted this zip before. Please upload it."), digest=digest)
+        raise UnknownZip("Your team has not submitted this zip before. Please upload it.", digest=digest)
     require_trusted(services, digest)
     newest = earlier[0]
     return Zip(newest.filename, digest, newest.size, newest.checks)

@@ -21,9 +21,7 @@ from anyshot_platform.errors import Conflict, Forbidden, Invalid
 from anyshot_platform.fact_sheets.service import keep_upload_answers, require_at_upload
 from anyshot_platform.judging.kinds import EVALUATION, SMOKE
 from anyshot_platform.judging.queueing import queue_runs
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.metrics import UPLOADS
-from anyshot_platform.kernel.retold import retold
 from anyshot_platform.kernel.storage import as_file
 from anyshot_platform.leaderboards.service import note_history, refresh_team
 from anyshot_platform.phases.models import Phase
@@ -108,7 +106,7 @@ def _passed_checks(path: Path, train_datasets: int | None) -> list[Any]:
     if not report.ok:
         UPLOADS.labels("refused").inc()
         failure = report.failures[0]
-        raise BadArchive(retold(f"{failure.found} {failure.remedy}".strip()), checks=checks)
+        raise BadArchive(f"{failure.found} {failure.remedy}".strip(), checks=checks)
     return checks
 
 
@@ -118,7 +116,7 @@ def require_trusted(services: Services, digest: str) -> None:
     if trusted is not None and digest not in trusted:
         UPLOADS.labels("not_trusted").inc()
         raise NotTrusted(
-            say("This site runs without a sandbox and takes only submissions that its operator trusts.")
+            "This site runs without a sandbox and takes only submissions that its operator trusts."
         )
 
 
@@ -137,7 +135,7 @@ def submit(
     membership = require_participant(membership)
     require_terms(competition, membership)
     if competition.state != CompetitionState.PUBLISHED or competition.deleted_at is not None:
-        raise Conflict(say("This competition takes no submissions now."))
+        raise Conflict("This competition takes no submissions now.")
     require_open(phase)
     if wishes.smoke:
         require_smoke_pool(session, phase)

@@ -7,7 +7,6 @@ from sqlalchemy.orm import Session
 from anyshot_platform.database import now
 from anyshot_platform.intake.service import refresh_boards
 from anyshot_platform.judging.service import cancel_submission
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.service import PhaseNotOpen, closed_since
 from anyshot_platform.phases.states import BoardShows
 from anyshot_platform.sight.standing import standing_of
@@ -28,12 +27,9 @@ def cancel(session: Session, submission: Submission, *, by: str) -> None:
     """Cancel a submission at its team's wish; raises `PhaseNotOpen` once the phase has closed, `NothingToCancel`."""
     if submission.status in ACTIVE and not can_cancel(submission):
         raise PhaseNotOpen(
-            say(
-                "“%(name)s” is closed: what was uploaded in time is your team's choice, and cannot be "
-                "cancelled any more. When it is scored, your team can withdraw it; nothing takes its "
-                "place.",
-                name=submission.phase.name,
-            )
+            f"“{submission.phase.name}” is closed: what was uploaded in time is your team's "
+            "choice, and cannot be cancelled any more. When it is scored, your team can withdraw "
+            "it; nothing takes its place."
         )
     cancel_submission(session, submission, by=by)
 
@@ -41,18 +37,20 @@ def cancel(session: Session, submission: Submission, *, by: str) -> None:
 def withdrawing_means(submission: Submission) -> str:
     """What its team is told before it withdraws a submission."""
     if closed_since(submission.phase) is not None:
-        return say(
-            "If it is on the leaderboard, it leaves it. The phase is closed: this is for good, and no other "
-            "submission of your team takes its place. The quota stays used."
+        return (
+            "If it is on the leaderboard, it leaves it. The phase is closed: this is for good, "
+            "and no other submission of your team takes its place. The quota stays used."
         )
     if submission.phase.board_shows == BoardShows.LADDER:
-        return say(
-            "If it is on the leaderboard, it leaves it. On a Ladder nothing takes its place but a new submission "
-            "that gains a step. The quota stays used. You can put it back while the phase is open."
+        return (
+            "If it is on the leaderboard, it leaves it. On a Ladder nothing takes its place "
+            "but a new submission that gains a step. The quota stays used. You can put it back "
+            "while the phase is open."
         )
-    return say(
-        "If it is on the leaderboard, it leaves it, and another submission of your team takes its place if there "
-        "is one. The quota stays used. You can put it back while the phase is open."
+    return (
+        "If it is on the leaderboard, it leaves it, and another submission of your team takes "
+        "its place if there is one. The quota stays used. You can put it back while the phase "
+        "is open."
     )
 
 
@@ -77,11 +75,8 @@ def reinstate(session: Session, submission: Submission) -> None:
     if standing_of(submission).withdrawn:
         if closed_since(submission.phase) is not None:
             raise PhaseNotOpen(
-                say(
-                    "“%(name)s” is closed: what was withdrawn stays withdrawn. If this was a mistake, "
-                    "write to the organizers.",
-                    name=submission.phase.name,
-                )
+                f"“{submission.phase.name}” is closed: what was withdrawn stays withdrawn. If this "
+                "was a mistake, write to the organizers."
             )
         submission.withdrawn_at = None
         session.flush()

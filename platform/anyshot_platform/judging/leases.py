@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import HeartbeatReply, Progress, WorkerInfo
-from anyshot_core.words import told
 from anyshot_platform.alerts.service import close_alert, open_alert
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.database import now
@@ -213,7 +212,7 @@ def release(session: Session, settings: PlatformSettings, run: Run) -> None:
     if run.cancel_requested_at is not None:
         end_cancelled(session, run, "Cancelled while its worker stopped.")
         return
-    words = told("The worker was stopped; another one takes over.")
+    words = "The worker was stopped; another one takes over."
     requeue(session, settings, run, outcome=_RELEASED, message=words)
 
 
@@ -242,7 +241,7 @@ def lose(session: Session, settings: PlatformSettings, run: Run) -> None:
         end_cancelled(session, run, "Cancelled; its worker had stopped answering.")
         return
     if _was_never_told(session, settings, run):
-        words = told("The worker did not learn that it had this run; it is queued again.")
+        words = "The worker did not learn that it had this run; it is queued again."
         requeue(session, settings, run, outcome=_RELEASED, message=words)
         return
     session.execute(
@@ -252,17 +251,17 @@ def lose(session: Session, settings: PlatformSettings, run: Run) -> None:
         .execution_options(synchronize_session=False)
     )
     session.refresh(run)
-    words = told("The worker that had this run stopped answering.")
+    words = "The worker that had this run stopped answering."
     if run.infrastructure_failures < settings.infrastructure_attempts:
         requeue(
             session,
             settings,
             run,
             outcome=Verdict.WORKER_LOST.value,
-            message=f"{words} {told('Another one takes over.')}",
+            message=f"{words} Another one takes over.",
         )
         return
-    lost = told("Run %(run)s was given up: it lost %(number)s workers.", run=run.id, number=run.workers_lost)
+    lost = f"Run {run.id} was given up: it lost {run.workers_lost} workers."
     open_alert(session, "run_lost", run.id, lost)
     fail_run(session, run, Verdict.WORKER_LOST, words, quarantined=run.workers_lost >= 2)
 

@@ -17,7 +17,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.judging.tables import counting_digests_of, read_all
 from anyshot_platform.kernel.filters import chance
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_scoring.reliability.board_pairs import JudgedPair, KnownBoard, know_boards
@@ -81,58 +80,39 @@ class Statement:
         size = f"{abs(self.difference):.3f}"
         level = float(size) == 0  # what rounds to nothing is no lead
         better, other = (first, second) if self.ahead > 0 else (second, first)
-        amount = say("%(size)s average ranks", size=size) if self.in_ranks else size
+        amount = f"{size} average ranks" if self.in_ranks else size
         if self.verdict == "equivalent":
-            return say(
-                "For practical purposes %(first)s and %(second)s are equal: the difference is very likely "
-                "below %(margin)s.",
-                first=first,
-                second=second,
-                margin=f"{MARGIN:.2f}",
+            return (
+                f"For practical purposes {first} and {second} are equal: the difference is very "
+                f"likely below {MARGIN:.2f}."
             )
         if self.better is None and level:
-            return say(
-                "It cannot be told which is better: %(first)s and %(second)s are level, and so few tasks say "
-                "nothing of others.",
-                first=first,
-                second=second,
+            return (
+                f"It cannot be told which is better: {first} and {second} are level, and so few "
+                "tasks say nothing of others."
             )
         if self.better is None:
-            return say(
-                "It cannot be told which is better: %(better)s is ahead of %(other)s by %(size)s, but so few tasks "
-                "say nothing of others.",
-                better=better,
-                other=other,
-                size=amount,
+            return (
+                f"It cannot be told which is better: {better} is ahead of {other} by {amount}, "
+                "but so few tasks say nothing of others."
             )
         likely = first if self.better >= 0.5 else second
         likelihood = chance(max(self.better, 1 - self.better))
         if self.verdict == "different":
-            return say(
-                "%(better)s is better than %(other)s by %(size)s, which is more than chance in the draw of tasks "
-                "explains (probability %(chance)s).",
-                better=better,
-                other=other,
-                size=amount,
-                chance=likelihood,
+            return (
+                f"{better} is better than {other} by {amount}, which is more than chance in the "
+                f"draw of tasks explains (probability {likelihood})."
             )
         if level:
-            return say(
-                "It cannot be told which is better: %(first)s and %(second)s are level, and another draw of "
-                "tasks would put one of them ahead (probability that %(likely)s is truly better: %(chance)s).",
-                first=first,
-                second=second,
-                likely=likely,
-                chance=likelihood,
+            return (
+                f"It cannot be told which is better: {first} and {second} are level, and "
+                f"another draw of tasks would put one of them ahead (probability that {likely} "
+                f"is truly better: {likelihood})."
             )
-        return say(
-            "It cannot be told which is better: %(better)s is ahead of %(other)s by %(size)s, but another draw of "
-            "tasks could turn the order round (probability that %(likely)s is truly better: %(chance)s).",
-            better=better,
-            other=other,
-            size=amount,
-            likely=likely,
-            chance=likelihood,
+        return (
+            f"It cannot be told which is better: {better} is ahead of {other} by {amount}, but "
+            f"another draw of tasks could turn the order round (probability that {likely} is "
+            f"truly better: {likelihood})."
         )
 
 

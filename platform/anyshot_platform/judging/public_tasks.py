@@ -21,7 +21,6 @@ from anyshot_platform.errors import NotFound
 from anyshot_platform.judging.kinds.kind import Case
 from anyshot_platform.judging.kinds.smoke import SMOKE
 from anyshot_platform.judging.tables import find_predictions
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.images import opened
@@ -68,7 +67,7 @@ def read_public_task(
     case = Case(services, session, run, version, submission.phase)
     found = find_predictions(session, submission, version)
     if not found:
-        raise NotFound(say("The predictions are no longer kept."))
+        raise NotFound("The predictions are no longer kept.")
     fields = SMOKE.drawn_fields(case)
     _, packs = SMOKE.packs(case)
     try:
@@ -81,7 +80,7 @@ def read_public_task(
             number,
         )
     except (OSError, DataError, BadResultsFile) as error:
-        raise NotFound(say("This task cannot be shown: its data cannot be read any more.")) from error
+        raise NotFound("This task cannot be shown: its data cannot be read any more.") from error
 
 
 @lru_cache(maxsize=32)  # some 200 KB each: drawing one takes a tenth of a second, and a page asks twice
@@ -91,7 +90,7 @@ def _look(
     with storage.open(predictions) as file:
         known = read_predictions(io.BytesIO(file.read())).predictions
     if not 1 <= number <= len(known):
-        raise NotFound(say("The smoke test has no such task."))
+        raise NotFound("The smoke test has no such task.")
     part = slice(int(known.offsets[number - 1]), int(known.offsets[number]))
     answers, labels = known.predictions[part], known.labels[part]
     with ExitStack() as stack:
@@ -102,7 +101,7 @@ def _look(
         pack = pool[task.dataset]
         same = pack.name == known.dataset[number - 1] and np.array_equal(task.query_labels, labels)
         if not same:
-            raise NotFound(say("This task cannot be shown: the phase draws other tasks since then."))
+            raise NotFound("This task cannot be shown: the phase draws other tasks since then.")
         picture = io.BytesIO()
         answered_picture(pack, task, answers).save(picture, "JPEG", quality=82)
         classes = tuple(class_name(pack, task, label) for label in range(task.ways))

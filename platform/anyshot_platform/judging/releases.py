@@ -12,7 +12,6 @@ from anyshot_core.wire.jobs import Job, MetaTest, Tested
 from anyshot_core.wire.message import API_VERSION, OLDEST_WORKER
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import WorkerInfo
-from anyshot_core.words import told
 from anyshot_platform.alerts.service import open_alert
 from anyshot_platform.database import now
 from anyshot_platform.judging.choosing import TOO_OLD, UNREADABLE
@@ -37,19 +36,17 @@ def why_unreadable(worker: WorkerInfo, job: Job) -> str:
     Version 1 draws tasks and splits from small numbers, and makes the order of the query from the tasks' seed.
     """
     if worker.version < ROLES and isinstance(job, Tested) and (job.train_protocol or job.validation_protocol):
-        return told("it says what of the data may be trained on, which its release would not follow")
+        return "it says what of the data may be trained on, which its release would not follow"
     if worker.version < PARTS and isinstance(job, MetaTest) and job.parts:
-        return told(
-            "it has several tests of one learner, of which its release would carry out the first alone"
-        )
+        return "it has several tests of one learner, of which its release would carry out the first alone"
     if worker.version >= 2:
         return ""
     if not isinstance(job, Tested):
-        return told("its release says less in files of results and computes other reports")
+        return "its release says less in files of results and computes other reports"
     if not isinstance(job.test_seed, int) or isinstance(job.protocol.to_dict().get("split_seed"), str):
-        return told("tasks are drawn from a key, which its release does not know")
+        return "tasks are drawn from a key, which its release does not know"
     if job.query_key != order_from_seed(job.test_seed).hex():
-        return told("the order of the query follows from a key, which its release does not know")
+        return "the order of the query follows from a key, which its release does not know"
     return ""
 
 
@@ -62,15 +59,11 @@ def refuse(session: Session, worker: Worker, info: WorkerInfo) -> str:
 
 def words_for_too_old(worker: WorkerInfo) -> str:
     """Why this worker gets no work, and what to do."""
-    release = worker.release or told("an unknown release")
-    return told(
-        "Worker %(worker)s (%(release)s, API version %(version)s) is too old for this site, which has API version "
-        "%(own)s and gives work to workers from version %(oldest)s on: upgrade it.",
-        worker=worker.name,
-        release=release,
-        version=worker.version,
-        own=API_VERSION,
-        oldest=OLDEST_WORKER,
+    release = worker.release or "an unknown release"
+    return (
+        f"Worker {worker.name} ({release}, API version {worker.version}) is too old for this "
+        f"site, which has API version {API_VERSION} and gives work to workers from version "
+        f"{OLDEST_WORKER} on: upgrade it."
     )
 
 
@@ -81,20 +74,15 @@ def return_unreadable(session: Session, settings: PlatformSettings, run: Run, pr
     """
     worker = session.get(Worker, run.worker_id)
     assert worker is not None  # a run that is held has one
-    words = told(
-        "Worker %(worker)s cannot read run %(run)s: %(problem)s. Upgrade it.",
-        worker=worker.name,
-        run=run.id,
-        problem=problem,
-    )
+    words = f"Worker {worker.name} cannot read run {run.id}: {problem}. Upgrade it."
     open_alert(session, UNREADABLE, worker.id, words)
     if run.cancel_requested_at is not None:
-        end_cancelled(session, run, told("Cancelled."))
+        end_cancelled(session, run, "Cancelled.")
     elif now() - _first_given_back(session, run) < PATIENCE:
-        words = told("The worker is of an older release; another one takes over.")
+        words = "The worker is of an older release; another one takes over."
         requeue(session, settings, run, outcome=UNREADABLE, message=words)
     else:
-        words = told("No worker of this site can read what this run needs; this is not your fault.")
+        words = "No worker of this site can read what this run needs; this is not your fault."
         fail_run(session, run, Verdict.TASK_SERVER_BUG, words, private=problem)
 
 

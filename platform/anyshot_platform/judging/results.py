@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 from anyshot_core.exports.files import FILES
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import ArtifactRef, Complete, Fail, Progress
-from anyshot_core.words import told
 from anyshot_platform.alerts.service import open_alert
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.database import now
@@ -70,7 +69,7 @@ def complete(services: Services, session: Session, run: Run, result: Complete) -
     kind = kind_of(run)
     if run.cancel_requested_at is not None and not kind.keeps_late_result:
         # The user's wish came first; a result that crossed it on the way does not count.
-        end_cancelled(session, run, told("Cancelled."))
+        end_cancelled(session, run, "Cancelled.")
         return
     _keep_artifacts(session, run, result.artifacts)
     try:
@@ -104,14 +103,9 @@ def _refuse(services: Services, session: Session, run: Run, result: Complete, pr
         update(Artifact).where(*refused).values(final=False)
     )  # another attempt's files will count
     worker = session.get_one(Worker, run.worker_id)
-    words = told(
-        "Worker %(worker)s sent a result of run %(run)s that cannot be true: %(problem)s",
-        worker=worker.name,
-        run=run.id,
-        problem=problem,
-    )
+    words = f"Worker {worker.name} sent a result of run {run.id} that cannot be true: {problem}"
     open_alert(session, "wrong_result", worker.id, words)
-    message = told("The result that the worker sent cannot be right; this is not your fault.")
+    message = "The result that the worker sent cannot be right; this is not your fault."
     failure = Fail(
         epoch=run.epoch,
         verdict=Verdict.TASK_SERVER_BUG,
@@ -130,19 +124,14 @@ def fail(session: Session, settings: PlatformSettings, run: Run, failure: Fail) 
         raise Invalid("A failure cannot have the verdict OK.")
     verdict, cause = failure.verdict, failure.verdict.cause
     if verdict == Verdict.CANCELLED or run.cancel_requested_at is not None:
-        end_cancelled(session, run, told("Cancelled."))
+        end_cancelled(session, run, "Cancelled.")
         return
     if cause in (Cause.INFRASTRUCTURE, Cause.UNCLEAR) and _try_again(session, settings, run, failure):
         return
     if cause == Cause.UNCLEAR:
         verdict = Verdict.RUNTIME_ERROR
     if cause == Cause.INFRASTRUCTURE:
-        words = told(
-            "Run %(run)s failed for good: %(verdict)s: %(message)s",
-            run=run.id,
-            verdict=verdict,
-            message=failure.message,
-        )
+        words = f"Run {run.id} failed for good: {verdict}: {failure.message}"
         open_alert(session, "run_lost", run.id, words)
     fail_run(
         session,
@@ -191,7 +180,7 @@ def _try_again(session: Session, settings: PlatformSettings, run: Run, failure: 
         settings,
         run,
         outcome=failure.verdict.value,
-        message=f"{failure.message} {told('It will be tried again.')}"[:500],
+        message=f"{failure.message} It will be tried again."[:500],
         back_off=back_off_seconds(settings, run.infrastructure_failures + run.unclear_failures),
     )
     return True

@@ -8,11 +8,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_core.words import told
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict
 from anyshot_platform.judging.settlement import settle
-from anyshot_platform.kernel.language import say
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RUNNING, RunState
 from anyshot_platform.runs.transitions import write_state
@@ -52,7 +50,7 @@ def cancel_submission(session: Session, submission: Submission, *, by: str) -> i
     """
     runs = [run for run in list_runs(session, submission) if run.state not in ENDED]
     if not runs:
-        raise NothingToCancel(say("This submission has ended already."))
+        raise NothingToCancel("This submission has ended already.")
     for run in runs:
         cancel_run(session, run, by=by)
     return len(runs)
@@ -75,6 +73,6 @@ def cancel_run(session: Session, run: Run, *, by: str) -> None:
         verdict=Verdict.CANCELLED,
         cause=Cause.USER,
         finished_at=now(),
-        message=told("Cancelled before it was started."),
+        message="Cancelled before it was started.",
     )
     settle(session, run)

@@ -8,7 +8,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_core.words import told
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.database import now
 from anyshot_platform.judging.happenings import PartsFinished, RunEnded, SubmissionEnded
@@ -94,7 +93,7 @@ def _cancel_hopeless(session: Session, run: Run, siblings: Sequence[Run]) -> Non
                 verdict=Verdict.CANCELLED,
                 cause=Cause.USER,
                 finished_at=now(),
-                message=told("Not started, because another run of this submission failed."),
+                message="Not started, because another run of this submission failed.",
             )
         elif sibling.state in RUNNING and sibling.cancel_requested_at is None:
             sibling.cancel_requested_at = now()
@@ -162,12 +161,12 @@ def _charge_quota(session: Session, submission: Submission, failure: Run | None)
 def _why_free(session: Session, submission: Submission, failure: Run) -> str:
     """Why a submission that ended by this failure costs no quota; empty where it costs."""
     if failure.cause in NOT_THEIR_DOING:
-        return told("not your doing")
+        return "not your doing"
     if failure.cause != Cause.USER:
         return ""
     if not _cancelled_by_team(session, submission, failure):
-        return told("not your doing")
-    return "" if submission.phase.cancelled_counts else told("cancelled")
+        return "not your doing"
+    return "" if submission.phase.cancelled_counts else "cancelled"
 
 
 def _cancelled_by_team(session: Session, submission: Submission, run: Run) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from anyshot_platform.kernel.language import Amount, say
+from anyshot_platform.kernel.filters import decimal
+from anyshot_platform.kernel.language import Amount
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 GIB = 1 << 30
-ORGANIZER = say("organizer of a competition")
+ORGANIZER = "organizer of a competition"
 
 
 @dataclass(frozen=True)
@@ -25,53 +26,49 @@ class UsageBudget:
     def period(self) -> str:
         """The time in words."""
         known = {
-            None: say("in all"),
-            300: say("in 5 minutes"),
-            _MINUTE: say("a minute"),
-            _HOUR: say("an hour"),
-            _DAY: say("a day"),
+            None: "in all",
+            300: "in 5 minutes",
+            _MINUTE: "a minute",
+            _HOUR: "an hour",
+            _DAY: "a day",
         }
         return known[self.seconds]
 
     @property
     def amount(self) -> str | Amount:
         """The limit in words."""
-        return self.words(self.limit) if self.limit else say("no limit")
+        return self.words(self.limit) if self.limit else "no limit"
 
     def words(self, used: int) -> str | Amount:
         """So much of it in words."""
-        return f"{round(used / GIB, 1):g} GiB" if self.unit == "bytes" else Amount(used)
+        return f"{round(used / GIB, 1):g} GiB" if self.unit == "bytes" else decimal(used)
 
 
 BUDGETS = {
-    "log_ins": UsageBudget(say("account and address"), say("log-ins tried"), 10, 300),
-    "sign_ups": UsageBudget(say("address"), say("sign-ups"), 20, _HOUR),
-    "links_asked": UsageBudget(
-        say("address"), say("links asked for by e-mail (password, confirmation)"), 20, _HOUR
-    ),
-    "links_sent": UsageBudget(say("account"), say("links sent by e-mail"), 5, _HOUR),
-    "proofs": UsageBudget(say("account"), say("codes, and passwords asked for again"), 10, _HOUR),
-    "uploads": UsageBudget(say("person"), say("uploads started"), 30, 300),
-    "upload_bytes": UsageBudget(
-        say("person"), say("bytes of uploads that wait to be used"), 8 * GIB, None, "bytes"
-    ),
-    "checks": UsageBudget(say("person"), say("checks of a zip"), 30, 300),
-    "imports": UsageBudget(say("person"), say("competitions imported or created"), 20, _HOUR),
-    "drafts": UsageBudget(say("person"), say("competitions that are drafts"), 20, None),
+    "log_ins": UsageBudget("account and address", "log-ins tried", 10, 300),
+    "sign_ups": UsageBudget("address", "sign-ups", 20, _HOUR),
+    "links_asked": UsageBudget("address", "links asked for by e-mail (password, confirmation)", 20, _HOUR),
+    "links_sent": UsageBudget("account", "links sent by e-mail", 5, _HOUR),
+    "proofs": UsageBudget("account", "codes, and passwords asked for again", 10, _HOUR),
+    "uploads": UsageBudget("person", "uploads started", 30, 300),
+    "upload_bytes": UsageBudget("person", "bytes of uploads that wait to be used", 8 * GIB, None, "bytes"),
+    "checks": UsageBudget("person", "checks of a zip", 30, 300),
+    "imports": UsageBudget("person", "competitions imported or created", 20, _HOUR),
+    "drafts": UsageBudget("person", "competitions that are drafts", 20, None),
     "competitions": UsageBudget(
-        say("person"), say("competitions that are not deleted, copies of rehearsals too"), 100, None
+        "person", "competitions that are not deleted, copies of rehearsals too", 100, None
     ),
-    "rehearsals": UsageBudget(say("person"), say("rehearsals started, which use the workers"), 10, _DAY),
-    "pools": UsageBudget(say("person"), say("pools that are not deleted"), 100, None),
-    "packs": UsageBudget(say("person"), say("datasets uploaded"), 200, _HOUR),
-    "pack_bytes": UsageBudget(say("person"), say("bytes of datasets"), 200 * GIB, None, "bytes"),
-    "announcements": UsageBudget(ORGANIZER, say("announcements"), 10, _DAY),
-    "mails": UsageBudget(ORGANIZER, say("e-mails to participants by announcements"), 20_000, _DAY),
-    "invitations": UsageBudget(say("person"), say("invitations to competitions and teams"), 50, _DAY),
-    "posts": UsageBudget(say("person"), say("posts in discussions"), 30, _HOUR),
-    "webhook_tests": UsageBudget(say("person"), say("tests of webhooks"), 20, _HOUR),
-    "tokens": UsageBudget(say("person"), say("API tokens that are valid"), 50, None),
-    "streams": UsageBudget(say("person"), say("live pages open at once, in one web process"), 20, None),
+    "rehearsals": UsageBudget("person", "rehearsals started, which use the workers", 10, _DAY),
+    "pools": UsageBudget("person", "pools that are not deleted", 100, None),
+    "packs": UsageBudget("person", "datasets uploaded", 200, _HOUR),
+    "pack_bytes": UsageBudget("person", "bytes of datasets", 200 * GIB, None, "bytes"),
+    "announcements": UsageBudget(ORGANIZER, "announcements", 10, _DAY),
+    "mails": UsageBudget(ORGANIZER, "e-mails to participants by announcements", 20_000, _DAY),
+    "invitations": UsageBudget("person", "invitations to competitions and teams", 50, _DAY),
+    "posts": UsageBudget("person", "posts in discussions", 30, _HOUR),
+    "webhook_tests": UsageBudget("person", "tests of webhooks", 20, _HOUR),
+    "tokens": UsageBudget("person", "API tokens that are valid", 50, None),
+    "streams": UsageBudget("person", "live pages open at once, in one web process", 20, None),
 }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say
 
 SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 
@@ -13,5 +12,5 @@ SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 def check_slug(slug: str) -> str:
     """Return a short name for addresses; raise `Invalid` if it breaks the rules."""
     if SLUG.fullmatch(slug) is None:
-        raise Invalid(say("A short name has up to 64 lower-case letters, digits and hyphens."), field="slug")
+        raise Invalid("A short name has up to 64 lower-case letters, digits and hyphens.", field="slug")
     return slug

@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from anyshot_platform.kernel.language import say
-
 
 def find_zone(name: str) -> ZoneInfo | None:
     """The zone of that name, like Europe/Paris; None where the database knows none."""
@@ -20,7 +18,7 @@ def words_on_zone(name: str) -> str:
     """Why this is no time zone; empty where it is one."""
     if find_zone(name) is not None:
         return ""
-    return say("There is no time zone %(name)s; write one like Europe/Paris.", name=name)
+    return f"There is no time zone {name}; write one like Europe/Paris."
 
 
 def words_on_skipped(moment: datetime, zone: ZoneInfo) -> str:
@@ -28,13 +26,7 @@ def words_on_skipped(moment: datetime, zone: ZoneInfo) -> str:
     there = moment.replace(tzinfo=zone).astimezone(UTC).astimezone(zone)
     if moment.tzinfo or there.replace(tzinfo=None, fold=0) == moment.replace(fold=0):
         return ""
-    return say(
-        "Clocks in %(zone)s skip %(time)s on %(day)s; the next one is %(next)s.",
-        zone=zone.key,
-        time=f"{moment:%H:%M}",
-        day=f"{moment:%Y-%m-%d}",
-        next=f"{there:%H:%M}",
-    )
+    return f"Clocks in {zone.key} skip {moment:%H:%M} on {moment:%Y-%m-%d}; the next one is {there:%H:%M}."
 
 
 def place(moment: datetime, zone: ZoneInfo) -> datetime:

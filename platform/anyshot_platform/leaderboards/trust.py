@@ -14,7 +14,6 @@ from sqlalchemy import ColumnElement, Select, and_, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.judging.pairs import MOST_ON_A_BOARD, Statement, read_statements
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.memo import BoardState, recall
 from anyshot_platform.leaderboards.models import BoardRow
@@ -152,6 +151,6 @@ def read_neighbours(
 
 
 def _neighbour(team: str, statement: Statement, *, above: bool) -> Neighbour:
-    names = (team, say("your team")) if above else (say("your team"), team)
-    which = say("The row above: %(statement)s") if above else say("The row below: %(statement)s")
-    return Neighbour(team, above, say(which, statement=statement.words(*names)))
+    names = (team, "your team") if above else ("your team", team)
+    which = "The row above: %(statement)s" if above else "The row below: %(statement)s"
+    return Neighbour(team, above, (which % {"statement": statement.words(*names)}))

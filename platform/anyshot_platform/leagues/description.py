@@ -10,13 +10,12 @@ from pydantic import Field
 from anyshot_core.metric_titles import METRIC_TITLES
 from anyshot_platform.described.parts import MOST, Key, Part, Title
 from anyshot_platform.described.quantities import Moment
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission, AwardSplit
 
 METRIC_WORDS = {
-    **{metric: say(title) for metric, title in METRIC_TITLES.items()},
-    "duration": say("Duration"),
+    **{metric: title for metric, title in METRIC_TITLES.items()},
+    "duration": "Duration",
 }
 Metric = Literal[
     "normalized_accuracy",

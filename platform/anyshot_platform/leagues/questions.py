@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say
 
 _LINE = re.compile(r"(?P<key>[a-z0-9][a-z0-9-]*)(?: \[(?P<kind>confirm|text|link)\])?: *(?P<label>.+)")
 _MARK = re.compile(r" *\((?P<mark>team|optional)\)$")
@@ -26,10 +25,9 @@ def _read(line: str) -> dict[str, Any]:
     match = _LINE.fullmatch(line)
     if match is None:
         raise Invalid(
-            say(
-                "Write a question like “qualifies: I qualify” or “paper [link]: My first publication”; "
-                "found “%(line)s”.",
-                line=line[:80],
+            (
+                "Write a question like “qualifies: I qualify” or “paper [link]: My first "
+                f"publication”; found “{line[:80]}”."
             ),
             field="questions",
         )

@@ -7,7 +7,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.models import League
 
 
@@ -24,4 +23,4 @@ def find_league(session: Session, competition: Competition, slug: str) -> League
     for league in list_leagues(session, competition, deleted=True):
         if league.slug == slug:
             return league
-    raise NotFound(say("There is no such league."))
+    raise NotFound("There is no such league.")

@@ -23,7 +23,6 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
-from anyshot_platform.kernel.language import said_in
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.notifications.letters import CHOICES
 from anyshot_platform.notifications.models import Email
@@ -153,7 +152,7 @@ def _say_late(services: Services, email: Email, say_of: SayOf) -> list[str]:
     lines = email.body.splitlines()
     for mark, (submission_id, language) in email.said_late.items():
         with services.database.reading() as session:
-            said = str(said_in(say_of(session, services.storage, submission_id), language))
+            said = str(say_of(session, services.storage, submission_id))
         lines = [line.replace(mark, said) for line in lines if said or line.strip() != mark]
     return lines
 

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.database import new_id, now
-from anyshot_platform.kernel.language import ENGLISH, said_in, say, together
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.kernel.zones import find_zone
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.queue.outbox import mark_outbox
@@ -18,8 +18,8 @@ from anyshot_platform.users.models import MailRhythm, User
 HOUR = 8  # of the reader's day, at which a digest goes out
 _LONGEST = 50_000  # characters; what comes later stands on the page alone
 CHOICES = "/account/notifications"  # where a reader chooses which e-mails they get
-_FOOT = say("-- \nChoose which e-mails you get:\n/account/notifications\n")
-_SUBJECTS = {MailRhythm.DAILY: say("Your day"), MailRhythm.WEEKLY: say("Your week")}
+_FOOT = "-- \nChoose which e-mails you get:\n/account/notifications\n"
+_SUBJECTS = {MailRhythm.DAILY: "Your day", MailRhythm.WEEKLY: "Your week"}
 
 
 @dataclass(frozen=True)
@@ -38,17 +38,17 @@ class Late:
 
 def with_late(body: str, late: Late | None) -> str:
     """A text, and the mark below it."""
-    return together((body, late and late.mark), by="\n")
+    return join_texts((body, late and late.mark), by="\n")
 
 
 def reads(user: User, text: str) -> str:
     """A text in the language that the account chose; in English where it chose none."""
-    return said_in(text, user.language or ENGLISH)
+    return text
 
 
 def letter(user: User, *parts: str) -> str:
     """A message as an e-mail; lines that are addresses get the site's own in front when it goes out."""
-    greeting = say("Hello %(name)s,", name=user.display_name or user.username)
+    greeting = f"Hello {user.display_name or user.username},"
     return "\n\n".join(reads(user, part) for part in (greeting, *parts, _FOOT) if part)
 
 
@@ -78,7 +78,7 @@ def add_to_digest(
     if waiting is None:
         subject = reads(user, _SUBJECTS[user.mail_rhythm])
         due = next_digest(user.mail_rhythm, user.time_zone, now())
-        body = letter(user, say("This is what happened:"), item)
+        body = letter(user, "This is what happened:", item)
         begun = Email(to=user.email or "", subject=subject, body=body, said_late=row)
         begun.next_at, begun.digest_of = due, user.id
         session.add(begun)

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
-from anyshot_platform.kernel.language import ENGLISH, say
+from anyshot_platform.kernel.language import ENGLISH
 from anyshot_platform.notifications.letters import (
     Late,
     add_to_digest,
@@ -27,15 +27,15 @@ from anyshot_platform.users.models import MailRhythm, User
 
 # Kinds of message, with the words of the page where a user chooses.
 KINDS = {
-    "submission.finished": say("A submission of my team is scored"),
-    "submission.failed": say("A submission of my team failed"),
-    "submission.cancelled": say("A submission of my team was cancelled"),
-    "announcement": say("The organizers announce something"),
-    "terms": say("The terms of a competition change"),
-    "discussion.reply": say("Replies to my threads"),
-    "membership": say("My registration or team changes"),
-    "phase": say("A phase opens, will close within a day, or its results are published"),
-    "report": say("A report that I asked for as an organizer is ready"),
+    "submission.finished": "A submission of my team is scored",
+    "submission.failed": "A submission of my team failed",
+    "submission.cancelled": "A submission of my team was cancelled",
+    "announcement": "The organizers announce something",
+    "terms": "The terms of a competition change",
+    "discussion.reply": "Replies to my threads",
+    "membership": "My registration or team changes",
+    "phase": "A phase opens, will close within a day, or its results are published",
+    "report": "A report that I asked for as an organizer is ready",
 }
 
 

@@ -14,7 +14,6 @@ from anyshot_platform.accounts.service import void_links
 from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target, by_name
 from anyshot_platform.competitions.service import owned_alone
 from anyshot_platform.database import now
-from anyshot_platform.kernel.language import say
 from anyshot_platform.users.models import ApiToken, LoginSession, User
 
 OTHERS = "others"  # the buttons that stand beside other people's accounts alone
@@ -34,7 +33,7 @@ def _ends(session: Session, user: User) -> list[str]:
         session.scalar(select(func.count()).select_from(table).where(*_open(table, user))) or 0
         for table in (LoginSession, ApiToken)
     )
-    return [say("Sessions and API tokens that end: %(number)s.", number=number)] if number else []
+    return [f"Sessions and API tokens that end: {number}."] if number else []
 
 
 def _end_everything(session: Session, user: User) -> None:
@@ -45,23 +44,23 @@ def _end_everything(session: Session, user: User) -> None:
 
 def _orphans(session: Session, user: User) -> list[str]:
     found = owned_alone(session, user.id)
-    words = say(
-        "They are the only owner of %(titles)s: nobody can publish, archive or delete it then.",
-        titles=", ".join(f"“{title}”" for title in found[:5]),
+    words = (
+        f"They are the only owner of {', '.join(f'“{title}”' for title in found[:5])}: "
+        "nobody can publish, archive or delete it then."
     )
     return [words] if found else []
 
 
 def _oneself(user: User, request: ActRequest) -> list[str]:
-    return [say("You cannot do this to yourself.")] if user.id == request.actor_id else []
+    return ["You cannot do this to yourself."] if user.id == request.actor_id else []
 
 
 def _look_block(session: Session, user: User, request: ActRequest) -> Findings:
     if user.blocked_at is not None:
-        return Findings(done=say("The account is blocked already."))
+        return Findings(done="The account is blocked already.")
     return Findings(
         refused=_oneself(user, request),
-        does=[say("Nobody can log in with this account until it is unblocked."), *_ends(session, user)],
+        does=["Nobody can log in with this account until it is unblocked.", *_ends(session, user)],
         warnings=_orphans(session, user),
     )
 
@@ -69,7 +68,7 @@ def _look_block(session: Session, user: User, request: ActRequest) -> Findings:
 def _block(session: Session, user: User, request: ActRequest) -> ActDone:
     user.blocked_at = now()
     _end_everything(session, user)
-    return ActDone(say("%(name)s is blocked.", name=user.username))
+    return ActDone(f"{user.username} is blocked.")
 
 
 BLOCK: Act[User] = Act(
@@ -86,13 +85,13 @@ BLOCK: Act[User] = Act(
 
 def _look_unblock(session: Session, user: User, request: ActRequest) -> Findings:
     if user.blocked_at is None:
-        return Findings(done=say("The account is not blocked."))
-    return Findings(does=[say("Its owner can log in again.")])
+        return Findings(done="The account is not blocked.")
+    return Findings(does=["Its owner can log in again."])
 
 
 def _unblock(session: Session, user: User, request: ActRequest) -> ActDone:
     user.blocked_at = None
-    return ActDone(say("%(name)s is no longer blocked.", name=user.username))
+    return ActDone(f"{user.username} is no longer blocked.")
 
 
 UNBLOCK: Act[User] = Act(
@@ -108,33 +107,31 @@ UNBLOCK: Act[User] = Act(
 
 def _look_promote(session: Session, user: User, request: ActRequest) -> Findings:
     if user.is_site_admin:
-        return Findings(done=say("They are an administrator already."))
+        return Findings(done="They are an administrator already.")
     return Findings(
-        does=[
-            say("They see and change everything on this site: competitions, hidden data, accounts, workers.")
-        ]
+        does=[("They see and change everything on this site: competitions, hidden data, accounts, workers.")]
     )
 
 
 def _look_demote(session: Session, user: User, request: ActRequest) -> Findings:
     if not user.is_site_admin:
-        return Findings(done=say("They are not an administrator."))
+        return Findings(done="They are not an administrator.")
     return Findings(
         refused=_oneself(user, request),
-        does=[say("They see and change only what is their own, and what they organize.")],
+        does=["They see and change only what is their own, and what they organize."],
     )
 
 
 def _look_let(session: Session, user: User, request: ActRequest) -> Findings:
     if user.may_organize:
-        return Findings(done=say("They may organize already."))
-    return Findings(does=[say("They can create competitions and pools of data on this site.")])
+        return Findings(done="They may organize already.")
+    return Findings(does=["They can create competitions and pools of data on this site."])
 
 
 def _look_stop(session: Session, user: User, request: ActRequest) -> Findings:
     if not user.may_organize:
-        return Findings(done=say("They may not organize."))
-    return Findings(does=[say("They can create no more competitions or pools; the ones they have go on.")])
+        return Findings(done="They may not organize.")
+    return Findings(does=[("They can create no more competitions or pools; the ones they have go on.")])
 
 
 def _sets(column: str, value: bool, words: str) -> Callable[[Session, User, ActRequest], ActDone]:
@@ -142,7 +139,7 @@ def _sets(column: str, value: bool, words: str) -> Callable[[Session, User, ActR
         if value:
             require_proof(session)
         setattr(user, column, value)
-        return ActDone(say(words, name=user.username), {column: not value}, {column: value})
+        return ActDone((words % {"name": user.username}), {column: not value}, {column: value})
 
     return do
 
@@ -152,7 +149,7 @@ PROMOTE: Act[User] = Act(
     title="Make {} an administrator",
     target=_target,
     look=_look_promote,
-    do=_sets("is_site_admin", True, say("%(name)s is an administrator.")),
+    do=_sets("is_site_admin", True, "%(name)s is an administrator."),
     undo="Remove the administrator's rights; what they have seen or changed meanwhile stays so.",
     dangerous=True,
     button=Button(
@@ -164,7 +161,7 @@ DEMOTE: Act[User] = Act(
     title="Remove administrator's rights from {}",
     target=_target,
     look=_look_demote,
-    do=_sets("is_site_admin", False, say("%(name)s is no longer an administrator.")),
+    do=_sets("is_site_admin", False, "%(name)s is no longer an administrator."),
     undo="Make them an administrator again.",
     button=Button(
         "Remove administrator's rights",
@@ -178,7 +175,7 @@ LET_ORGANIZE: Act[User] = Act(
     title="Let {} organize",
     target=_target,
     look=_look_let,
-    do=_sets("may_organize", True, say("%(name)s may organize.")),
+    do=_sets("may_organize", True, "%(name)s may organize."),
     undo="Remove the right to organize.",
     button=Button("Let organize", fits=lambda user: not user.may_organize, style="btn--small"),
 )
@@ -187,7 +184,7 @@ STOP_ORGANIZING: Act[User] = Act(
     title="Remove the right to organize from {}",
     target=_target,
     look=_look_stop,
-    do=_sets("may_organize", False, say("%(name)s may no longer organize.")),
+    do=_sets("may_organize", False, "%(name)s may no longer organize."),
     undo="Let them organize again.",
     button=Button("Remove the right to organize", fits=lambda user: user.may_organize, style="btn--small"),
 )
@@ -195,10 +192,10 @@ STOP_ORGANIZING: Act[User] = Act(
 
 def _look_factor(session: Session, user: User, request: ActRequest) -> Findings:
     if user.second_factor_since is None:
-        return Findings(done=say("The account has no second factor."))
+        return Findings(done="The account has no second factor.")
     return Findings(
         does=[
-            say("From now on the password alone is enough to log in: be sure who asks."),
+            "From now on the password alone is enough to log in: be sure who asks.",
             *_ends(session, user),
         ]
     )
@@ -207,7 +204,7 @@ def _look_factor(session: Session, user: User, request: ActRequest) -> Findings:
 def _reset_factor(session: Session, user: User, request: ActRequest) -> ActDone:
     turn_off(session, user)
     _end_everything(session, user)
-    return ActDone(say("The second factor of %(name)s is off.", name=user.username))
+    return ActDone(f"The second factor of {user.username} is off.")
 
 
 RESET_FACTOR: Act[User] = Act(
@@ -228,12 +225,12 @@ RESET_FACTOR: Act[User] = Act(
 
 def _look_sign_out(session: Session, user: User, request: ActRequest) -> Findings:
     ends = _ends(session, user)
-    return Findings(does=ends) if ends else Findings(done=say("It has no session and no API token."))
+    return Findings(does=ends) if ends else Findings(done="It has no session and no API token.")
 
 
 def _sign_out(session: Session, user: User, request: ActRequest) -> ActDone:
     _end_everything(session, user)
-    return ActDone(say("All sessions and API tokens of %(name)s have ended.", name=user.username))
+    return ActDone(f"All sessions and API tokens of {user.username} have ended.")
 
 
 SIGN_OUT: Act[User] = Act(

@@ -9,7 +9,6 @@ from anyshot_platform.alerts.models import Alert
 from anyshot_platform.alerts.service import close_alert
 from anyshot_platform.alerts.titles import title_of
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.operations.watch import is_watched
 
 
@@ -17,7 +16,7 @@ def find_alert(session: Session, alert_id: str) -> Alert:
     """An alert, open or closed; raises `NotFound`."""
     alert = session.get(Alert, alert_id)
     if alert is None:
-        raise NotFound(say("There is no such alert."))
+        raise NotFound("There is no such alert.")
     return alert
 
 
@@ -27,15 +26,15 @@ def _target(session: Session, alert: Alert) -> Target:
 
 def _look(session: Session, alert: Alert, request: ActRequest) -> Findings:
     if alert.until is not None:
-        return Findings(done=say("It is closed already."))
+        return Findings(done="It is closed already.")
     if is_watched(alert):
-        return Findings(refused=[say("It closes by itself, as soon as its condition is over.")])
-    return Findings(does=[say("It is no longer among what is open, and operators are told that it is over.")])
+        return Findings(refused=["It closes by itself, as soon as its condition is over."])
+    return Findings(does=[("It is no longer among what is open, and operators are told that it is over.")])
 
 
 def _close(session: Session, alert: Alert, request: ActRequest) -> ActDone:
     close_alert(session, alert.kind, alert.subject)
-    return ActDone(say("The alert is closed."), before={"kind": alert.kind, "message": alert.message})
+    return ActDone("The alert is closed.", before={"kind": alert.kind, "message": alert.message})
 
 
 CLOSE: Act[Alert] = Act(

@@ -19,7 +19,6 @@ from anyshot_platform.acts.declaration import (
     by_name,
 )
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.slugs import check_slug
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.phases.states import VersionState
@@ -35,7 +34,7 @@ class OfferOptions(ActOptions):
 def find_image(session: Session, name: str) -> Image:
     """The image of this name, or one that is not offered yet; raises `Invalid` for what is no name."""
     if not name:
-        raise Invalid(say("An image needs a name."), field="name")
+        raise Invalid("An image needs a name.", field="name")
     check_slug(name)
     found = session.scalars(select(Image).where(Image.name == name)).one_or_none()
     return found or Image(name=name, description="", enabled=False)
@@ -57,12 +56,12 @@ def _described(image: Image, request: ActRequest) -> str:
 def _look_offer(session: Session, image: Image, request: ActRequest) -> Findings:
     description = _described(image, request)
     if image.enabled and description == image.description:
-        return Findings(done=say("It is offered so already."))
-    does = [] if image.enabled else [say("Phases can choose it; workers that have it do their runs.")]
+        return Findings(done="It is offered so already.")
+    does = [] if image.enabled else ["Phases can choose it; workers that have it do their runs."]
     if image.description and description != image.description:
         was = image.description
-        does.append(say("Its description is replaced, which was “%(description)s”.", description=was))
-    return Findings(does=does or [say("It is described.")])
+        does.append(f"Its description is replaced, which was “{was}”.")
+    return Findings(does=does or ["It is described."])
 
 
 def _change(session: Session, image: Image, wanted: dict[str, Any], message: str) -> ActDone:
@@ -76,27 +75,27 @@ def _change(session: Session, image: Image, wanted: dict[str, Any], message: str
 
 def _offer(session: Session, image: Image, request: ActRequest) -> ActDone:
     wanted = {"description": _described(image, request), "enabled": True}
-    return _change(session, image, wanted, say("%(name)s is offered to phases.", name=image.name))
+    return _change(session, image, wanted, f"{image.name} is offered to phases.")
 
 
 def _look_off(session: Session, image: Image, request: ActRequest) -> Findings:
     if not image.id:
-        return Findings(refused=[say("No image of this name was offered.")])
+        return Findings(refused=["No image of this name was offered."])
     if not image.enabled:
-        return Findings(done=say("It is switched off already."))
+        return Findings(done="It is switched off already.")
     asking = select(func.count(func.distinct(PhaseVersion.phase_id))).where(
         PhaseVersion.image == image.name, PhaseVersion.state == VersionState.LIVE
     )
     return Findings(
         does=[
-            say("No phase can choose it any more."),
-            say("Phases that ask for it, and keep it: %(number)s.", number=session.scalar(asking) or 0),
+            "No phase can choose it any more.",
+            f"Phases that ask for it, and keep it: {session.scalar(asking) or 0}.",
         ]
     )
 
 
 def _switch_off(session: Session, image: Image, request: ActRequest) -> ActDone:
-    return _change(session, image, {"enabled": False}, say("%(name)s is switched off.", name=image.name))
+    return _change(session, image, {"enabled": False}, f"{image.name} is switched off.")
 
 
 OFFER: Act[Image] = Act(

@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session, joinedload
 
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.database import now
-from anyshot_platform.kernel.language import say
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RUNNING, RunState
@@ -96,7 +95,7 @@ def find_worker(session: Session, word: str) -> Worker:
     named = [row for row in read_workers(session) if row.worker.name == word]
     alive = [row for row in named if row.alive] or named
     found = [row.worker for row in alive]
-    return the_one(session.get(Worker, word), found, say("There is no such worker."))
+    return the_one(session.get(Worker, word), found, "There is no such worker.")
 
 
 def count_failures(session: Session, *, hours: float = 24.0) -> list[tuple[str, str, int]]:
@@ -136,9 +135,9 @@ def read_storage(session: Session) -> list[tuple[str, int, int]]:
         select(func.count(Submission.id), func.coalesce(func.sum(Submission.size), 0))
     ).one()
     rows = [
-        (say("everything"), *total),
-        (say("dataset packs"), *packs),
-        (say("submissions"), *zips),
+        ("everything", *total),
+        ("dataset packs", *packs),
+        ("submissions", *zips),
     ]
     kinds = (
         select(Artifact.name, func.count(Artifact.id), func.coalesce(func.sum(Artifact.size), 0))

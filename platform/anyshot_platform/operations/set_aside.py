@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.queue.models import Trouble
 from anyshot_platform.queue.outbox import mark_outbox
@@ -59,7 +58,7 @@ def find_given_up(session: Session, kind: str, identity: str) -> SetAside:
     known: dict[str, type[Email | WebhookDelivery]] = {EMAIL: Email, WEBHOOK: WebhookDelivery}
     row = session.get(known[kind], identity) if kind in known else session.get(Trouble, (kind, identity))
     if row is None:
-        raise NotFound(say("Nothing of this kind and id was tried."))
+        raise NotFound("Nothing of this kind and id was tried.")
     return _show(session, row)
 
 

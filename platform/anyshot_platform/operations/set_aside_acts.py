@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target, by_name
-from anyshot_platform.kernel.language import say
 from anyshot_platform.operations.set_aside import (
     SetAside,
     count_set_aside,
@@ -26,11 +25,11 @@ def _target(session: Session, one: SetAside) -> Target:
 
 
 def _not_set_aside() -> str:
-    return say("It is not set aside: it is being tried, or it has gone out.")
+    return "It is not set aside: it is being tried, or it has gone out."
 
 
 def _no_webhook() -> str:
-    return say("Its webhook is removed: nothing more is posted to it.")
+    return "Its webhook is removed: nothing more is posted to it."
 
 
 def _look(session: Session, one: SetAside, request: ActRequest) -> Findings:
@@ -39,28 +38,28 @@ def _look(session: Session, one: SetAside, request: ActRequest) -> Findings:
         return Findings(refused=[_no_webhook()])
     if found.since is None and not found.given_up:
         return Findings(done=_not_set_aside())
-    return Findings(does=[say("It is tried again, from its first attempt on.")])
+    return Findings(does=["It is tried again, from its first attempt on."])
 
 
 def _retry(session: Session, one: SetAside, request: ActRequest) -> ActDone:
     release(session, one.kind, one.id)
-    return ActDone(say("It is tried again."), before={"attempts": one.attempts, "error": one.error})
+    return ActDone("It is tried again.", before={"attempts": one.attempts, "error": one.error})
 
 
 def _look_give_up(session: Session, one: SetAside, request: ActRequest) -> Findings:
     found = find_given_up(session, one.kind, one.id)
     if found.given_up:
-        return Findings(done=say("It is given up already."))
+        return Findings(done="It is given up already.")
     if found.since is None:
         return Findings(done=_no_webhook() if found.removed else _not_set_aside())
     return Findings(
-        does=[say("It is not tried again: what it was for stays undone. It no longer counts as set aside.")]
+        does=[("It is not tried again: what it was for stays undone. It no longer counts as set aside.")]
     )
 
 
 def _give_up(session: Session, one: SetAside, request: ActRequest) -> ActDone:
     give_up(session, one.kind, one.id)
-    return ActDone(say("It is given up."), before={"attempts": one.attempts, "error": one.error})
+    return ActDone("It is given up.", before={"attempts": one.attempts, "error": one.error})
 
 
 def _target_of_all(session: Session, all_: Sequence[SetAside]) -> Target:
@@ -70,15 +69,15 @@ def _target_of_all(session: Session, all_: Sequence[SetAside]) -> Target:
 def _look_all(session: Session, all_: Sequence[SetAside], request: ActRequest) -> Findings:
     number = count_set_aside(session)
     if not number:
-        return Findings(done=say("Nothing is set aside."))
-    return Findings(does=[say("Tried again, each from its first attempt on: %(number)s.", number=number)])
+        return Findings(done="Nothing is set aside.")
+    return Findings(does=[f"Tried again, each from its first attempt on: {number}."])
 
 
 def _retry_all(session: Session, all_: Sequence[SetAside], request: ActRequest) -> ActDone:
     number, newest = count_set_aside(session), list_set_aside(session)
     release_all(session)
     return ActDone(
-        say("All of it is tried again."),
+        "All of it is tried again.",
         after={"number": number, "newest": [f"{one.kind} {one.id}" for one in newest]},
         result=number,
     )

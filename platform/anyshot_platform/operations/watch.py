@@ -8,7 +8,6 @@ from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_core.words import told
 from anyshot_platform.alerts.models import Alert
 from anyshot_platform.alerts.service import close_alert, open_alert
 from anyshot_platform.database import now
@@ -55,15 +54,10 @@ def late_loops(session: Session, settings: PlatformSettings, process: str | None
 
 def _late_words(loop: LoopState) -> str:
     if loop.last_at is None:
-        return told(
-            "No process runs the background thread “%(name)s”: start `anyshot admin background`.",
-            name=loop.name,
-        )
-    return told(
-        "The background thread “%(name)s” of %(process)s began no round since %(moment)s UTC.",
-        name=loop.name,
-        process=loop.process,
-        moment=f"{loop.last_at:%F %T}",
+        return f"No process runs the background thread “{loop.name}”: start `anyshot admin background`."
+    return (
+        f"The background thread “{loop.name}” of {loop.process} began no round since "
+        f"{loop.last_at:%F %T} UTC."
     )
 
 
@@ -83,12 +77,9 @@ def _find_set_aside(session: Session) -> dict[tuple[str, str], str]:
     if number == 0:
         return {}
     words = (
-        told("An e-mail, a webhook message or a row was tried too often and is set aside.")
+        "An e-mail, a webhook message or a row was tried too often and is set aside."
         if number == 1
-        else told(
-            "%(number)s e-mails, webhook messages or rows were tried too often and are set aside.",
-            number=number,
-        )
+        else f"{number} e-mails, webhook messages or rows were tried too often and are set aside."
     )
     return {("set_aside", ""): words}
 
@@ -99,15 +90,10 @@ def _find_mail_waiting(session: Session, settings: PlatformSettings) -> dict[tup
         return {}
     moment = f"{since:%F %T}"
     words = (
-        told(
-            "An e-mail waits to go out since %(moment)s UTC: is the mail server reachable?",
-            moment=moment,
-        )
+        f"An e-mail waits to go out since {moment} UTC: is the mail server reachable?"
         if number == 1
-        else told(
-            "%(number)s e-mails wait to go out, the oldest since %(moment)s UTC: is the mail server reachable?",
-            number=number,
-            moment=moment,
+        else (
+            f"{number} e-mails wait to go out, the oldest since {moment} UTC: is the mail server reachable?"
         )
     )
     return {("mail_waits", ""): words}
@@ -126,25 +112,17 @@ def _find_stalled(session: Session, settings: PlatformSettings) -> dict[tuple[st
         workers = count_workers(session, name)
         if workers == 0 and age > settings.worker_gone_seconds:
             found["no_workers", name] = (
-                told("Class “%(name)s” has no worker, and 1 run waits for it.", name=name)
+                f"Class “{name}” has no worker, and 1 run waits for it."
                 if queued == 1
-                else told(
-                    "Class “%(name)s” has no worker, and %(runs)s runs wait for it.", name=name, runs=queued
-                )
+                else f"Class “{name}” has no worker, and {queued} runs wait for it."
             )
         elif age > settings.alert_queue_seconds:
             found["queue_stalled", name] = (
-                told(
-                    "The only run in the queue of “%(name)s” has waited for %(age)s s.",
-                    name=name,
-                    age=f"{age:.0f}",
-                )
+                f"The only run in the queue of “{name}” has waited for {age:.0f} s."
                 if queued == 1
-                else told(
-                    "The oldest run in the queue of “%(name)s” has waited for %(age)s s; %(runs)s runs are in it.",
-                    name=name,
-                    age=f"{age:.0f}",
-                    runs=queued,
+                else (
+                    f"The oldest run in the queue of “{name}” has waited for {age:.0f} s; "
+                    f"{queued} runs are in it."
                 )
             )
     return found
@@ -173,20 +151,13 @@ def _find_failing(session: Session, settings: PlatformSettings) -> dict[tuple[st
         return total >= _FEWEST_FOR_A_RATE and failed / total >= settings.alert_failure_rate
 
     found = {
-        ("worker_failing", worker_id): told(
-            "%(failed)s of %(total)s attempts of the last hour on worker %(worker)s failed through our fault.",
-            failed=failed,
-            total=total,
-            worker=name,
+        ("worker_failing", worker_id): (
+            f"{failed} of {total} attempts of the last hour on worker {name} failed through our fault."
         )
         for worker_id, name, total, failed in rows
         if is_too_much(total, failed)
     }
     total, failed = sum(row[2] for row in rows), sum(row[3] for row in rows)
     if is_too_much(total, failed):
-        found["failure_rate", ""] = told(
-            "%(failed)s of %(total)s attempts of the last hour failed through our fault.",
-            failed=failed,
-            total=total,
-        )
+        found["failure_rate", ""] = f"{failed} of {total} attempts of the last hour failed through our fault."
     return found

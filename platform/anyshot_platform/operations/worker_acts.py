@@ -21,7 +21,6 @@ from anyshot_platform.acts.declaration import (
 )
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.signing import digest_secret
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING
@@ -35,24 +34,24 @@ def _target(session: Session, worker: Worker) -> Target:
 
 def _look_pause(session: Session, worker: Worker, request: ActRequest) -> Findings:
     if worker.paused_at is not None:
-        return Findings(done=say("It is paused already."))
-    return Findings(does=[say("It gets nothing new; what it holds it finishes.")])
+        return Findings(done="It is paused already.")
+    return Findings(does=["It gets nothing new; what it holds it finishes."])
 
 
 def _pause(session: Session, worker: Worker, request: ActRequest) -> ActDone:
     worker.paused_at = now()
-    return ActDone(say("%(name)s is paused.", name=worker.name))
+    return ActDone(f"{worker.name} is paused.")
 
 
 def _look_resume(session: Session, worker: Worker, request: ActRequest) -> Findings:
     if worker.paused_at is None:
-        return Findings(done=say("It is not paused."))
-    return Findings(does=[say("It gets work again.")])
+        return Findings(done="It is not paused.")
+    return Findings(does=["It gets work again."])
 
 
 def _resume(session: Session, worker: Worker, request: ActRequest) -> ActDone:
     worker.paused_at = None
-    return ActDone(say("%(name)s gets work again.", name=worker.name))
+    return ActDone(f"{worker.name} gets work again.")
 
 
 PAUSE: Act[Worker] = Act(
@@ -81,17 +80,14 @@ def _token_target(session: Session, token: WorkerToken) -> Target:
 
 def _look_revoke(session: Session, token: WorkerToken, request: ActRequest) -> Findings:
     if token.revoked_at is not None:
-        return Findings(done=say("The token is revoked already."))
+        return Findings(done="The token is revoked already.")
     workers = session.scalar(select(func.count(Worker.id)).where(Worker.token_id == token.id)) or 0
     holding = select(Worker.id).where(Worker.token_id == token.id)
     held = select(func.count(Run.id)).where(Run.state.in_(sorted(RUNNING)), Run.worker_id.in_(holding))
     return Findings(
         does=[
-            say("Workers that call with it and are turned away from now on: %(number)s.", number=workers),
-            say(
-                "Runs that they hold and that go back to the queue: %(number)s.",
-                number=session.scalar(held) or 0,
-            ),
+            f"Workers that call with it and are turned away from now on: {workers}.",
+            f"Runs that they hold and that go back to the queue: {session.scalar(held) or 0}.",
         ],
         asks=workers > 0,
     )
@@ -99,7 +95,7 @@ def _look_revoke(session: Session, token: WorkerToken, request: ActRequest) -> F
 
 def _revoke(session: Session, token: WorkerToken, request: ActRequest) -> ActDone:
     token.revoked_at = now()
-    return ActDone(say("The token is revoked; what its workers hold goes back to the queue."))
+    return ActDone("The token is revoked; what its workers hold goes back to the queue.")
 
 
 REVOKE: Act[WorkerToken] = Act(
@@ -159,23 +155,21 @@ def _of_competition(session: Session, request: ActRequest) -> Competition | None
 def _look_token(session: Session, tokens: Tokens, request: ActRequest) -> Findings:
     wishes, competition = request.options, _of_competition(session, request)
     if _is_in_use(session, wishes["name"]):
-        words = say("A token of this name is in use: revoke it first, or take another name.")
+        words = "A token of this name is in use: revoke it first, or take another name."
         return Findings(refused=[words])
     if wishes.get("competition") and competition is None:
-        return Findings(refused=[say("There is no such competition.")])
+        return Findings(refused=["There is no such competition."])
     hardware = wishes.get("hardware_class")
     return Findings(
         does=[
-            say(
-                "Whoever has it gets the code of participants and the hidden images of the runs that it does."
-            ),
-            say("It is for workers of the class %(name)s.", name=hardware)
+            ("Whoever has it gets the code of participants and the hidden images of the runs that it does."),
+            f"It is for workers of the class {hardware}."
             if hardware
-            else say("It is for workers of every class."),
-            say("It gets runs of %(title)s alone.", title=competition.title)
+            else "It is for workers of every class.",
+            f"It gets runs of {competition.title} alone."
             if competition
-            else say("It gets runs of every competition."),
-            say("It ends after %(days)s days.", days=wishes["days"]),
+            else "It gets runs of every competition.",
+            f"It ends after {wishes['days']} days.",
         ]
     )
 
@@ -186,9 +180,7 @@ def _make_token(session: Session, tokens: Tokens, request: ActRequest) -> ActDon
     text = create_worker_token(session, wishes["name"], request.actor_id, reach)
     token = session.scalars(select(WorkerToken).where(WorkerToken.digest == digest_secret(text))).one()
     asked = {name: value for name, value in wishes.items() if value is not None}
-    return ActDone(
-        say("The token, shown once"), after={"id": token.id, **asked}, result=MadeToken(token, text)
-    )
+    return ActDone("The token, shown once", after={"id": token.id, **asked}, result=MadeToken(token, text))
 
 
 TOKEN: Act[Tokens] = Act(

@@ -32,8 +32,7 @@ from anyshot_platform.described.settings import (
     Setting,
     settings_of,
 )
-from anyshot_platform.kernel.language import say, together
-from anyshot_platform.kernel.retold import words_of_core
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.phases.old_rules import one_rule, without_others
 from anyshot_platform.phases.states import (
     AUDIENCE_WORDS,
@@ -50,7 +49,7 @@ from anyshot_platform.queue import priorities
 from anyshot_scoring.rules import find_rule
 
 Key256 = Annotated[str, Field(pattern=KEY_PATTERN)]
-ONE_LEARNER_EACH = say("Dataset by dataset there is a learner for each: none that could be tested further.")
+ONE_LEARNER_EACH = "Dataset by dataset there is a learner for each: none that could be tested further."
 _VERSIONS = "phase_versions"  # the tables by name: who reads a file needs no database
 _Phase = partial(Column, "phases")
 _Version = partial(Column, _VERSIONS)
@@ -256,7 +255,7 @@ class TasksSpec(Part):
         try:
             read_evaluations("\n".join(lines))
         except ProtocolError as error:
-            raise ValueError(words_of_core(error)) from error
+            raise ValueError(str(error)) from error
         if lines and others.data.get("each_dataset"):
             raise ValueError(ONE_LEARNER_EACH)
         return "\n".join(lines)
@@ -267,14 +266,13 @@ class TasksSpec(Part):
             name for name in ("snapshots", "features", "estimates", "probabilities") if getattr(self, name)
         ]
         if asked and (self.each_dataset or self.shards > 1):
-            words = say(
-                "%(asked)s: what is exported is of a run that one worker carries out whole, with one learner: leave "
-                "`each_dataset` and `shards`",
-                asked=", ".join(asked),
+            words = (
+                f"{', '.join(asked)}: what is exported is of a run that one worker carries out "
+                "whole, with one learner: leave `each_dataset` and `shards`"
             )
             raise ValueError(words)
         if self.snapshots == 1:
-            words = say("snapshots: one alone tells nothing of training; two or more, or 0 for none")
+            words = "snapshots: one alone tells nothing of training; two or more, or 0 for none"
             raise ValueError(words)
         return self
 
@@ -282,7 +280,7 @@ class TasksSpec(Part):
     @classmethod
     def _has_no_split(cls, value: dict[str, Any]) -> dict[str, Any]:
         if found := [name for name in SEEDS if name in value]:
-            words = say("leave %(names)s out: the split is that of `protocol`", names=", ".join(found))
+            words = f"leave {', '.join(found)} out: the split is that of `protocol`"
             raise ValueError(words)
         return value
 
@@ -290,7 +288,7 @@ class TasksSpec(Part):
     @classmethod
     def _has_seeds(cls, value: QueryOrder, others: ValidationInfo) -> QueryOrder:
         if value == QueryOrder.TEST_SEEDS and not others.data.get("test_seeds"):
-            raise ValueError(say("there are no test_seeds that the order of the query could follow from"))
+            raise ValueError("there are no test_seeds that the order of the query could follow from")
         return value
 
     @field_validator("each_dataset")
@@ -299,10 +297,10 @@ class TasksSpec(Part):
         protocol = PROTOCOLS.get(str(others.data.get("protocol", {}).get("name", "")))
         if value and (protocol is None or not protocol.splits_datasets):
             able = ", ".join(name for name, kind in PROTOCOLS.items() if kind.splits_datasets)
-            words = say("dataset by dataset needs a protocol that splits their classes: %(able)s", able=able)
+            words = f"dataset by dataset needs a protocol that splits their classes: {able}"
             raise ValueError(words)
         if value and others.data.get("shards", 1) > 1:
-            words = say("dataset by dataset, each dataset is a part already: leave `shards` at 1")
+            words = "dataset by dataset, each dataset is a part already: leave `shards` at 1"
             raise ValueError(words)
         return value
 
@@ -337,11 +335,11 @@ class ScoringSpec(Part):
     @model_validator(mode="after")
     def _ladder_decides_alone(self) -> Self:
         if self.board_shows == BoardShows.LADDER and self.team_chooses:
-            raise ValueError(say("a Ladder decides by its step alone: teams cannot choose what counts"))
+            raise ValueError("a Ladder decides by its step alone: teams cannot choose what counts")
         if self.board_shows == BoardShows.LADDER and find_rule(self.ranking).relative:
-            words = say(
-                "a Ladder compares a team's scores with one another: under `%(rule)s` they depend on the others",
-                rule=self.ranking,
+            words = (
+                f"a Ladder compares a team's scores with one another: under `{self.ranking}` "
+                "they depend on the others"
             )
             raise ValueError(words)
         return self
@@ -467,16 +465,16 @@ def label_of(path: str) -> str:
     setting = next((one for one in SETTINGS if one.path == path), None)
     if setting is None:
         part = PhaseSpec.model_fields.get(path)
-        return say(part.title) if part and part.title else path
+        return part.title if part and part.title else path
     card = PhaseSpec.model_fields[path.rpartition(".")[0]].title if "." in path else ""
-    return say("%(card)s > %(name)s", card=say(card), name=say(setting.title)) if card else say(setting.title)
+    return f"{card} > {setting.title}" if card else setting.title
 
 
 def labels_of(paths: Iterable[str]) -> str:
     """What the form calls several settings, in its order."""
     wanted = set(paths)
     known = [one.path for one in SETTINGS if one.path in wanted]
-    return together([label_of(path) for path in (*known, *sorted(wanted.difference(known)))], ", ")
+    return join_texts([label_of(path) for path in (*known, *sorted(wanted.difference(known)))], ", ")
 
 
 def decides_scores(setting: Setting) -> bool:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from anyshot_platform.kernel.language import say
 from anyshot_scoring.joins import JOINS
 from anyshot_scoring.rules import RULES
 
-OTHERS_GONE = say("others' submissions are not listed: `others` never had an effect, and is left out")
+OTHERS_GONE = "others' submissions are not listed: `others` never had an effect, and is left out"
 
 
 def without_others(shown: dict[Any, Any]) -> dict[Any, Any]:
@@ -28,7 +27,7 @@ def one_rule(scoring: dict[Any, Any]) -> dict[Any, Any]:
     kept = {key: value for key, value in scoring.items() if key != "combine"}
     combine, ranking = str(scoring["combine"]), scoring.get("ranking")
     if combine not in JOINS:
-        words = say("`combine` is gone; write `ranking` alone, one of %(rules)s", rules=", ".join(RULES))
+        words = f"`combine` is gone; write `ranking` alone, one of {', '.join(RULES)}"
         raise ValueError(words)
     if ranking is None:
         return {**kept, "ranking": f"{combine}_run"}
@@ -36,15 +35,10 @@ def one_rule(scoring: dict[Any, Any]) -> dict[Any, Any]:
     if rule is None or rule.join.name == combine or scoring.get("runs", 1) == 1:
         return kept
     raise ValueError(
-        say(
-            "`combine: %(combine)s` contradicts `ranking: %(ranking)s`, by which the %(noun)s of the runs counts. "
-            "`combine` is gone: write `ranking: %(ranked_by)s` alone to rank as such a board was ranked until now, or "
-            "`ranking: %(ranking)s` alone to rank as its page said",
-            combine=combine,
-            ranking=ranking,
-            noun=say(rule.join.noun),
-            ranked_by=rule_that_ranked(combine, str(ranking)),
-        )
+        f"`combine: {combine}` contradicts `ranking: {ranking}`, by which the {rule.join.noun} of "
+        "the runs counts. `combine` is gone: write `ranking: "
+        f"{rule_that_ranked(combine, str(ranking))}` alone to rank as such a board was ranked "
+        f"until now, or `ranking: {ranking}` alone to rank as its page said"
     )
 
 

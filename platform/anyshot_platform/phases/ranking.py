@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from anyshot_platform.kernel.language import Said, say
 from anyshot_scoring.joins import JOINS
 from anyshot_scoring.rules import RULES, Rule
 
 _MANY = "%(runs)s"
 
 
-def rule_words(rule: Rule, runs: int | None) -> Said:
+def rule_words(rule: Rule, runs: int | None) -> str:
     """What counts, in sentences; `runs` is how many an entry has, None where that is open."""
     if runs is None or runs == 1:
-        return say(rule.words(runs))
-    return say(rule.words(_MANY), runs=runs)
+        return rule.words(runs)
+    return rule.words(_MANY) % {"runs": runs}
 
 
 def score_words(rule: Rule, runs: int) -> str:
     """What the score is beside a mean over tasks, as the end of a line; empty where it is just that."""
     words = rule.score_words(runs if runs == 1 else _MANY)
-    return say(words, runs=runs) if words else ""
+    return (words % {"runs": runs}) if words else ""
 
 
 def sentences() -> Iterator[str]:

@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import PhaseStatus
 
@@ -48,20 +47,16 @@ def require_open(phase: Phase, moment: datetime | None = None) -> None:
     """Raise `PhaseNotOpen` unless submissions can be uploaded."""
     status = status_of(phase, moment)
     words = {
-        PhaseStatus.UPCOMING: say(
-            "“%(phase)s” has not begun: it opens at %(moment)s UTC.",
-            phase=phase.name,
-            moment=f"{phase.starts_at:%Y-%m-%d %H:%M}",
+        PhaseStatus.UPCOMING: (
+            f"“{phase.name}” has not begun: it opens at {phase.starts_at:%Y-%m-%d %H:%M} UTC."
         ),
-        PhaseStatus.CLOSED: say("“%(phase)s” is closed.", phase=phase.name),
-        PhaseStatus.PAUSED: say(
-            "The organizers have paused “%(phase)s”. Please try again later.", phase=phase.name
-        ),
+        PhaseStatus.CLOSED: f"“{phase.name}” is closed.",
+        PhaseStatus.PAUSED: f"The organizers have paused “{phase.name}”. Please try again later.",
     }
     if status in words:
         raise PhaseNotOpen(words[status], status=status.value)
     if not phase.accepts_uploads:
-        raise PhaseNotOpen(say("“%(phase)s” takes no uploads.", phase=phase.name), status=status.value)
+        raise PhaseNotOpen(f"“{phase.name}” takes no uploads.", status=status.value)
 
 
 def list_phases(session: Session, competition: Competition) -> list[Phase]:
@@ -83,7 +78,7 @@ def find_phase(session: Session, competition: Competition, slug: str) -> Phase:
         )
     ).one_or_none()
     if phase is None:
-        raise NotFound(say("There is no such phase."))
+        raise NotFound("There is no such phase.")
     return phase
 
 
@@ -95,5 +90,5 @@ def live_version(session: Session, phase: Phase) -> PhaseVersion:
         )
     ).one_or_none()
     if version is None:
-        raise NotFound(say("“%(name)s” has no evaluation settings yet.", name=phase.name))
+        raise NotFound(f"“{phase.name}” has no evaluation settings yet.")
     return version

@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import StrEnum
 
 from anyshot_core.wire.jobs import LogPolicy
-from anyshot_platform.kernel.language import say
 
 
 class PhaseKind(StrEnum):
@@ -56,12 +55,13 @@ class BoardShows(StrEnum):
 
 
 BOARD_WORDS: dict[BoardShows, str] = {
-    BoardShows.LAST: say("the last submission"),
-    BoardShows.BEST: say("the best submission"),
-    BoardShows.LAST_ABOVE_GATE: say("the last submission above the gate of the next phase, else the last"),
-    BoardShows.LADDER: say(
-        "the last submission that beat the one before by a step (a Ladder: scores are rounded to the step, "
-        "and nothing else is told while the phase is open)"
+    BoardShows.LAST: "the last submission",
+    BoardShows.BEST: "the best submission",
+    BoardShows.LAST_ABOVE_GATE: ("the last submission above the gate of the next phase, else the last"),
+    BoardShows.LADDER: (
+        "the last submission that beat the one before by a step (a Ladder: scores "
+        "are rounded to the step, and nothing else is told while the phase is "
+        "open)"
     ),
 }
 

@@ -16,8 +16,6 @@ from anyshot_core.data import pack as packs
 from anyshot_core.data.fingerprints import Fingerprints, Overlap, find_overlap, find_repeats, fingerprint
 from anyshot_core.data.problems import DataError
 from anyshot_platform.artifacts.service import keep_file
-from anyshot_platform.kernel.language import Said
-from anyshot_platform.kernel.retold import retold
 from anyshot_platform.kernel.storage import STORAGE_KEY, Storage, as_file
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.services import Services
@@ -43,9 +41,9 @@ def opened(storage: Storage, digest: str) -> Iterator[packs.Pack]:
         yield packs.Pack.open(path, verify=False)
 
 
-def words_without_place(problem: DataError) -> Said:
+def words_without_place(problem: DataError) -> str:
     """What a problem of packs says, without the place of their files here, which tells its readers nothing."""
-    return retold(re.sub(r" \(\S+\)(?=:)", "", str(problem)))
+    return re.sub(r" \(\S+\)(?=:)", "", str(problem))
 
 
 def fingerprint_old_pack(services: Services, pack_id: str) -> int:

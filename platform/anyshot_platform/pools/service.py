@@ -13,11 +13,8 @@ from sqlalchemy.orm import Session
 from anyshot_core.data import pack as packs
 from anyshot_core.data.digests import digest_file
 from anyshot_core.data.problems import BadPack
-from anyshot_core.words import told
 from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.errors import Conflict, Invalid
-from anyshot_platform.kernel.language import say
-from anyshot_platform.kernel.retold import retold
 from anyshot_platform.kernel.slugs import check_slug
 from anyshot_platform.pools.images import keep_fingerprints
 from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
@@ -39,7 +36,7 @@ def add_pack(services: Services, path: Path, user_id: str | None = None) -> Pack
     try:
         opened = packs.Pack.open(path, verify=True)
     except BadPack as error:
-        raise BadPackFile(retold(str(error).replace(str(path), told("This file")))) from error
+        raise BadPackFile(str(error).replace(str(path), "This file")) from error
     digest = digest_file(path)
     keep_file(services, path, digest)
     fingerprints = keep_fingerprints(services, opened)
@@ -101,7 +98,7 @@ def create_pool(
     """Create a pool without versions, of a person or of a competition."""
     check_slug(slug)
     if session.scalar(select(Pool.id).where(Pool.slug == slug)) is not None:
-        raise Conflict(say("There is a pool “%(slug)s” already.", slug=slug), field="slug")
+        raise Conflict(f"There is a pool “{slug}” already.", field="slug")
     pool = Pool(
         slug=slug, name=name, owner_id=owner_id, description=description, competition_id=competition_id
     )
@@ -120,7 +117,7 @@ def create_pool_version(
 ) -> PoolVersion:
     """A new version of a pool with these packs, in this order."""
     if not pack_rows:
-        raise Invalid(say("A pool needs at least one dataset."))
+        raise Invalid("A pool needs at least one dataset.")
     last = session.scalar(select(func.max(PoolVersion.number)).where(PoolVersion.pool_id == pool.id)) or 0
     version = PoolVersion(
         pool_id=pool.id,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import Forbidden, NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.ranking import rule_words
 from anyshot_platform.phases.service import find_phase, live_version
@@ -53,7 +52,7 @@ def _phase(session: Session, access: CompetitionAccess, slug: str) -> Phase:
         return find_phase(session, access.competition, slug)
     known = phases_with_results(session, access) or result_phases(session, access.competition)
     if not known:
-        raise NotFound(say("This competition has no final phase."))
+        raise NotFound("This competition has no final phase.")
     published = [phase for phase in known if publication_of(phase).published is not None]
     return (published or known)[0]
 
@@ -63,7 +62,7 @@ def league_of(results: Results, slug: str) -> LeagueResults:
     for found in results.leagues:
         if found.league.slug == slug:
             return found
-    raise NotFound(say("Nobody has a result in such a league."))
+    raise NotFound("Nobody has a result in such a league.")
 
 
 def latex_of(access: CompetitionAccess, results: Results, found: LeagueResults) -> bytes:
@@ -78,15 +77,15 @@ def certificate_of(
     """A certificate of a ranked team, for its members and the organizers; raises `Forbidden` or `NotFound`."""
     everything = access.sight_of(results.phase).everything
     if not everything and team_id != access.team_id:
-        raise Forbidden(say("A certificate is for the members of its team."))
+        raise Forbidden("A certificate is for the members of its team.")
     published = publication_of(results.phase).published
     if results.preliminary or published is None:
-        raise Forbidden(say("Certificates are created once the results are published."))
+        raise Forbidden("Certificates are created once the results are published.")
     found = league_of(results, league_slug)
     ranked = [row for row in found.rows if row.rank is not None]
     row = next((row for row in ranked if row.team_id == team_id), None)
     if row is None:
-        raise NotFound(say("This team has no rank in the league."))
+        raise NotFound("This team has no rank in the league.")
     slug, phase = access.competition.slug, results.phase
     return Certificate(
         competition=access.competition.title,

@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.results.awards import in_words
 from anyshot_platform.results.models import WinnerCheck
@@ -51,18 +50,10 @@ class Winner:
         refused = [one.user.username for one in self.members if one.outcome == IdentityCheck.REFUSED]
         waiting = [one.user.username for one in self.members if one.outcome == IdentityCheck.OPEN]
         if refused:
-            return say(
-                "“%(team)s” wins, and the identity of %(names)s was refused.",
-                team=self.team,
-                names=", ".join(refused),
-            )
+            return f"“{self.team}” wins, and the identity of {', '.join(refused)} was refused."
         if waiting:
-            return say(
-                "“%(team)s” wins, and nobody has verified who %(names)s is.",
-                team=self.team,
-                names=", ".join(waiting),
-            )
-        return "" if self.members else say("“%(team)s” wins and has no members.", team=self.team)
+            return f"“{self.team}” wins, and nobody has verified who {', '.join(waiting)} is."
+        return "" if self.members else f"“{self.team}” wins and has no members."
 
 
 def read_winners(session: Session, competition: Competition, phase: Phase) -> list[Winner]:

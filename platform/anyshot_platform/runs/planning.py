@@ -9,7 +9,6 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import Conflict
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.submissions.models import Submission
@@ -43,9 +42,9 @@ def demands(version: PhaseVersion) -> dict[str, Any]:
 def require_evaluable(version: PhaseVersion) -> None:
     """Raise `NotEvaluable` unless the version has data and training seeds, and as many test seeds or none."""
     if version.meta_test_pool_version_id is None:
-        raise NotEvaluable(say("This phase has no meta-test pool yet."))
+        raise NotEvaluable("This phase has no meta-test pool yet.")
     if not version.train_seeds or len(version.test_seeds) not in (0, len(version.train_seeds)):
-        raise NotEvaluable(say("This phase has no seeds yet."))
+        raise NotEvaluable("This phase has no seeds yet.")
 
 
 def next_generation(session: Session, submission: Submission, version: PhaseVersion) -> int:

@@ -8,7 +8,6 @@ from typing import Any
 
 from anyshot_core.protocols import PROTOCOLS, Legacy, Roles, protocol_from_dict
 from anyshot_core.protocols.keys import PhaseSecrets, Seed, read_seed, write_seed
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import PhaseStatus, QueryOrder
 from anyshot_platform.pools.models import PoolVersion
@@ -116,32 +115,33 @@ def weaknesses(tasks: Any) -> Iterator[tuple[str, str]]:
     if tasks.protocol.get("name") == Legacy.name:
         yield (
             "tasks.protocol",
-            say(
-                "The tasks of 2022 start from 32 bits: who sees ways and shots of a few tasks finds classes and images "
-                "of all of them by trying. Only the order of the query stays secret. For comparison, not for prizes."
+            (
+                "The tasks of 2022 start from 32 bits: who sees ways and shots of a few tasks finds "
+                "classes and images of all of them by trying. Only the order of the query stays "
+                "secret. For comparison, not for prizes."
             ),
         )
     if tasks.test_seeds:
         yield (
             "tasks.test_seeds",
-            say(
-                "Seeds that are small numbers are found by trying, and with them all tasks. For comparison, not for "
-                "prizes: leave them out, and a key of 256 bits is drawn."
+            (
+                "Seeds that are small numbers are found by trying, and with them all tasks. For "
+                "comparison, not for prizes: leave them out, and a key of 256 bits is drawn."
             ),
         )
     if isinstance(tasks.protocol.get("split_seed"), int):
         yield (
             "tasks.protocol",
-            say(
-                "A split_seed that is a small number can be found by trying where the datasets are public. Leave it "
-                "out, and a key decides which classes are hidden."
+            (
+                "A split_seed that is a small number can be found by trying where the datasets are "
+                "public. Leave it out, and a key decides which classes are hidden."
             ),
         )
     if tasks.query_order == QueryOrder.TEST_SEEDS:
         yield (
             "tasks.query_order",
-            say(
-                "The order of the query follows from the test seeds, as in Anyshot's first release: only to make its "
-                "scores again."
+            (
+                "The order of the query follows from the test seeds, as in Anyshot's first release: "
+                "only to make its scores again."
             ),
         )

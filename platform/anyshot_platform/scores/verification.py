@@ -13,7 +13,6 @@ from typing import BinaryIO
 import numpy as np
 
 from anyshot_core.results import read_predictions, read_results
-from anyshot_core.words import told
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.scores.wholes import summarize_whole
 from anyshot_scoring.errors import ScoringError
@@ -77,9 +76,9 @@ def _verify_bounds(summary: RunSummary) -> None:
 def _values(summary: RunSummary) -> Iterator[tuple[str, float, float]]:
     """Each mean with its name and lowest possible value."""
     low = _lowest(summary.metric)
-    yield told("The score"), summary.mean, low
+    yield "The score", summary.mean, low
     for groups in (summary.by_dataset, summary.by_domain, summary.by_ways, summary.by_shots):
-        yield from ((told("The mean of %(group)s", group=group.key), group.mean, low) for group in groups)
+        yield from ((f"The mean of {group.key}", group.mean, low) for group in groups)
     yield from ((str(group.key), group.mean, _lowest(str(group.key))) for group in summary.metrics)
 
 

@@ -12,7 +12,6 @@ from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role, Visibility
 from anyshot_platform.database import now
 from anyshot_platform.errors import Forbidden, NotFound, NotSignedIn
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.sight.phases import PhaseSight, look_at_phase
 from anyshot_platform.sight.submissions import Sight, look
@@ -119,7 +118,7 @@ def find_competition(session: Session, slug: str) -> Competition:
     """The competition of that address; raises `NotFound`."""
     competition = session.scalars(select(Competition).where(Competition.slug == slug)).one_or_none()
     if competition is None:
-        raise NotFound(say("There is no such competition."))
+        raise NotFound("There is no such competition.")
     return competition
 
 
@@ -144,7 +143,7 @@ def require_visible(access: CompetitionAccess) -> None:
     hidden = not is_shown(competition) or (competition.visibility == Visibility.PRIVATE and not member)
     looks = access.viewer.look is not None and access.viewer.look.competition_id == competition.id
     if hidden and not looks and not access.may(Role.REVIEWER):
-        raise NotFound(say("There is no such competition."))
+        raise NotFound("There is no such competition.")
 
 
 def listed_for(viewer: Viewer) -> ColumnElement[bool]:
@@ -168,7 +167,7 @@ def require_role(access: CompetitionAccess, role: Role) -> None:
     require_visible(access)
     if not access.may(role):
         if not access.viewer.is_signed_in:
-            raise NotSignedIn(say("Please log in."))
+            raise NotSignedIn("Please log in.")
         if Scope.ORGANIZE not in access.viewer.scopes:
             require_second_factor(access.viewer)
             raise lacks(access.viewer, Scope.ORGANIZE)
@@ -176,9 +175,9 @@ def require_role(access: CompetitionAccess, role: Role) -> None:
 
 
 _KEPT_FOR = {
-    Role.REVIEWER: say("Only organizers and reviewers of this competition can do this."),
-    Role.ORGANIZER: say("Only organizers of this competition can do this."),
-    Role.OWNER: say("Only the owner of this competition can do this."),
+    Role.REVIEWER: "Only organizers and reviewers of this competition can do this.",
+    Role.ORGANIZER: "Only organizers of this competition can do this.",
+    Role.OWNER: "Only the owner of this competition can do this.",
 }
 
 
@@ -187,10 +186,10 @@ def _not_enough(access: CompetitionAccess, role: Role) -> Forbidden:
         return Forbidden(_KEPT_FOR[role])
     if access.membership is None:
         return Forbidden(
-            say("Only participants of this competition can see this page. Join the competition first."),
+            "Only participants of this competition can see this page. Join the competition first.",
             join=f"/competitions/{access.competition.slug}/join",
         )
-    return Forbidden(say("Only approved participants of this competition can see this page."))
+    return Forbidden("Only approved participants of this competition can see this page.")
 
 
 @dataclass(frozen=True)
@@ -231,16 +230,16 @@ def find_submission_access(session: Session, viewer: Viewer, submission_id: str)
     around = (Submission.competition, Submission.phase, Submission.team)
     submission = session.get(Submission, submission_id, options=[joinedload(one) for one in around])
     if submission is None:
-        raise NotFound(say("There is no such submission."))
+        raise NotFound("There is no such submission.")
     access = find_access(session, viewer, submission.competition)
     own = submission.team_id == access.team_id or submission.user_id == viewer.user_id
     sight = look(submission, access.role, own=own)
     if sight is None:
-        raise NotFound(say("There is no such submission."))
+        raise NotFound("There is no such submission.")
     return SubmissionAccess(submission, access, own, sight)
 
 
 def require_own(found: SubmissionAccess) -> None:
     """Raise `Forbidden` for those who are not in the submission's team: organizers too leave its notes alone."""
     if not found.of_team:
-        raise Forbidden(say("Only the team that made this submission can change its note and tags."))
+        raise Forbidden("Only the team that made this submission can change its note and tags.")

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from anyshot_core.protocols import PROTOCOLS
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.pools.models import Pack, PoolVersion
@@ -18,9 +18,9 @@ from anyshot_platform.pools.rights import is_public
 
 TRAIN, TEST, SMOKE = "meta-training", "meta-testing", "smoke test"
 _USES = {
-    TRAIN: say("meta-training in %(phase)s"),
-    TEST: say("meta-testing in %(phase)s"),
-    SMOKE: say("smoke test in %(phase)s"),
+    TRAIN: "meta-training in %(phase)s",
+    TEST: "meta-testing in %(phase)s",
+    SMOKE: "smoke test in %(phase)s",
 }
 
 
@@ -42,7 +42,7 @@ class PoolShown:
     @property
     def uses(self) -> str:
         """The roles in words."""
-        return together((say(_USES[role], phase=phase) for role, phase in self.roles), ", ")
+        return join_texts(((_USES[role] % {"phase": phase}) for role, phase in self.roles), ", ")
 
 
 def data_of(session: Session, competition: Competition) -> list[PoolShown]:
@@ -82,7 +82,7 @@ def find_public_pack(session: Session, competition: Competition, digest: str) ->
         for pack in pool.packs:
             if pack.digest == digest:
                 return pack
-    raise NotFound(say("This competition has no public dataset of this digest."))
+    raise NotFound("This competition has no public dataset of this digest.")
 
 
 def suggested_split(session: Session, competition: Competition) -> dict[str, list[str]]:

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import PartFailure
-from anyshot_platform.kernel.language import say
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
 
-NOT_YOURS = say(
+NOT_YOURS = (
     "This run failed for a reason outside your submission. The details went to the organizers and operators."
 )
-TRIED_AGAIN = say("The platform runs it again, for a reason outside your submission.")
+TRIED_AGAIN = "The platform runs it again, for a reason outside your submission."
 _TOLD = (Cause.PARTICIPANT, Cause.USER)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Viewer
@@ -13,7 +12,7 @@ from anyshot_platform.users.viewer import Viewer
 def require_known(user: User | None) -> User:
     """The user; raises `NotFound` where there is none any more, or the administrators blocked them."""
     if user is None or user.deleted_at is not None or user.blocked_at is not None:
-        raise NotFound(say("There is nobody of that name."))
+        raise NotFound("There is nobody of that name.")
     return user
 
 

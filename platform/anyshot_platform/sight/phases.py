@@ -9,7 +9,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases, status_of
 from anyshot_platform.phases.states import Audience, BoardShows, PhaseKind, PhaseStatus
@@ -111,23 +110,23 @@ def _tells_choice(phase: Phase, role: Role | None) -> bool:
 
 def _why_board_hidden(phase: Phase, role: Role | None) -> str:
     if _waits(phase):
-        return say("The organizers look at the results first. They appear here when they are published.")
+        return "The organizers look at the results first. They appear here when they are published."
     if phase.board_audience == Audience.ORGANIZERS:
-        return say("In this phase only the organizers see the leaderboard.")
+        return "In this phase only the organizers see the leaderboard."
     if not phase.scores_visible:
-        return say("In this phase only the organizers see scores.")
+        return "In this phase only the organizers see scores."
     if phase.board_audience == Audience.PARTICIPANTS and not _may(role, Role.PARTICIPANT):
-        return say("Only participants of the competition see the leaderboard. Join to see it.")
+        return "Only participants of the competition see the leaderboard. Join to see it."
     return ""
 
 
 def _board_note(phase: Phase, everything: bool) -> str:
     if phase.frozen_at is not None:
-        return say(
-            "The board is frozen since %(since)s: new scores do not appear on it. What is withdrawn or disqualified "
-            "leaves it, and nothing takes its place.",
-            since=f"{phase.frozen_at:%Y-%m-%d %H:%M} UTC",
+        return (
+            f"The board is frozen since {phase.frozen_at:%Y-%m-%d %H:%M} UTC: new scores do not "
+            "appear on it. What is withdrawn or disqualified leaves it, and nothing takes its "
+            "place."
         )
     if everything and _waits(phase):
-        return say("Only organizers see this board: it is not published yet.")
+        return "Only organizers see this board: it is not published yet."
     return ""

@@ -12,7 +12,6 @@ from sqlalchemy import ColumnElement, Select, and_, false, or_, select, true
 from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import EvaluationPool, Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack, PackKeeper, Pool, PoolPack, PoolVersion
 from anyshot_platform.sight.access import organized_ids
@@ -82,9 +81,9 @@ def find_packs(session: Session, viewer: Viewer, digests: Sequence[str]) -> list
     missing = [digest for digest in digests if digest not in rows]
     if missing:
         raise UnknownPacks(
-            say(
-                "%(number)s of these packs are not on this site, or not yours to use. Upload their files first.",
-                number=len(missing),
+            (
+                f"{len(missing)} of these packs are not on this site, or not yours to use. Upload "
+                "their files first."
             ),
             missing=missing,
         )

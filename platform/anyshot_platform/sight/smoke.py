@@ -7,7 +7,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.errors import Conflict, Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import VersionState
 from anyshot_platform.pools.models import PoolPack, PoolVersion
@@ -34,10 +33,7 @@ def require_smoke_pool(session: Session, phase: Phase) -> PoolVersion:
     pool = smoke_pool(session, phase)
     if pool is None:
         raise NoSmokeTest(
-            say(
-                "“%(name)s” offers no smoke test. `anyshot dry-run` tries a submission on your machine.",
-                name=phase.name,
-            )
+            f"“{phase.name}” offers no smoke test. `anyshot dry-run` tries a submission on your machine."
         )
     return pool
 
@@ -49,17 +45,15 @@ def smoke_problem(session: Session, phase: Phase, *, may_wait: bool = False) -> 
         return None
     tested = shared_with(session, phase, pool)
     if tested:
-        return say(
-            "%(pool)s shares datasets with %(tested)s, from which hidden tasks are drawn: a smoke test would show "
-            "their images and labels. Name another pool, or none: then there is no smoke test.",
-            pool=pool.pool.slug,
-            tested=tested,
+        return (
+            f"{pool.pool.slug} shares datasets with {tested}, from which hidden tasks are "
+            "drawn: a smoke test would show their images and labels. Name another pool, or "
+            "none: then there is no smoke test."
         )
     if not is_public(pool) and not may_wait:
-        return say(
-            "%(pool)s is not public, and a smoke test shows its images and labels. Publish the pool first, or name "
-            "none: then there is no smoke test.",
-            pool=pool.pool.slug,
+        return (
+            f"{pool.pool.slug} is not public, and a smoke test shows its images and labels. "
+            "Publish the pool first, or name none: then there is no smoke test."
         )
     return None
 
@@ -78,9 +72,9 @@ def require_nothing_hidden_shown(
         raise Invalid(problem, field="smoke.pool")
     if wanted_logs(phase) == LogPolicy.EVERYTHING and not is_public(_tested(session, version)):
         raise Invalid(
-            say(
-                "Logs of everything show the hidden tasks, and the meta-test pool is not public. "
-                "Show the output of meta-training, or publish the pool."
+            (
+                "Logs of everything show the hidden tasks, and the meta-test pool is not public. Show "
+                "the output of meta-training, or publish the pool."
             ),
             field="shown.logs",
         )

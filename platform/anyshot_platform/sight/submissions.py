@@ -9,7 +9,6 @@ from anyshot_core.exports.files import ON_PUBLIC_IMAGES
 from anyshot_core.wire.worker_api import LogPolicy, PartFailure
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Forbidden, NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.pools.rights import is_public
 from anyshot_platform.runs.models import Run
 from anyshot_platform.sight.faults import EvaluationFault, Fault, fault_of, fault_of_test, progress_of
@@ -103,17 +102,15 @@ class Sight:
     def require_scored(self) -> None:
         """Raise `NotFound` unless there are results that the viewer may see."""
         if not self.scored:
-            raise NotFound(say("There are no results to see."))
+            raise NotFound("There are no results to see.")
 
     def require_tasks(self) -> None:
         """Raise `NotFound` or `TasksNotShown` unless the viewer may see the rows of single tasks."""
         self.require_scored()
         if not self.phase.tasks:
             raise TasksNotShown(
-                say(
-                    "While this phase is open, results are shown by dataset, ways and shots (figures.csv), "
-                    "not task by task."
-                )
+                "While this phase is open, results are shown by dataset, ways and shots "
+                "(figures.csv), not task by task."
             )
 
 

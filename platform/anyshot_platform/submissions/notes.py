@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.submissions.models import Submission, SubmissionTag
 
 LONGEST_NOTE = 500
@@ -30,11 +29,7 @@ def annotate(
     if comment is not None:
         if len(comment) > LONGEST_NOTE:
             raise Invalid(
-                say(
-                    "A note has at most %(longest_note)s characters; this one has %(number)s.",
-                    longest_note=LONGEST_NOTE,
-                    number=len(comment),
-                ),
+                f"A note has at most {LONGEST_NOTE} characters; this one has {len(comment)}.",
                 field="comment",
             )
         submission.comment = comment.strip()
@@ -58,19 +53,12 @@ def read_tags(words: Iterable[str]) -> list[str]:
     for tag in tags:
         if not _TAG.fullmatch(tag):
             raise Invalid(
-                say(
-                    "“%(tag)s” cannot be a tag: a tag has at most 30 letters, digits, and . _ + - inside.",
-                    tag=tag,
-                ),
+                (f"“{tag}” cannot be a tag: a tag has at most 30 letters, digits, and . _ + - inside."),
                 field="tags",
             )
     if len(tags) > MOST_TAGS:
         raise Invalid(
-            say(
-                "A submission has at most %(most_tags)s tags; these are %(number)s.",
-                most_tags=MOST_TAGS,
-                number=len(tags),
-            ),
+            f"A submission has at most {MOST_TAGS} tags; these are {len(tags)}.",
             field="tags",
         )
     return tags

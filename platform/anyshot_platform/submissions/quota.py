@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
 from anyshot_platform.errors import TooMany
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import NOT_THEIR_DOING, SubmissionKind, SubmissionStatus
@@ -87,21 +86,19 @@ def require_quota(quota: Quota, *, smoke: bool) -> None:
         [
             (
                 quota.smoke_day,
-                say("Your team has used its smoke tests of today. The next day begins at 00:00 UTC."),
+                "Your team has used its smoke tests of today. The next day begins at 00:00 UTC.",
             )
         ]
         if smoke
         else [
-            (quota.phase, say("Your team has used all its submissions of this phase.")),
+            (quota.phase, "Your team has used all its submissions of this phase."),
             (
                 quota.day,
-                say("Your team has used its submissions of today. The next day begins at 00:00 UTC."),
+                "Your team has used its submissions of today. The next day begins at 00:00 UTC.",
             ),
             (
                 quota.concurrent,
-                say(
-                    "Earlier submissions of your team are still being evaluated. Please wait for one to end."
-                ),
+                ("Earlier submissions of your team are still being evaluated. Please wait for one to end."),
             ),
         ]
     )

@@ -19,7 +19,6 @@ from sqlalchemy.orm import Session
 from anyshot_core.data.digests import digest_file
 from anyshot_platform.database import new_id, now
 from anyshot_platform.errors import Conflict, Invalid, NotFound, PlatformError
-from anyshot_platform.kernel.language import say
 from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Upload
 from anyshot_platform.submissions.states import UploadPurpose
@@ -54,9 +53,7 @@ def begin_upload(
     settings = services.settings
     most = settings.pack_max_bytes if purpose == UploadPurpose.PACK else settings.upload_max_bytes
     if size > most:
-        words = say(
-            "At most %(most)s MiB are allowed; this file has %(size)s.", most=most >> 20, size=size >> 20
-        )
+        words = f"At most {most >> 20} MiB are allowed; this file has {size >> 20}."
         raise TooLarge(words, limit=most)
     upload = Upload(
         id=new_id(),
@@ -125,7 +122,7 @@ def find_upload(session: Session, user_id: str, upload_id: str) -> Upload:
     """The user's upload; raises `NotFound`."""
     upload = session.get(Upload, upload_id)
     if upload is None or upload.user_id != user_id or upload.used_at is not None:
-        raise NotFound(say("There is no such upload; it may have expired."))
+        raise NotFound("There is no such upload; it may have expired.")
     return upload
 
 
@@ -140,9 +137,7 @@ async def receive_part(
     path = upload_path(services, upload)
     received = path.stat().st_size if path.exists() else 0
     if offset != received:
-        raise WrongOffset(
-            say("%(received)s bytes have arrived; go on from there.", received=received), received=received
-        )
+        raise WrongOffset(f"{received} bytes have arrived; go on from there.", received=received)
     try:
         received += await _write_at(path, received, upload.size - received, chunks)
     finally:
@@ -159,7 +154,7 @@ async def _write_at(path: Path, offset: int, room: int, chunks: AsyncIterator[by
         try:
             async for chunk in chunks:
                 if written + len(waiting) + len(chunk) > room:
-                    raise TooLarge(say("More bytes arrived than were announced."))
+                    raise TooLarge("More bytes arrived than were announced.")
                 waiting += chunk
                 if len(waiting) >= _WRITTEN_AT_ONCE:
                     part, waiting = waiting, bytearray()
@@ -212,7 +207,7 @@ def use_up(session: Session, upload_id: str) -> None:
         update(Upload).where(Upload.id == upload_id, Upload.used_at.is_(None)).values(used_at=now())
     )
     if used.rowcount != 1:  # pyright: ignore[reportAttributeAccessIssue]
-        raise NotFound(say("There is no such upload; it may have been used already."))
+        raise NotFound("There is no such upload; it may have been used already.")
 
 
 def take_upload(services: Services, session: Session, user_id: str, upload_id: str) -> tuple[Upload, bytes]:
@@ -229,7 +224,7 @@ def take_upload(services: Services, session: Session, user_id: str, upload_id: s
 
 def _require_purpose(upload: Upload, purpose: UploadPurpose) -> None:
     if upload.purpose != purpose:
-        raise NotFound(say("This upload is for something else."))
+        raise NotFound("This upload is for something else.")
 
 
 def _require_whole(services: Services, upload: Upload, path: Path) -> str:
@@ -243,14 +238,14 @@ def _require_digest(services: Services, upload: Upload, received: int, digest: s
     """Raise `Conflict` where bytes are missing, `Invalid` where they are others: those are thrown away."""
     if received != upload.size:
         raise Conflict(
-            say("%(received)s of %(size)s bytes have arrived.", received=received, size=upload.size),
+            f"{received} of {upload.size} bytes have arrived.",
             received=received,
             size=upload.size,
         )
     if upload.digest is not None and digest != upload.digest:
         upload_path(services, upload).write_bytes(b"")  # or the next try would go on with the same bytes
         raise Invalid(
-            say("The bytes that arrived are not the ones announced. Please upload again."), digest=digest
+            "The bytes that arrived are not the ones announced. Please upload again.", digest=digest
         )
 
 

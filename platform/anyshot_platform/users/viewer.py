@@ -7,7 +7,6 @@ from datetime import datetime
 from enum import StrEnum
 
 from anyshot_platform.errors import Forbidden, NotSignedIn
-from anyshot_platform.kernel.language import say
 
 TOKEN_PREFIX = "any_"
 
@@ -60,7 +59,7 @@ class Viewer:
     def id(self) -> str:
         """The user's id; raises `NotSignedIn` for nobody."""
         if self.user_id is None:
-            raise NotSignedIn(say("Please log in."))
+            raise NotSignedIn("Please log in.")
         return self.user_id
 
     @property
@@ -75,13 +74,8 @@ NOBODY = Viewer()
 def lacks(viewer: Viewer, scope: Scope) -> Forbidden:
     """The refusal for somebody who lacks a scope, in words for them."""
     if viewer.look is not None:
-        return Forbidden(
-            say(
-                "You are looking at the site as a %(role)s, who cannot see this page.",
-                role=say(viewer.look.role),
-            )
-        )
-    return Forbidden(say("This API token lacks the scope “%(scope)s”.", scope=scope))
+        return Forbidden(f"You are looking at the site as a {viewer.look.role}, who cannot see this page.")
+    return Forbidden(f"This API token lacks the scope “{scope}”.")
 
 
 class NeedsSecondFactor(Forbidden):
@@ -94,8 +88,6 @@ def require_second_factor(viewer: Viewer) -> None:
     """Raise where the site demands a second factor of the viewer, who has none."""
     if viewer.lacks_second_factor:
         raise NeedsSecondFactor(
-            say(
-                "This site asks for a second factor at log-in before you may do this. "
-                "Set it up under Account, Password and sessions."
-            )
+            "This site asks for a second factor at log-in before you may do this. Set it up under "
+            "Account, Password and sessions."
         )

@@ -20,7 +20,6 @@ from fastapi.routing import APIRoute
 
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.errors import Forbidden, NotSignedIn
-from anyshot_platform.kernel.language import say
 from anyshot_platform.sight.access import (
     CompetitionAccess,
     SubmissionAccess,
@@ -88,7 +87,7 @@ def signed_in_as(scope: Scope) -> Callable[..., Viewer]:
     @policy("signed_in")
     def signed_in(request: Request, viewer: ViewerDep) -> Viewer:
         if not viewer.is_signed_in:
-            raise NotSignedIn(say("Please log in."))
+            raise NotSignedIn("Please log in.")
         require_scope(request, viewer, scope)
         return viewer
 
@@ -101,7 +100,7 @@ def may_organize(request: Request, viewer: ViewerDep, services: ServicesDep) -> 
     found = signed_in_as(Scope.ORGANIZE)(request, viewer)
     granted = viewer.may_organize or viewer.is_site_admin
     if services.settings.organizers == "granted" and not granted:
-        raise Forbidden(say("The site's administrators decide who may organize. Please ask them."))
+        raise Forbidden("The site's administrators decide who may organize. Please ask them.")
     return found
 
 
@@ -109,9 +108,9 @@ def may_organize(request: Request, viewer: ViewerDep, services: ServicesDep) -> 
 def browser_session(request: Request, viewer: ViewerDep) -> Viewer:
     """Policy: signed in with a browser, not with a token: for what a stolen token must not reach."""
     if not viewer.is_signed_in:
-        raise NotSignedIn(say("Please log in."))
+        raise NotSignedIn("Please log in.")
     if viewer.session_id is None:
-        raise Forbidden(say("This needs a log-in with the browser, an API token is not enough."))
+        raise Forbidden("This needs a log-in with the browser, an API token is not enough.")
     if Scope.READ not in viewer.scopes and not request.url.path.startswith(("/account", "/logout")):
         require_second_factor(viewer)
     return viewer
@@ -121,10 +120,10 @@ def browser_session(request: Request, viewer: ViewerDep) -> Viewer:
 def site_admin(request: Request, viewer: ViewerDep) -> Viewer:
     """Policy: site administrators."""
     if not viewer.is_signed_in:
-        raise NotSignedIn(say("Please log in."))
+        raise NotSignedIn("Please log in.")
     require_scope(request, viewer, Scope.ORGANIZE)
     if not viewer.is_site_admin:
-        raise Forbidden(say("Only site administrators may do this."))
+        raise Forbidden("Only site administrators may do this.")
     return viewer
 
 
@@ -162,7 +161,7 @@ def submission_reader(
 ) -> SubmissionAccess:
     """Policy: the submission's team, and reviewers and above of its competition."""
     if not viewer.is_signed_in:
-        raise NotSignedIn(say("Please log in."))
+        raise NotSignedIn("Please log in.")
     require_scope(request, viewer, Scope.READ)
     return find_submission_access(session, viewer, submission_id)
 
@@ -182,10 +181,10 @@ def submission_owner(
 def _why_not_theirs(access: CompetitionAccess) -> str:
     """Why somebody changes nothing of a submission that they may read."""
     if access.may(Role.REVIEWER):
-        return say("Reviewers can look at everything and change nothing.")
+        return "Reviewers can look at everything and change nothing."
     if access.membership is not None and access.membership.status == MemberStatus.BANNED:
-        return say("You are banned from this competition.")
-    return say("You are no longer in the team of this submission: its members alone can change it.")
+        return "You are banned from this competition."
+    return "You are no longer in the team of this submission: its members alone can change it."
 
 
 @policy("worker")
@@ -193,7 +192,7 @@ def worker_token(request: Request, services: ServicesDep) -> str:
     """Policy: a worker with a valid token; returns the token's id."""
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not secret.startswith(WORKER_PREFIX):
-        raise NotSignedIn(say("This needs a worker's token."))
+        raise NotSignedIn("This needs a worker's token.")
     return identify_worker(services, secret)
 
 

@@ -21,7 +21,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from anyshot_platform.competitions.files import MOST_BYTES, MOST_IN_ALL
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.kernel.filters import duration
-from anyshot_platform.kernel.language import said_here, say
 from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.web.services import SAFE_METHODS
@@ -124,7 +123,7 @@ class Bodies:
     async def _pass_whole(self, scope: Scope, body: Body, send: Send, most: int) -> None:
         if self._held + most > HELD_AT_ONCE:
             raise BodyRefused(
-                503, "busy", say("The site takes in too much just now. Please try again in a moment.")
+                503, "busy", "The site takes in too much just now. Please try again in a moment."
             )
         self._held += most
         try:
@@ -170,7 +169,7 @@ class Body:
     async def require_room(self, size: int) -> None:
         """Raise `BodyRefused` if so many bytes are too many, or are too many of someone unknown."""
         if size > self.limit.most:
-            words = say("This takes at most %(most)s.", most=_in_words(self.limit.most))
+            words = f"This takes at most {_in_words(self.limit.most)}."
             raise BodyRefused(413, "too_large", words)
         if size > ANYBODY:
             await self.require_known()
@@ -178,7 +177,7 @@ class Body:
     async def require_known(self) -> None:
         """Raise `BodyRefused` unless the sender is signed in."""
         if not self._known and not await self._is_known():
-            words = say("Please log in before you send more than %(most)s.", most=_in_words(ANYBODY))
+            words = f"Please log in before you send more than {_in_words(ANYBODY)}."
             raise BodyRefused(401, "not_signed_in", words)
         self._known = True
 
@@ -188,7 +187,7 @@ class Body:
             async with asyncio.timeout(_WHOLE_BODY):
                 pieces = [piece async for piece in self._pieces()]
         except TimeoutError:
-            words = say("The request did not arrive within %(time)s.", time=duration(_WHOLE_BODY))
+            words = f"The request did not arrive within {duration(_WHOLE_BODY)}."
             raise BodyRefused(408, "too_slow", words) from None
         body = b"".join(pieces)
         self._whole = {"type": "http.request", "body": body, "more_body": False}
@@ -197,7 +196,7 @@ class Body:
         while True:
             message = await self._receive()
             if message["type"] != "http.request":
-                raise BodyRefused(400, "incomplete", say("The connection ended before the request did."))
+                raise BodyRefused(400, "incomplete", "The connection ended before the request did.")
             yield await self._count(message)
             if not message.get("more_body", False):
                 return
@@ -220,7 +219,7 @@ class Body:
         try:
             message = await asyncio.wait_for(self._receive(), _NEXT_PIECE if not self._over else None)
         except TimeoutError:
-            words = say("Nothing more arrived for %(time)s.", time=duration(_NEXT_PIECE))
+            words = f"Nothing more arrived for {duration(_NEXT_PIECE)}."
             raise BodyRefused(408, "too_slow", words) from None
         if message["type"] == "http.request":
             await self._count(message)
@@ -229,8 +228,8 @@ class Body:
 
 
 def _in_words(size: int) -> str:
-    number, unit = (size >> 20, say("MiB")) if size >= 1 << 20 else (size >> 10, say("KiB"))
-    return say("%(number)s %(unit)s", number=number, unit=unit)
+    number, unit = (size >> 20, "MiB") if size >= 1 << 20 else (size >> 10, "KiB")
+    return f"{number} {unit}"
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, refusal: BodyRefused) -> None:
@@ -238,7 +237,7 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, refusal: BodyRefus
     headers = {"connection": "close"}
     if refusal.status == 503:
         headers["retry-after"] = "2"
-    words = str(said_here(refusal.message))
+    words = str(refusal.message)
     response: Response = PlainTextResponse(words, refusal.status, headers)
     if scope["path"].startswith("/api/"):
         content = {"error": refusal.code, "message": words}

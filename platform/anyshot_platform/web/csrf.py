@@ -16,7 +16,6 @@ from starlette.responses import Response
 
 from anyshot_platform.database import is_storable
 from anyshot_platform.errors import Forbidden, Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.signing import new_secret
 from anyshot_platform.notifications.unsubscribing import PATH as UNSUBSCRIBE
 from anyshot_platform.services import Services
@@ -60,7 +59,7 @@ async def guard_csrf(request: Request, services: ServicesDep) -> None:
         token = sent if isinstance(sent, str) else ""
     salt, signature = token[:_SALT_DIGITS], token[_SALT_DIGITS:]
     if len(token) > _LONGEST_TOKEN or not services.signer.verify("csrf", salt + _binding(request), signature):
-        raise CsrfFailed(say("This form is out of date. Please load the page again and repeat what you did."))
+        raise CsrfFailed("This form is out of date. Please load the page again and repeat what you did.")
 
 
 async def refuse_bad_text(request: Request, content_type: str) -> None:
@@ -76,7 +75,7 @@ async def refuse_bad_text(request: Request, content_type: str) -> None:
         ]
     if not all(map(is_storable, texts)):
         raise Invalid(
-            say("The request holds a character that no text can hold: NUL, or half of a surrogate pair.")
+            "The request holds a character that no text can hold: NUL, or half of a surrogate pair."
         )
 
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from anyshot_platform.kernel.language import here, said_in, say
-
 _HEADING = re.compile(r"<h([2-4])>(.*?)</h\1>", re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
 _CODE = '<pre tabindex="0">'
@@ -44,7 +42,7 @@ def outlined_page(body: str) -> OutlinedPage:
         anchor = next_anchor(text, taken)
         headings.append(DocsHeading(int(found[1]), text, anchor))
         link = Markup('<a class="headlink" href="#{}" aria-label="{}">#</a>').format(
-            anchor, _words(say("Link to “%(section)s”", section=text))
+            anchor, _words(f"Link to “{text}”")
         )
         return f'<h{found[1]} id="{anchor}">{found[2]} {link}</h{found[1]}>'
 
@@ -82,7 +80,7 @@ def _with_buttons(body: str) -> str:
         code, _, rest = block.partition("</pre>")
         button = Markup(
             '<button type="button" class="btn btn--small js-only" data-copy="code-{}">{}</button>'
-        ).format(number, _words(say("Copy")))
+        ).format(number, _words("Copy"))
         written += (
             f'<div class="codebox"><pre tabindex="0" id="code-{number}">{code}</pre>{button}</div>{rest}'
         )
@@ -90,4 +88,4 @@ def _with_buttons(body: str) -> str:
 
 
 def _words(said: str) -> str:
-    return escape(said_in(said, here()))
+    return escape(said)

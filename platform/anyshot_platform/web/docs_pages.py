@@ -22,7 +22,6 @@ from anyshot_core.report.documentation import (
     reproductions,
 )
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kit.wheels import kit_version
 from anyshot_platform.web.access import public
 from anyshot_platform.web.docs_outline import outlined_page
@@ -60,7 +59,7 @@ def show_image(name: str) -> Response:
     """A picture of the pages."""
     file = DOCS / "images" / f"{name}.png"
     if not _NAME.fullmatch(name) or not file.is_file():
-        raise NotFound(say("The documentation has no such picture."))
+        raise NotFound("The documentation has no such picture.")
     return FileResponse(file, media_type="image/png", headers={"cache-control": "public, max-age=3600"})
 
 
@@ -73,14 +72,14 @@ def show_docs(request: Request, path: str) -> Response:
     if parts[0] == SECTION and parts[-1] in DATA:
         return _send_data(parts[1:])
     if len(parts) > 2 or not all(_NAME.fullmatch(part) for part in parts):
-        raise NotFound(say("The documentation has no such page."))
+        raise NotFound("The documentation has no such page.")
     return _show(request, parts[0], parts[1] if len(parts) == 2 else "index")
 
 
 def _send_data(parts: list[str]) -> Response:
     file = DOCS.joinpath(SECTION, *parts)
     if len(parts) > 2 or not all(_NAME.fullmatch(part) for part in parts[:-1]) or not file.is_file():
-        raise NotFound(say("The documentation has no such file."))
+        raise NotFound("The documentation has no such file.")
     return FileResponse(file, filename=f"{'-'.join(parts)}")
 
 
@@ -90,7 +89,7 @@ def _show(request: Request, section: str, name: str) -> Response:
         page = draw_page(DOCS, name)
         return _render(request, section, name, page.title, page.body)
     if not file.is_file():
-        raise NotFound(say("The documentation has no such page. It lies in the folder docs/ of the project."))
+        raise NotFound("The documentation has no such page. It lies in the folder docs/ of the project.")
     text = _of_this_site(file.read_text(), site_address(request))
     title = text.partition("\n")[0].removeprefix("#").strip()
     body = _LINK.sub(

@@ -18,17 +18,16 @@ from starlette.responses import Response
 from anyshot_platform.accounts.proving import NeedsProof
 from anyshot_platform.described.wrong import in_words
 from anyshot_platform.errors import NotSignedIn, PlatformError
-from anyshot_platform.kernel.language import all_said_here, said_here, say
 from anyshot_platform.web.rendering import redirect, render, wants_html
 
 log = logging.getLogger(__name__)
 _TITLES = {
-    401: say("Please log in"),
-    403: say("Not allowed"),
-    404: say("Not found"),
-    409: say("Not possible now"),
-    422: say("Something is wrong with this request"),
-    429: say("Too many attempts"),
+    401: "Please log in",
+    403: "Not allowed",
+    404: "Not found",
+    409: "Not possible now",
+    422: "Something is wrong with this request",
+    429: "Too many attempts",
 }
 _COMPETITION = re.compile(r"/competitions/[^/]+(?=/)")
 
@@ -65,9 +64,7 @@ def install_error_handlers(app: FastAPI) -> None:
 def answer(request: Request, status: int, code: str, message: str, /, **details: object) -> Response:
     """An error as JSON or as a page."""
     if wants_html(request):
-        title = _TITLES.get(
-            status, say("Something went wrong") if status >= 500 else say("This is not possible")
-        )
+        title = _TITLES.get(status, "Something went wrong" if status >= 500 else "This is not possible")
         around = _COMPETITION.match(request.url.path)
         return render(
             request,
@@ -79,7 +76,7 @@ def answer(request: Request, status: int, code: str, message: str, /, **details:
             competition_href=around[0] if around else "",
             details=details,
         )
-    said = all_said_here({"message": message, **details})
+    said = {"message": message, **details}
     return JSONResponse({"error": code, **said}, status_code=status)
 
 
@@ -112,7 +109,7 @@ def _answer_invalid_request(request: Request, error: Exception) -> Response:
         request,
         422,
         "invalid",
-        say("A part of the address or form has a value that is not allowed."),
+        "A part of the address or form has a value that is not allowed.",
         problems=problems,
     )
 
@@ -120,7 +117,7 @@ def _answer_invalid_request(request: Request, error: Exception) -> Response:
 def _problem_words(request: Request, problem: Any) -> str:
     """What is wrong with a field; people are not shown regular expressions."""
     if problem["type"] == "string_pattern_mismatch" and wants_html(request):
-        return say("This page does not know the value “%(problem)s”", problem=problem["input"])
+        return f"This page does not know the value “{problem['input']}”"
     return in_words(problem)
 
 
@@ -129,7 +126,7 @@ def _answer_http_error(request: Request, error: Exception) -> Response:
     message = str(error.detail)
     code = message.lower().replace(" ", "_")
     if error.status_code == 404 and message == "Not Found":
-        message = say("There is no page at this address. It may have moved, or the address may be mistyped.")
+        message = "There is no page at this address. It may have moved, or the address may be mistyped."
     response = answer(request, error.status_code, code, message)
     for name, value in (error.headers or {}).items():
         response.headers[name] = value
@@ -140,18 +137,18 @@ def _answer_collision(request: Request, error: Exception) -> Response:
     """Somebody else was quicker: a rule of the database, such as a name that is there once, broke."""
     log.warning("two acts collided", extra={"path": request.url.path, "error": str(error)[:500]})
     return answer(
-        request, 409, "conflict", say("Somebody did the same at this moment. Please look, and try again.")
+        request, 409, "conflict", ("Somebody did the same at this moment. Please look, and try again.")
     )
 
 
 def _answer_unstorable(request: Request, error: Exception) -> Response:
     log.warning("a value fits no column", extra={"path": request.url.path, "error": str(error)[:500]})
-    return answer(request, 422, "invalid", say("A number or a text of this request is too large."))
+    return answer(request, 422, "invalid", "A number or a text of this request is too large.")
 
 
 def _answer_without_database(request: Request, error: Exception) -> Response:
     log.warning("the database does not answer", extra={"path": request.url.path, "error": str(error)[:200]})
-    message = said_here(say("The site's database does not answer just now. Please try again in a moment."))
+    message = "The site's database does not answer just now. Please try again in a moment."
     if wants_html(request):  # the page's frame would ask the database too
         response: Response = PlainTextResponse(message, status_code=503)
     else:
@@ -162,4 +159,4 @@ def _answer_without_database(request: Request, error: Exception) -> Response:
 
 def _answer_bug(request: Request, error: Exception) -> Response:
     log.error("request failed", exc_info=error, extra={"path": request.url.path, "method": request.method})
-    return answer(request, 500, "internal", say("This is our fault, and it has been logged."))
+    return answer(request, 500, "internal", "This is our fault, and it has been logged.")

@@ -8,7 +8,6 @@ from starlette.responses import FileResponse, RedirectResponse, Response, Stream
 
 from anyshot_platform.artifacts.service import read_chunks
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import FolderStorage
 from anyshot_platform.services import Services
 
@@ -34,7 +33,7 @@ def send_stored(
         if direct is not None:
             return RedirectResponse(direct, status_code=303)
     if not storage.exists(digest):
-        raise NotFound(say("This file is no longer kept."))
+        raise NotFound("This file is no longer kept.")
     if isinstance(storage, FolderStorage):
         return FileResponse(storage.path(digest), filename=name, media_type=media_type, headers=headers)
     return StreamingResponse(read_chunks(storage.open(digest)), media_type=media_type, headers=headers)

@@ -11,7 +11,7 @@ from fastapi import Depends, Request
 from starlette.datastructures import FormData, UploadFile
 
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import Amount, say
+from anyshot_platform.kernel.filters import decimal
 from anyshot_platform.kernel.numbers import MOST, small_number
 
 E = TypeVar("E", bound=StrEnum)
@@ -53,11 +53,7 @@ class SentForm:
         number = small_number(text)
         if number is None:
             raise Invalid(
-                say(
-                    "This must be a whole number up to %(most)s, not “%(text)s”.",
-                    most=Amount(MOST),
-                    text=text[:40],
-                ),
+                f"This must be a whole number up to {decimal(MOST)}, not “{text[:40]}”.",
                 field=name,
             )
         return number
@@ -67,9 +63,7 @@ class SentForm:
         text = self.text(name) or default
         if text not in {word.value for word in words}:
             known = ", ".join(word.value for word in words)
-            raise Invalid(
-                say("This must be one of %(known)s, not “%(text)s”.", known=known, text=text[:40]), field=name
-            )
+            raise Invalid(f"This must be one of {known}, not “{text[:40]}”.", field=name)
         return words(text)
 
     def decimal(self, name: str) -> float | None:
@@ -80,7 +74,7 @@ class SentForm:
         try:
             return float(text)
         except ValueError:
-            raise Invalid(say("This must be a number, not “%(text)s”.", text=text[:40]), field=name) from None
+            raise Invalid(f"This must be a number, not “{text[:40]}”.", field=name) from None
 
     def file(self, name: str) -> tuple[str, bytes] | None:
         """Name and content of an uploaded file; None where none was chosen."""

@@ -15,7 +15,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import PlatformError
-from anyshot_platform.kernel.language import here, name_of, say
+from anyshot_platform.kernel.language import here, name_of
 from anyshot_platform.notifications.models import Notification
 from anyshot_platform.services import Services
 from anyshot_platform.users.viewer import NOBODY, Viewer
@@ -84,7 +84,7 @@ class Banner:
 
 UNCONFINED = Banner(
     "bad",
-    say("Submissions run here without a sandbox: for code that the operator trusts, and for no other."),
+    "Submissions run here without a sandbox: for code that the operator trusts, and for no other.",
     "/docs/operators/sandbox/",
 )
 

@@ -15,7 +15,7 @@ from anyshot_core import browser_charts
 from anyshot_platform.alerts.titles import title_of
 from anyshot_platform.kernel.filters import FILTERS
 from anyshot_platform.kernel.identicons import identicon
-from anyshot_platform.kernel.language import gettext, ngettext, said_here, script_words
+from anyshot_platform.kernel.language import gettext, ngettext, script_words
 from anyshot_platform.kernel.retold import retold
 from anyshot_platform.phases.ranking import rule_words, score_words
 from anyshot_platform.phases.status_words import status_words
@@ -88,7 +88,7 @@ def redirect(url: str, *, flash: str = "", tone: str = "good") -> RedirectRespon
     if flash:
         response.set_cookie(
             FLASH_COOKIE,
-            pack_flash(tone, said_here(flash)),
+            pack_flash(tone, flash),
             max_age=60,
             httponly=True,
             samesite="lax",

@@ -15,7 +15,6 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import Database, now
 from anyshot_platform.errors import Forbidden, NotSignedIn
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.signing import digest_secret
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import find_access
@@ -69,11 +68,8 @@ async def refuse_writing_while_looking(request: Request, services: ServicesDep) 
         viewer = await run_in_threadpool(find_viewer, request, services)
         if viewer.look is not None:
             raise Forbidden(
-                say(
-                    "You are looking at the site as a %(role)s: nothing can be changed meanwhile. "
-                    "End it in the bar above.",
-                    role=viewer.look.role,
-                )
+                f"You are looking at the site as a {viewer.look.role}: nothing can be changed "
+                "meanwhile. End it in the bar above."
             )
 
 
@@ -90,7 +86,7 @@ def _find(request: Request, services: Services) -> Viewer:
     if header is not None:
         scheme, _, token = header.partition(" ")
         if scheme.lower() != "bearer" or not token.startswith(TOKEN_PREFIX):
-            raise NotSignedIn(say("The Authorization header holds no API token of this site."))
+            raise NotSignedIn("The Authorization header holds no API token of this site.")
         return _viewer_of_token(services.database, token)
     cookie = request.cookies.get(SESSION_COOKIE)
     if not cookie:
@@ -129,7 +125,7 @@ def _viewer_of_token(database: Database, token: str) -> Viewer:
             )
         ).first()
     if row is None:
-        raise NotSignedIn(say("The API token is unknown, has expired or was revoked."))
+        raise NotSignedIn("The API token is unknown, has expired or was revoked.")
     api_token, user = row
     used = api_token.last_used_at
     if used is None or (moment - used).total_seconds() > _TOKEN_USE_RECORDED_EVERY:

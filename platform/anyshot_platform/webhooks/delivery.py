@@ -28,7 +28,6 @@ from sqlalchemy import Select, func, select, update
 
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.signing import Signer
 from anyshot_platform.queue.isolation import TRIES, back_off, describe_error
 from anyshot_platform.services import Services
@@ -70,12 +69,10 @@ def parse_address(url: str) -> tuple[str, int]:
             host.encode("idna")
         httpx.URL(url)
     except (ValueError, httpx.InvalidURL) as error:  # UnicodeError, too, is a ValueError
-        raise ForbiddenAddress(
-            say("Nothing can be posted to this address: %(error)s.", error=error), field="url"
-        ) from error
+        raise ForbiddenAddress(f"Nothing can be posted to this address: {error}.", field="url") from error
     if parts.scheme not in ("http", "https") or not host or port == 0:
         raise ForbiddenAddress(
-            say("A webhook's address begins with https:// or http:// and names a host."), field="url"
+            "A webhook's address begins with https:// or http:// and names a host.", field="url"
         )
     return host, port or (443 if parts.scheme == "https" else 80)
 
@@ -95,7 +92,7 @@ def require_outside(url: str, *, private_allowed: bool) -> None:
     else:
         inside = not all(_is_public(str(entry[4][0])) for entry in found)
     if inside:
-        raise ForbiddenAddress(say("Webhooks may not reach private networks."), field="url")
+        raise ForbiddenAddress("Webhooks may not reach private networks.", field="url")
 
 
 def resolve(url: str, *, private_allowed: bool) -> str:
@@ -108,10 +105,10 @@ def resolve(url: str, *, private_allowed: bool) -> str:
     try:
         found = socket.getaddrinfo(host, port, proto=socket.IPPROTO_TCP)
     except (OSError, UnicodeError) as error:
-        raise ForbiddenAddress(say("%(host)s cannot be resolved.", host=host), field="url") from error
+        raise ForbiddenAddress(f"{host} cannot be resolved.", field="url") from error
     addresses = [str(entry[4][0]) for entry in found]
     if not private_allowed and not all(map(_is_public, addresses)):
-        raise ForbiddenAddress(say("Webhooks may not reach private networks."), field="url")
+        raise ForbiddenAddress("Webhooks may not reach private networks.", field="url")
     return addresses[0]
 
 

@@ -13,7 +13,6 @@ from sqlalchemy.orm import Session
 from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Forbidden, NotFound, NotSignedIn
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.signing import digest_secret, new_secret
 from anyshot_platform.services import Services
 from anyshot_platform.workers.models import Worker, WorkerToken
@@ -60,7 +59,7 @@ def find_worker_token(session: Session, word: str) -> WorkerToken:
     named = select(WorkerToken).where(WorkerToken.name == word).order_by(WorkerToken.revoked_at.desc())
     found = list(session.scalars(named))
     valid = [token for token in found if token.revoked_at is None]
-    return the_one(session.get(WorkerToken, word), valid or found[:1], say("There is no such token."))
+    return the_one(session.get(WorkerToken, word), valid or found[:1], "There is no such token.")
 
 
 def the_one(by_id: T | None, named: Sequence[T], none: str) -> T:
@@ -70,7 +69,7 @@ def the_one(by_id: T | None, named: Sequence[T], none: str) -> T:
     """
     if by_id is None and len(named) > 1:
         ids = ", ".join(one.id for one in named)
-        raise Conflict(say("Several have this name. Say which, by its id: %(ids)s.", ids=ids))
+        raise Conflict(f"Several have this name. Say which, by its id: {ids}.")
     if by_id is None and not named:
         raise NotFound(none)
     return by_id or named[0]

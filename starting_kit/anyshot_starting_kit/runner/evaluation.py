@@ -16,7 +16,6 @@ from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import Protocol, protocol_from_dict
 from anyshot_core.wire.frames import FrameType
 from anyshot_core.wire.messages import ImagesHeader, JobHeader, LoggerRow
-from anyshot_core.words import told
 from anyshot_starting_kit import snapshots
 from anyshot_starting_kit.runner.generators import make_generators, shortened
 from anyshot_starting_kit.runner.logger import Logger
@@ -114,9 +113,7 @@ class Evaluation:
         pixels = self._images.fetch(images, inline)
         answer = self._predictor.predict(pixels)
         if answer is None:
-            raise BadPrediction(
-                told("predict returned None; it must return logits, probabilities or labels.")
-            )
+            raise BadPrediction("predict returned None; it must return logits, probabilities or labels.")
         if self._job.probabilities:
             return labels_and_probabilities(answer, images.images, self._ways)
         return reduce_predictions(answer, images.images, self._ways), None

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from anyshot_core.wire.messages import SUM_TOLERANCE
-from anyshot_core.words import told
 
 
 class BadPrediction(ValueError):
@@ -51,21 +50,14 @@ def _labels_of(array: np.ndarray, queries: int, ways: int) -> np.ndarray:
     if array.dtype == bool:
         array = array.astype(np.int64)
     if not (np.issubdtype(array.dtype, np.integer) or np.issubdtype(array.dtype, np.floating)):
-        raise BadPrediction(
-            told("predict returned values of type %(type)s; wanted are numbers.", type=array.dtype)
-        )
+        raise BadPrediction(f"predict returned values of type {array.dtype}; wanted are numbers.")
     if array.shape == (queries, ways):
         return _from_matrix(array)
     if array.shape == (queries,):
         return _from_labels(array, ways)
     raise BadPrediction(
-        told(
-            "predict returned an array of shape %(shape)s; wanted is [%(queries)s, %(ways)s] (logits or"
-            " probabilities) or [%(queries)s] (labels).",
-            shape=list(array.shape),
-            queries=queries,
-            ways=ways,
-        )
+        f"predict returned an array of shape {list(array.shape)}; wanted is [{queries}, {ways}] "
+        f"(logits or probabilities) or [{queries}] (labels)."
     )
 
 
@@ -79,11 +71,7 @@ def _as_array(answer: Any) -> np.ndarray:
         return np.asarray(answer)
     except (ValueError, TypeError) as error:
         raise BadPrediction(
-            told(
-                "predict returned a %(type)s that is no array (%(problem)s).",
-                type=type(answer).__name__,
-                problem=error,
-            )
+            f"predict returned a {type(answer).__name__} that is no array ({error})."
         ) from error
 
 
@@ -91,35 +79,20 @@ def _from_matrix(array: np.ndarray) -> np.ndarray:
     if np.isnan(array).any():
         row, column = np.argwhere(np.isnan(array))[0]
         count = int(np.isnan(array).sum())
-        raise BadPrediction(
-            told(
-                "predict returned %(count)s NaN, the first at [%(row)s, %(column)s].",
-                count=count,
-                row=row,
-                column=column,
-            )
-        )
+        raise BadPrediction(f"predict returned {count} NaN, the first at [{row}, {column}].")
     return array.argmax(axis=1).astype(np.int64)
 
 
 def _from_labels(array: np.ndarray, ways: int) -> np.ndarray:
     if not np.isfinite(array).all():
         place = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise BadPrediction(
-            told(
-                "predict returned the label %(label)s at position %(place)s.", label=array[place], place=place
-            )
-        )
+        raise BadPrediction(f"predict returned the label {array[place]} at position {place}.")
     labels = np.trunc(array) if np.issubdtype(array.dtype, np.floating) else array
     wrong = np.flatnonzero((labels < 0) | (labels >= ways))
     if wrong.size:
         place = int(wrong[0])
         raise BadPrediction(
-            told(
-                "predict returned the label %(label)s at position %(place)s; labels run from 0 to %(last)s.",
-                label=labels[place],
-                place=place,
-                last=ways - 1,
-            )
+            f"predict returned the label {labels[place]} at position {place}; labels run from 0 to "
+            f"{ways - 1}."
         )
     return labels.astype(np.int64)

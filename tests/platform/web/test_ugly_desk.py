@@ -14,7 +14,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_core.words import told
 from anyshot_platform.alerts.service import open_alert
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
@@ -44,7 +43,7 @@ def add_trouble(session: Session, live: LiveSite | Visitor) -> None:
     session.flush()
     run_id = session.scalars(select(Run.id).where(Run.state == RunState.FAILED)).first()
     for number in range(60, 66):
-        words = told("The worker that had this run stopped answering.")
+        words = "The worker that had this run stopped answering."
         outcome = {"outcome": Verdict.WORKER_LOST.value, "ended_at": now(), "message": words}
         who = {"worker_id": worker.id, "worker_name": worker.name, "number": number}
         session.add(Attempt(run_id=run_id, epoch=number, **who, **outcome))

@@ -8,7 +8,6 @@ from sqlalchemy.orm import Session
 from anyshot_core.wire.jobs import Analyse, ExportRef, ResultsRef
 from anyshot_core.wire.reports import OnPools, ReportSummary
 from anyshot_core.wire.worker_api import Complete, WorkerInfo
-from anyshot_core.words import told
 from anyshot_platform.artifacts.service import blob_ref
 from anyshot_platform.judging.kinds.kind import Case, Kind, NotAssignable, common_fields
 from anyshot_platform.kernel.storage import Storage
@@ -60,7 +59,7 @@ class ReportRun(Kind):
         report = _report_of(case.session, case.run)
         version = case.version
         if isinstance(report.parameters, Earlier):
-            raise NotAssignable(told("This report was asked for of an earlier release: ask for it again."))
+            raise NotAssignable("This report was asked for of an earlier release: ask for it again.")
         pools = (version.meta_train_pool_version_id, version.meta_test_pool_version_id)
         train, test = (case.packs(pool) if isinstance(report.parameters, OnPools) else [] for pool in pools)
         return Analyse(

@@ -11,7 +11,6 @@ from anyshot_core.protocols import Protocol, ProtocolError, protocol_from_dict
 from anyshot_core.protocols.keys import write_seed
 from anyshot_core.wire.jobs import BlobRef, Budget, Limits, LogPolicy, PackRef, Tested
 from anyshot_core.wire.worker_api import Complete
-from anyshot_core.words import told
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.artifacts.service import blob_ref
 from anyshot_platform.judging.kinds.kind import Case, Kind, NotAssignable, common_fields
@@ -72,7 +71,7 @@ class ScoredKind(Kind):
     def pools(self, case: Case) -> tuple[str | None, str]:
         """The pool versions to train and to test on; raises `NotAssignable`."""
         if case.version.meta_test_pool_version_id is None:
-            raise NotAssignable(told("The phase has no pool to test on."))
+            raise NotAssignable("The phase has no pool to test on.")
         return case.version.meta_train_pool_version_id, case.version.meta_test_pool_version_id
 
     def packs(self, case: Case) -> tuple[list[PackRef], list[PackRef]]:
@@ -223,9 +222,7 @@ def read_protocol(settings: dict[str, Any]) -> Protocol:
     try:
         return protocol_from_dict(settings)
     except ProtocolError as error:
-        raise NotAssignable(
-            told("The phase's task protocol cannot be used: %(error)s", error=error)
-        ) from error
+        raise NotAssignable(f"The phase's task protocol cannot be used: {error}") from error
 
 
 def kept_of_source(case: Case, name: str) -> BlobRef:
@@ -239,7 +236,5 @@ def kept_of_source(case: Case, name: str) -> BlobRef:
         )
     ).first()
     if artifact is None:
-        raise NotAssignable(
-            told("The earlier run's %(name)s is no longer kept: choose another way of re-scoring.", name=name)
-        )
+        raise NotAssignable(f"The earlier run's {name} is no longer kept: choose another way of re-scoring.")
     return blob_ref(case.services, artifact.digest, artifact.size)

@@ -8,7 +8,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.protocols import Roles
 from anyshot_core.wire.jobs import Budget, LogPolicy, PackRef, Smoke
-from anyshot_core.words import told
 from anyshot_platform.judging.kinds.kind import Case, NotAssignable, Planning
 from anyshot_platform.judging.kinds.scored import ScoredKind
 from anyshot_platform.judging.kinds.shown import count_shown
@@ -68,7 +67,7 @@ class SmokeTest(ScoredKind):
         public = smoke_pool(case.session, case.phase)
         if public is None:
             raise NotAssignable(
-                told("The phase's smoke test has no public data: see the smoke test in its settings.")
+                "The phase's smoke test has no public data: see the smoke test in its settings."
             )
         return public.id, public.id
 

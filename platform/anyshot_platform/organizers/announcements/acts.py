@@ -13,7 +13,6 @@ from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.announcements.organizing import announce, list_announcements
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState
-from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.service import members_of
 
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
@@ -42,18 +41,15 @@ def _said_last(session: Session, competition: Competition) -> Announcement | Non
 
 def _look_announce(session: Session, competition: Competition, request: ActRequest) -> Findings:
     if competition.deleted_at is not None or competition.state == CompetitionState.DRAFT:
-        return Findings(refused=[say("A draft has nobody to tell: publish the competition first.")])
+        return Findings(refused=["A draft has nobody to tell: publish the competition first."])
     last, wishes = _said_last(session, competition), request.options
     if last is not None and (last.title, last.body) == (wishes["title"], wishes["body"]):
         return Findings(
-            done=say(
-                "This was announced at %(created_at)s UTC; nobody is told it twice.",
-                created_at=f"{last.created_at:%Y-%m-%d %H:%M}",
-            )
+            done=(f"This was announced at {last.created_at:%Y-%m-%d %H:%M} UTC; nobody is told it twice.")
         )
     told = len(members_of(session, competition))
     return Findings(
-        does=[say("It stands on the competition's page, and is sent to all who have not declined.")],
+        does=["It stands on the competition's page, and is sent to all who have not declined."],
         told=told,
     )
 
@@ -61,7 +57,7 @@ def _look_announce(session: Session, competition: Competition, request: ActReque
 def _announce(session: Session, competition: Competition, request: ActRequest) -> ActDone:
     wishes = request.options
     made = announce(session, competition, wishes["title"], wishes["body"], request.actor_id)
-    return ActDone(say("Announced on the page and by e-mail."), after={"title": made.title}, result=made)
+    return ActDone("Announced on the page and by e-mail.", after={"title": made.title}, result=made)
 
 
 ADD = Act(
@@ -76,8 +72,8 @@ ADD = Act(
 DELETE, RESTORE = delete_and_restore(
     "announcement",
     _target,
-    lambda session, row: [say("It is taken off the competition's page; messages cannot be called back.")],
-    say("It is on the competition's page again; nobody gets a message."),
+    lambda session, row: [("It is taken off the competition's page; messages cannot be called back.")],
+    "It is on the competition's page again; nobody gets a message.",
     verbs=("Take {} off the page", "Show {} again"),
 )
 ACTS = by_name(DELETE, RESTORE)

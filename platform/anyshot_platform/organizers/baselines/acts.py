@@ -16,7 +16,6 @@ from anyshot_platform.baselines.boards import why_on_no_board
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.judging.kinds import GATE_SEEDS
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase
 from anyshot_platform.runs.models import Run
@@ -77,31 +76,22 @@ def _look(session: Session, playable: Playable, request: ActRequest, *, gate: bo
     baseline = playable.baseline
     phase = _phase(session, baseline, request)
     if baseline.deleted_at is not None:
-        return Findings(refused=[say("It was removed. Restore it first.")])
+        return Findings(refused=["It was removed. Restore it first."])
     reason = service.why_not_run(playable.services, baseline)
     if not reason and not gate:
         reason = why_on_no_board(session, baseline)
     if reason:
         return Findings(refused=[reason])
     if _under_way(session, baseline, phase, gate=gate):
-        return Findings(done=say("It is being run in %(name)s already.", name=phase.name))
+        return Findings(done=f"It is being run in {phase.name} already.")
     if gate:
         return Findings(
             does=[
-                say(
-                    "It is run %(gate_seeds)s times in %(name)s, with fresh seeds; their mean is proposed.",
-                    gate_seeds=GATE_SEEDS,
-                    name=phase.name,
-                )
+                (f"It is run {GATE_SEEDS} times in {phase.name}, with fresh seeds; their mean is proposed.")
             ]
         )
     return Findings(
-        does=[
-            say(
-                "It is run in %(name)s: a marked row on the boards of its leagues, out of the ranking.",
-                name=phase.name,
-            )
-        ]
+        does=[(f"It is run in {phase.name}: a marked row on the boards of its leagues, out of the ranking.")]
     )
 
 
@@ -118,7 +108,7 @@ def _run(session: Session, playable: Playable, request: ActRequest) -> ActDone:
     phase = _phase(session, baseline, request)
     made = service.run_baseline(session, playable.services, phase, baseline, request.actor_id)
     return ActDone(
-        say("%(name)s is queued in %(phase_name)s.", name=baseline.name, phase_name=phase.name),
+        f"{baseline.name} is queued in {phase.name}.",
         after={"phase": phase.slug},
         result=made,
     )
@@ -128,12 +118,7 @@ def _measure(session: Session, playable: Playable, request: ActRequest) -> ActDo
     baseline = playable.baseline
     phase = _phase(session, baseline, request)
     made = gates.measure_gate(session, playable.services, phase, baseline, request.actor_id)
-    message = say(
-        "%(gate_seeds)s seeds of %(name)s are queued in %(phase_name)s.",
-        gate_seeds=GATE_SEEDS,
-        name=baseline.name,
-        phase_name=phase.name,
-    )
+    message = f"{GATE_SEEDS} seeds of {baseline.name} are queued in {phase.name}."
     return ActDone(message, after={"phase": phase.slug}, result=made)
 
 
@@ -161,8 +146,8 @@ MEASURE: Act[Playable] = Act(
 REMOVE, RESTORE = delete_and_restore(
     "baseline",
     _target,
-    lambda session, row: [say("It cannot be run any more; rows that it has on boards stay.")],
-    say("It can be run again."),
+    lambda session, row: ["It cannot be run any more; rows that it has on boards stay."],
+    "It can be run again.",
     name="remove",
     verbs=("Remove {}", "Restore {}"),
 )

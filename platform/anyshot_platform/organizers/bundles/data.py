@@ -14,8 +14,6 @@ from anyshot_platform.bundles.reading import CompetitionBundle
 from anyshot_platform.bundles.schema import PoolSpec
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import say
-from anyshot_platform.kernel.retold import retold
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.pools.service import add_pack, digest_of_packs
@@ -51,17 +49,13 @@ def _keep(services: Services, folders: Sequence[Path], user_id: str) -> tuple[li
             target = Path(made) / "dataset.anyshot-pack"
             try:
                 if problems := pack_dataset(folder, target):
-                    raise Invalid(retold(problems.splitlines()[0]))
+                    raise Invalid(problems.splitlines()[0])
                 row = add_pack(services, target, user_id)
             except Invalid as error:
-                remarks.append(
-                    say("the dataset %(name)s was left out: %(error)s", name=folder.name, error=error.message)
-                )
+                remarks.append(f"the dataset {folder.name} was left out: {error.message}")
                 continue
         if row.name in rows:
-            remarks.append(
-                say("a second dataset %(name)s was left out: a pool holds a name once", name=row.name)
-            )
+            remarks.append(f"a second dataset {row.name} was left out: a pool holds a name once")
         rows.setdefault(row.name, row)
     return list(rows.values()), remarks
 
@@ -78,22 +72,18 @@ def _with_pool(bundle: CompetitionBundle, path: str, name: str, rows: Sequence[P
     phases = [_testing_on(phase, name) if phase.key in testing else phase for phase in spec.phases]
     titles = ", ".join(phase.title for phase in spec.phases if phase.key in testing)
     images = sum(row.images for row in rows)
-    taken = say(
-        "%(path)s: the hidden pool %(name)s with %(datasets)s and %(images)s; it is the meta-test pool of %(phases)s",
-        path=path,
-        name=name,
-        datasets=count(len(rows), "dataset"),
-        images=count(images, "image"),
-        phases=titles,
+    taken = (
+        f"{path}: the hidden pool {name} with {count(len(rows), 'dataset')} and "
+        f"{count(images, 'image')}; it is the meta-test pool of {titles}"
     )
     said = [notice for notice in bundle.without_equivalent if not notice.path.endswith(".input_data")]
     todo = Notice(
         0,
         path,
-        say(
-            "its datasets are all in the meta-test pool %(name)s: choose a meta-train pool, the protocol and the "
-            "number of tasks, and move into a pool of its own what may be learnt from",
-            name=name,
+        (
+            f"its datasets are all in the meta-test pool {name}: choose a meta-train pool, the "
+            "protocol and the number of tasks, and move into a pool of its own what may be learnt "
+            "from"
         ),
         "/phases",
     )

@@ -13,7 +13,6 @@ from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.bundles import schema
 from anyshot_platform.competitions.files import IMAGES, list_files
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leagues.description import LeagueSpec, describe_league
 from anyshot_platform.leagues.models import League
@@ -121,11 +120,9 @@ def say_which_versions(session: Session, competition: Competition) -> list[str]:
                 phase.name for phase in phases if row.id in _pool_ids(phase)
             )
     return [
-        say(
-            "All phases get version %(number)s of the pool %(pool)s. Those with an earlier one of it: %(phases)s.",
-            number=newest[pool_id].number,
-            pool=newest[pool_id].pool.slug,
-            phases=", ".join(names),
+        (
+            f"All phases get version {newest[pool_id].number} of the pool {newest[pool_id].pool.slug}. "
+            f"Those with an earlier one of it: {', '.join(names)}."
         )
         for pool_id, names in earlier.items()
     ]

@@ -21,7 +21,7 @@ from anyshot_platform.competitions.states import CompetitionState, Role
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.evaluations.points import hold_pools
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leagues.description import league_values
 from anyshot_platform.leagues.models import Gate, League
@@ -99,7 +99,7 @@ class Intake:
             self._say_left_out(self.spec.logo, error.message)
 
     def _say_left_out(self, name: str, why: str) -> None:
-        self.notices.append(say("%(name)s was left out: %(why)s", name=name, why=why))
+        self.notices.append(f"{name} was left out: {why}")
 
     def _add_pages(self, competition: Competition) -> None:
         taken = {"terms"}
@@ -187,7 +187,7 @@ class Intake:
             hold_pools(self.session, phase, among=self.pools.values())
             self._say_what_is_not_shown(phase)
             weak = weaknesses(phase.versions[0])
-            self.notices += [together((phase.name, words), by=say(": ")) for _, words in weak]
+            self.notices += [join_texts((phase.name, words), by=": ") for _, words in weak]
         for spec in self.spec.phases:
             if spec.entries is None:
                 continue
@@ -209,11 +209,9 @@ class Intake:
             evaluation = read_evaluation(line)
             version = self.pools.get(evaluation.pool)
             if evaluation.pool and version is None:
-                words = say(
-                    "%(phase)s: the evaluation %(name)s was left out. %(why)s",
-                    phase=phase.name,
-                    name=evaluation.short_name,
-                    why=words_on_pool(evaluation.pool),
+                words = (
+                    f"{phase.name}: the evaluation {evaluation.short_name} was left out. "
+                    f"{words_on_pool(evaluation.pool)}"
                 )
                 self.notices.append(words)
             elif version is not None and version.pool.slug != evaluation.pool:
@@ -226,12 +224,7 @@ class Intake:
         """What the bundle asks to show of hidden data stays hidden until its pool is public."""
         problem = smoke_problem(self.session, phase)
         if problem is not None:
-            self.notices.append(
-                say("%(phase)s has no smoke test yet: %(why)s", phase=phase.name, why=problem)
-            )
+            self.notices.append(f"{phase.name} has no smoke test yet: {problem}")
         if shown_logs(phase, phase.versions[0]) != wanted_logs(phase):
-            words = say(
-                "%(phase)s shows no logs of meta-testing while its meta-test pool is hidden.",
-                phase=phase.name,
-            )
+            words = f"{phase.name} shows no logs of meta-testing while its meta-test pool is hidden."
             self.notices.append(words)

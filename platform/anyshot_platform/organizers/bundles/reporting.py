@@ -14,9 +14,8 @@ from anyshot_platform.bundles.codabench_report import Notice
 from anyshot_platform.bundles.reading import CompetitionBundle
 from anyshot_platform.bundles.schema import FILES
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.kept import from_json, to_json
-from anyshot_platform.kernel.language import say, say_count, together
+from anyshot_platform.kernel.filters import count, decimal, join_texts
+from anyshot_platform.kernel.kept import to_json
 
 IMPORT = "competition.import"
 
@@ -62,17 +61,15 @@ def _together(notices: Iterable[Notice], *, to_do: bool) -> list[tuple[str, str]
     for notice in notices:
         if bool(notice.place) == to_do:
             found.setdefault((notice.message, notice.place), []).append(notice)
-    return [
-        (together((_where(rows), message), by=say(": ")), place) for (message, place), rows in found.items()
-    ]
+    return [(join_texts((_where(rows), message), by=": "), place) for (message, place), rows in found.items()]
 
 
 def _where(rows: list[Notice]) -> str:
     if rows[0].line == 0:
         return rows[0].path
     if len(rows) == 1:
-        return say("line %(line)s, %(path)s", line=rows[0].line, path=rows[0].path)
-    return say("lines %(lines)s", lines=", ".join(str(row.line) for row in rows))
+        return f"line {rows[0].line}, {rows[0].path}"
+    return f"lines {', '.join(str(row.line) for row in rows)}"
 
 
 def _taken(bundle: CompetitionBundle) -> list[str]:
@@ -82,24 +79,26 @@ def _taken(bundle: CompetitionBundle) -> list[str]:
         _named(count(len(spec.phases), "phase"), [phase.title for phase in spec.phases]),
         _named(count(len(spec.leagues), "league"), [league.title for league in spec.leagues]),
         count(len(spec.pages), "page") if spec.pages else "",
-        say("the terms") if spec.terms else "",
-        say("the logo") if spec.logo else "",
-        say_count(images, "%(num)s file for the pages", "%(num)s files for the pages") if images else "",
+        "the terms" if spec.terms else "",
+        "the logo" if spec.logo else "",
+        ("1 file for the pages" if images == 1 else f"{decimal(images)} files for the pages")
+        if images
+        else "",
         _of_fact_sheet(len(spec.fact_sheet)) if spec.fact_sheet else "",
         count(len(spec.baselines), "baseline") if spec.baselines else "",
         count(len(spec.pools), "pool") if spec.pools and not bundle.taken else "",
-        say("the contact") if spec.contact else "",
-        say("the prizes") if spec.prizes else "",
+        "the contact" if spec.contact else "",
+        "the prizes" if spec.prizes else "",
     ]
     return [part for part in parts if part] + bundle.taken
 
 
 def _named(counted: str, titles: list[str]) -> str:
-    return together((counted, ", ".join(titles)), by=say(": "))
+    return join_texts((counted, ", ".join(titles)), by=": ")
 
 
 def _of_fact_sheet(number: int) -> str:
-    return say_count(number, "%(num)s question of the fact sheet", "%(num)s questions of the fact sheet")
+    return "1 question of the fact sheet" if number == 1 else f"{decimal(number)} questions of the fact sheet"
 
 
 def read_report(session: Session, competition: Competition) -> ImportReport | None:
@@ -109,5 +108,5 @@ def read_report(session: Session, competition: Competition) -> ImportReport | No
     kept = entry.after.get("report") if entry is not None else None
     if not kept:
         return None
-    said = from_json(kept)
+    said = kept
     return ImportReport(**{**said, "todo": [Todo(**todo) for todo in said["todo"]]})

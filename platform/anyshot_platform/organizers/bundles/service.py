@@ -17,7 +17,6 @@ from anyshot_platform.bundles.writing import write_bundle
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.errors import Conflict, Invalid
-from anyshot_platform.kernel.language import say, words_of
 from anyshot_platform.kernel.slugs import check_slug
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.organizers.bundles.data import PacksByPool
@@ -73,10 +72,7 @@ def import_competition(
     waiting = sorted(version.pool.slug for name, version in new.items() if name not in brought)
     notices: list[str] = [
         *known,
-        *(
-            say("The pool %(name)s waits for its packs: upload them before the phases open.", name=name)
-            for name in waiting
-        ),
+        *(f"The pool {name} waits for its packs: upload them before the phases open." for name in waiting),
     ]
     intake = Intake(session, storage, bundle, actor.id, pools, notices)
     competition = intake.make_competition(address, state)
@@ -124,7 +120,7 @@ def clone_competition(
     try:
         bundle = read_bundle(write_bundle(spec, files, secrets=False))
     except BundleInvalid as error:
-        words = say("It cannot be copied before this is mended: %(error)s", error=words_of(error))
+        words = f"It cannot be copied before this is mended: {str(error)}"
         raise Invalid(words) from error
     known = say_which_versions(session, competition)
     return import_competition(session, storage, bundle, actor, slug=slug, start=start, known=known)
@@ -155,11 +151,7 @@ def _free_address(session: Session, wanted: str, *, exact: bool) -> str:
     if wanted in taken and exact:
         free = unique(wanted, taken)
         raise AddressTaken(
-            say(
-                "There is a competition “%(wanted)s” already; give another short name, e.g. %(free)s.",
-                wanted=wanted,
-                free=free,
-            ),
+            f"There is a competition “{wanted}” already; give another short name, e.g. {free}.",
             free=free,
         )
     return unique(wanted, taken)

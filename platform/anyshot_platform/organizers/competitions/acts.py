@@ -12,8 +12,7 @@ from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, 
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState, Role, Visibility
 from anyshot_platform.database import now
-from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import say, say_count, together
+from anyshot_platform.kernel.filters import count, decimal, join_texts
 from anyshot_platform.organizers.competitions.organizing import figures, what_is_missing
 from anyshot_platform.organizers.phases.readiness import odd_in
 from anyshot_platform.phases.service import list_phases, status_of
@@ -23,7 +22,7 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED
 from anyshot_platform.submissions.models import Submission
 
-DELETED = say("The competition is deleted: restore it first.")
+DELETED = "The competition is deleted: restore it first."
 
 
 def _target(session: Session, competition: Competition) -> Target:
@@ -35,11 +34,9 @@ def _hides(session: Session, competition: Competition) -> list[str]:
     """What disappears from everybody's sight with the competition."""
     counts, phases = figures(session, competition), list_phases(session, competition)
     return [
-        say(
-            "Nobody but its organizers sees it any more: %(members)s, %(submissions)s, %(phases)s.",
-            members=count(counts["members"], "member"),
-            submissions=count(counts["submissions"], "submission"),
-            phases=count(len(phases), "phase"),
+        (
+            f"Nobody but its organizers sees it any more: {count(counts['members'], 'member')}, "
+            f"{count(counts['submissions'], 'submission')}, {count(len(phases), 'phase')}."
         )
     ]
 
@@ -53,13 +50,13 @@ def _underway(session: Session, competition: Competition) -> list[str]:
     )
     names = [row.name for row in list_phases(session, competition) if status_of(row) == PhaseStatus.OPEN]
     return [
-        *([say("%(names)s: uploads are refused from now on.", names=", ".join(names))] if names else []),
+        *([f"{', '.join(names)}: uploads are refused from now on."] if names else []),
         *(
             [
-                say_count(
-                    waiting,
-                    "%(num)s run is queued or running; it goes on.",
-                    "%(num)s runs are queued or running; they go on.",
+                (
+                    "1 run is queued or running; it goes on."
+                    if waiting == 1
+                    else f"{decimal(waiting)} runs are queued or running; they go on."
                 )
             ]
             if waiting
@@ -78,19 +75,15 @@ def _look_publish(session: Session, competition: Competition, request: ActReques
     if competition.deleted_at is not None:
         return Findings(refused=[DELETED])
     if competition.state == CompetitionState.PUBLISHED:
-        return Findings(done=say("The competition is published already."))
+        return Findings(done="The competition is published already.")
     missing = what_is_missing(session, competition)
     phases = list_phases(session, competition)
     over = [row.name for row in phases if status_of(row) == PhaseStatus.CLOSED and row.accepts_uploads]
     return Findings(
-        refused=[together((say("Not ready to be published:"), *missing))] if missing else [],
+        refused=[join_texts(("Not ready to be published:", *missing))] if missing else [],
         warnings=[
-            *([say("%(names)s: over already, and takes no uploads.", names=", ".join(over))] if over else []),
-            *(
-                say("%(name)s: %(words)s", name=row.name, words=words)
-                for row in phases
-                for words in odd_in(session, row)
-            ),
+            *([f"{', '.join(over)}: over already, and takes no uploads."] if over else []),
+            *(f"{row.name}: {words}" for row in phases for words in odd_in(session, row)),
         ],
         does=[_who_sees(competition)],
     )
@@ -99,27 +92,21 @@ def _look_publish(session: Session, competition: Competition, request: ActReques
 def _who_sees(competition: Competition) -> str:
     """What publishing does, by the competition's settings."""
     who = {
-        Visibility.PUBLIC: say("Everybody sees the competition and can register for it"),
-        Visibility.UNLISTED: say(
+        Visibility.PUBLIC: "Everybody sees the competition and can register for it",
+        Visibility.UNLISTED: (
             "Everybody who has the address sees the competition and can register; no list shows it"
         ),
-        Visibility.PRIVATE: say("Its members and invited people see the competition, nobody else"),
+        Visibility.PRIVATE: "Its members and invited people see the competition, nobody else",
     }[competition.visibility]
     waits = competition.opens_at is not None and competition.opens_at > now()
-    return (
-        say("%(who)s, from %(opens_at)s UTC on.", who=who, opens_at=f"{competition.opens_at:%Y-%m-%d %H:%M}")
-        if waits
-        else say("%(who)s.", who=who)
-    )
+    return f"{who}, from {competition.opens_at:%Y-%m-%d %H:%M} UTC on." if waits else f"{who}."
 
 
 def _look_draft(session: Session, competition: Competition, request: ActRequest) -> Findings:
     if competition.state == CompetitionState.DRAFT:
-        return Findings(done=say("The competition is a draft already."))
+        return Findings(done="The competition is a draft already.")
     if competition.state == CompetitionState.ARCHIVED:
-        return Findings(
-            refused=[say("An archived competition cannot become a draft. Publish it again first.")]
-        )
+        return Findings(refused=["An archived competition cannot become a draft. Publish it again first."])
     return Findings(
         warnings=_underway(session, competition),
         does=_hides(session, competition),
@@ -129,19 +116,19 @@ def _look_draft(session: Session, competition: Competition, request: ActRequest)
 
 def _look_archive(session: Session, competition: Competition, request: ActRequest) -> Findings:
     if competition.state == CompetitionState.ARCHIVED:
-        return Findings(done=say("The competition is archived already."))
+        return Findings(done="The competition is archived already.")
     if competition.state == CompetitionState.DRAFT:
-        return Findings(refused=[say("A draft cannot be archived. Delete it, or publish it first.")])
+        return Findings(refused=["A draft cannot be archived. Delete it, or publish it first."])
     return Findings(
         warnings=_underway(session, competition),
-        does=[say("Everybody still sees its pages and boards; nobody can submit any more.")],
+        does=["Everybody still sees its pages and boards; nobody can submit any more."],
     )
 
 
 def _becomes(state: CompetitionState) -> Callable[[Session, Competition, ActRequest], ActDone]:
     def do(session: Session, competition: Competition, request: ActRequest) -> ActDone:
         before, competition.state = competition.state, state
-        words = say("The competition is %(state)s now.", state=status_words(state.value))
+        words = f"The competition is {status_words(state.value)} now."
         return ActDone(words, {"state": before.value}, {"state": state.value})
 
     return do
@@ -149,46 +136,41 @@ def _becomes(state: CompetitionState) -> Callable[[Session, Competition, ActRequ
 
 def _look_delete(session: Session, competition: Competition, request: ActRequest) -> Findings:
     if competition.deleted_at is not None:
-        return Findings(done=say("The competition is deleted already."))
+        return Findings(done="The competition is deleted already.")
     return Findings(warnings=_underway(session, competition), does=_hides(session, competition))
 
 
 def _delete(session: Session, competition: Competition, request: ActRequest) -> ActDone:
     competition.deleted_at = now()
-    return ActDone(say("The competition is deleted; you can restore it."), after={"deleted": True})
+    return ActDone("The competition is deleted; you can restore it.", after={"deleted": True})
 
 
 def _look_restore(session: Session, competition: Competition, request: ActRequest) -> Findings:
     if competition.deleted_at is None:
-        return Findings(done=say("The competition is not deleted."))
-    return Findings(
-        does=[
-            say(
-                "It is %(state)s again, with all that was in it.", state=status_words(competition.state.value)
-            )
-        ]
-    )
+        return Findings(done="The competition is not deleted.")
+    return Findings(does=[f"It is {status_words(competition.state.value)} again, with all that was in it."])
 
 
 def _restore(session: Session, competition: Competition, request: ActRequest) -> ActDone:
     competition.deleted_at = None
-    return ActDone(say("The competition is back."), after={"deleted": False})
+    return ActDone("The competition is back.", after={"deleted": False})
 
 
 def _look_secrets(session: Session, competition: Competition, request: ActRequest) -> Findings:
     return Findings(
         does=[
-            say(
-                "You get a file with the keys and seeds of all phases: anyone who has it can draw the hidden tasks."
+            (
+                "You get a file with the keys and seeds of all phases: anyone who has it can draw the "
+                "hidden tasks."
             ),
-            say("The audit log keeps that you took it."),
+            "The audit log keeps that you took it.",
         ]
     )
 
 
 def _take_secrets(session: Session, competition: Competition, request: ActRequest) -> ActDone:
     keys = [phase.slug for phase in list_phases(session, competition)]
-    return ActDone(say("The bundle with the secrets was taken."), after={"secrets_of": keys})
+    return ActDone("The bundle with the secrets was taken.", after={"secrets_of": keys})
 
 
 _Look = Callable[[Session, Competition, ActRequest], Findings]

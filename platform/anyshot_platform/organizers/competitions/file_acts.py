@@ -6,7 +6,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target, by_name
 from anyshot_platform.competitions.models import Competition, CompetitionFile
-from anyshot_platform.kernel.language import say
 
 
 def _target(session: Session, file: CompetitionFile) -> Target:
@@ -23,19 +22,13 @@ def _shown_in(session: Session, file: CompetitionFile) -> list[str]:
 
 def _look(session: Session, file: CompetitionFile, request: ActRequest) -> Findings:
     shown = _shown_in(session, file)
-    blocked = (
-        [say("It is shown or linked in %(names)s: nothing would be there.", names=", ".join(shown))]
-        if shown
-        else []
-    )
-    return Findings(does=[say("It is taken away for good.")], blocked=blocked)
+    blocked = [f"It is shown or linked in {', '.join(shown)}: nothing would be there."] if shown else []
+    return Findings(does=["It is taken away for good."], blocked=blocked)
 
 
 def _remove(session: Session, file: CompetitionFile, request: ActRequest) -> ActDone:
     session.delete(file)
-    return ActDone(
-        say("%(name)s is gone.", name=file.name), before={"name": file.name, "digest": file.digest}
-    )
+    return ActDone(f"{file.name} is gone.", before={"name": file.name, "digest": file.digest})
 
 
 REMOVE: Act[CompetitionFile] = Act(

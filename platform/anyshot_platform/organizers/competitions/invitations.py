@@ -13,7 +13,6 @@ from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.competitions.teams import keep_captained
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.organizers.competitions import people
 from anyshot_platform.teams.models import Team
@@ -32,9 +31,7 @@ def offer(session: Session, competition: Competition, user: User, role: Role) ->
     session.add(membership)
     session.flush()
     # Short name only: titles and texts of strangers are no mails of this site.
-    title = say(
-        "You are invited to the competition “%(slug)s” as %(value)s", slug=competition.slug, value=role.value
-    )
+    title = f"You are invited to the competition “{competition.slug}” as {role.value}"
     notify(session, [user.id], kind="membership", title=title, url="/account/teams")
     return membership
 
@@ -60,7 +57,7 @@ def answer_invitation(
     """Accept or decline; raises `NotFound` where there is no invitation, `Invalid` where terms are not accepted."""
     found = next((pair for pair in list_invitations(session, user.id) if pair[0].slug == slug), None)
     if found is None:
-        raise NotFound(say("There is no such invitation; it may have been taken back."))
+        raise NotFound("There is no such invitation; it may have been taken back.")
     competition, membership = found
     session.refresh(membership, with_for_update=True)
     if not accept:
@@ -68,7 +65,7 @@ def answer_invitation(
         return competition
     require_reachable(user)
     if must_accept(competition, membership) and not accepts_terms:
-        raise Invalid(say("Please accept the terms of the competition."), field="accepts_terms")
+        raise Invalid("Please accept the terms of the competition.", field="accepts_terms")
     _take_in(session, competition, user, membership)
     membership.terms_version, membership.terms_accepted_at = competition.terms_version, now()
     people.record_member(session, membership, user.id, "member.accept", after={"role": membership.role.value})

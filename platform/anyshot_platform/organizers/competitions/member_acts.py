@@ -18,8 +18,7 @@ from anyshot_platform.acts.declaration import (
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import count_owners, find_membership
 from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import say, say_count
+from anyshot_platform.kernel.filters import count, decimal
 from anyshot_platform.organizers.competitions import people
 from anyshot_platform.organizers.competitions.invitations import offer
 from anyshot_platform.organizers.teams.joining import is_full
@@ -31,12 +30,12 @@ from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 
 _POWERS = {
-    Role.OWNER: say(
+    Role.OWNER: (
         "do everything here, see the hidden data and take the secret keys, and give roles to others"
     ),
-    Role.ORGANIZER: say("change the competition, see every submission with its code, and the hidden data"),
-    Role.REVIEWER: say("see every submission with its code"),
-    Role.PARTICIPANT: say("take part"),
+    Role.ORGANIZER: ("change the competition, see every submission with its code, and the hidden data"),
+    Role.REVIEWER: "see every submission with its code",
+    Role.PARTICIPANT: "take part",
 }
 _ORDER = list(_POWERS)
 
@@ -68,15 +67,15 @@ def _uploads(session: Session, membership: Membership) -> int:
 
 def _look_approve(session: Session, membership: Membership, request: ActRequest) -> Findings:
     if membership.status == MemberStatus.APPROVED:
-        return Findings(done=say("This person is a participant already."))
+        return Findings(done="This person is a participant already.")
     if membership.status in NOT_HERE:
-        words = say("This person has left or has not answered yet. Invite them: only they can accept.")
+        words = "This person has left or has not answered yet. Invite them: only they can accept."
         return Findings(refused=[words])
-    lifted = [say("The submissions that the ban took off the boards come back.")]
+    lifted = ["The submissions that the ban took off the boards come back."]
     return Findings(
         blocked=_crowds(session, membership),
         does=[
-            say("The person is a participant."),
+            "The person is a participant.",
             *(lifted if membership.status == MemberStatus.BANNED else []),
         ],
         told=1,
@@ -89,7 +88,7 @@ def _crowds(session: Session, membership: Membership) -> list[str]:
     competition = session.get_one(Competition, membership.competition_id)
     if team is None or not is_full(session, competition, team):
         return []
-    return [say("The team “%(name)s” is full without this person.", name=team.name)]
+    return [f"The team “{team.name}” is full without this person."]
 
 
 def _approve(session: Session, membership: Membership, request: ActRequest) -> ActDone:
@@ -98,22 +97,17 @@ def _approve(session: Session, membership: Membership, request: ActRequest) -> A
 
 def _look_reject(session: Session, membership: Membership, request: ActRequest) -> Findings:
     if membership.status == MemberStatus.REJECTED:
-        return Findings(done=say("This person is rejected already."))
+        return Findings(done="This person is rejected already.")
     if membership.role != Role.PARTICIPANT:
         return Findings(
-            refused=[say("Only participants are rejected. Give this person the role participant first.")]
+            refused=[("Only participants are rejected. Give this person the role participant first.")]
         )
     uploads = _uploads(session, membership)
     return Findings(
-        blocked=[
-            say(
-                "This person is a participant, with %(uploads)s. Ban them instead.",
-                uploads=count(uploads, "submission"),
-            )
-        ]
+        blocked=[f"This person is a participant, with {count(uploads, 'submission')}. Ban them instead."]
         if uploads
         else [],
-        does=[say("The person is not a participant.")],
+        does=["The person is not a participant."],
         told=1,
     )
 
@@ -124,20 +118,23 @@ def _reject(session: Session, membership: Membership, request: ActRequest) -> Ac
 
 def _look_ban(session: Session, membership: Membership, request: ActRequest) -> Findings:
     if membership.status == MemberStatus.BANNED:
-        return Findings(done=say("This person is banned already."))
+        return Findings(done="This person is banned already.")
     if membership.role == Role.OWNER:
-        return Findings(refused=[say("An owner cannot be banned.")])
+        return Findings(refused=["An owner cannot be banned."])
     uploads = _uploads(session, membership)
     return Findings(
-        warnings=[] if request.reason else [say("No reason is given; the person is told the reason.")],
+        warnings=[] if request.reason else ["No reason is given; the person is told the reason."],
         does=[
-            say("The person can upload nothing any more."),
+            "The person can upload nothing any more.",
             *(
                 [
-                    say_count(
-                        uploads,
-                        "%(num)s submission of this person is disqualified and leaves the boards.",
-                        "%(num)s submissions of this person are disqualified and leave the boards.",
+                    (
+                        "1 submission of this person is disqualified and leaves the boards."
+                        if uploads == 1
+                        else (
+                            f"{decimal(uploads)} submissions of this person are disqualified and leave the "
+                            "boards."
+                        )
                     )
                 ]
                 if uploads
@@ -150,7 +147,7 @@ def _look_ban(session: Session, membership: Membership, request: ActRequest) -> 
 
 
 def _ban(session: Session, membership: Membership, request: ActRequest) -> ActDone:
-    words = say("Banned; “Lift the ban” undoes it.")
+    words = "Banned; “Lift the ban” undoes it."
     return _moved(session, membership, MemberStatus.BANNED, request, words)
 
 
@@ -164,11 +161,11 @@ def _moved(
 def _look_role(session: Session, membership: Membership, request: ActRequest) -> Findings:
     role = Role(request.options["role"])
     if membership.role == role:
-        return Findings(done=say("This person is %(role)s already.", role=status_words(role.value)))
+        return Findings(done=f"This person is {status_words(role.value)} already.")
     last = membership.role == Role.OWNER and count_owners(session, membership.competition_id) < 2
     return Findings(
-        refused=[say("A competition needs an owner: name another one first.")] if last else [],
-        does=[say("The person can %(powers)s.", powers=_POWERS[role]), *_ranking(session, membership, role)],
+        refused=["A competition needs an owner: name another one first."] if last else [],
+        does=[f"The person can {_POWERS[role]}.", *_ranking(session, membership, role)],
         asks=_ORDER.index(role) < _ORDER.index(membership.role),
     )
 
@@ -179,16 +176,16 @@ def _ranking(session: Session, membership: Membership, role: Role) -> list[str]:
     if team is None or team.out_of_ranking == (role != Role.PARTICIPANT):
         return []
     if role != Role.PARTICIPANT:
-        return [say("The team %(name)s leaves the ranking.", name=team.name)]
+        return [f"The team {team.name} leaves the ranking."]
     if stays_out(session, team, without=membership):
-        return [say("The team %(name)s stays out of the ranking.", name=team.name)]
-    return [say("The team %(name)s joins the ranking.", name=team.name)]
+        return [f"The team {team.name} stays out of the ranking."]
+    return [f"The team {team.name} joins the ranking."]
 
 
 def _give_role(session: Session, membership: Membership, request: ActRequest) -> ActDone:
     before, role = membership.role, Role(request.options["role"])
     people.set_role(session, membership, role)
-    return ActDone(say("The role is given."), {"role": before.value}, {"role": role.value})
+    return ActDone("The role is given.", {"role": before.value}, {"role": role.value})
 
 
 def _invited(session: Session, invitation: Invitation) -> Target:
@@ -201,24 +198,14 @@ def _look_invite(session: Session, invitation: Invitation, request: ActRequest) 
     known = find_membership(session, invitation.competition.id, invitation.user.id)
     if known is not None and known.status == MemberStatus.APPROVED:
         if known.role == role:
-            return Findings(
-                done=say(
-                    "%(username)s is %(role)s already.",
-                    username=invitation.user.username,
-                    role=status_words(role.value),
-                )
-            )
+            return Findings(done=f"{invitation.user.username} is {status_words(role.value)} already.")
         if known.role == Role.OWNER:
-            return Findings(
-                refused=[say("%(username)s is an owner already.", username=invitation.user.username)]
-            )
+            return Findings(refused=[f"{invitation.user.username} is an owner already."])
     if known is not None and known.status == MemberStatus.BANNED:
-        return Findings(
-            refused=[say("%(username)s is banned; lift the ban first.", username=invitation.user.username)]
-        )
+        return Findings(refused=[f"{invitation.user.username} is banned; lift the ban first."])
     return Findings(
         does=[
-            say("The person can %(powers)s.", powers=_POWERS[role]),
+            f"The person can {_POWERS[role]}.",
             *(_ranking(session, known, role) if known else []),
         ],
         asks=role != Role.PARTICIPANT,
@@ -230,9 +217,7 @@ def _invite(session: Session, invitation: Invitation, request: ActRequest) -> Ac
     role = Role(request.options["role"])
     membership = offer(session, invitation.competition, invitation.user, role)
     waits = membership.status == MemberStatus.INVITED
-    words = (
-        say("Invited: the person becomes a participant by accepting.") if waits else say("The role is given.")
-    )
+    words = "Invited: the person becomes a participant by accepting." if waits else "The role is given."
     after = {"role": role.value, "status": membership.status.value}
     return ActDone(words, after=after, result=membership)
 

@@ -11,8 +11,7 @@ from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActReque
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import count, join_texts
 from anyshot_platform.notifications.service import notify, tell_team
 from anyshot_platform.organizers.competitions import member_acts, people
 from anyshot_platform.organizers.competitions.member_acts import member_target
@@ -39,7 +38,7 @@ def find_team_named(session: Session, competition: Competition, name: str) -> Te
     team = people.team_named(session, competition, name)
     if team is None:
         raise Invalid(
-            say("There is no team “%(name)s”. Leave it empty for a team of their own.", name=name.strip()),
+            f"There is no team “{name.strip()}”. Leave it empty for a team of their own.",
             field="team",
         )
     return team
@@ -50,23 +49,21 @@ def _look(session: Session, membership: Membership, request: ActRequest) -> Find
     target = find_team_named(session, competition, request.options["team"])
     old = session.get(Team, membership.team_id) if membership.team_id else None
     if old is None or not _may_go(membership, target):
-        return Findings(refused=[say("Only participants are in teams. Admit this person first.")])
+        return Findings(refused=["Only participants are in teams. Admit this person first."])
     if target is not None and target.id == old.id:
-        return Findings(done=say("This person is in “%(name)s” already.", name=old.name))
+        return Findings(done=f"This person is in “{old.name}” already.")
     alone = len(list_members(session, old)) < 2
     if target is None and alone:
-        return Findings(done=say("This person has a team of their own already."))
+        return Findings(done="This person has a team of their own already.")
     takes_part = membership.status == MemberStatus.APPROVED
     full = target is not None and is_full(session, competition, target)
     teams = [old, target] if target is not None else [old]
     return Findings(
-        blocked=[say("Teams have at most %(members)s here.", members=count(competition.team_size, "member"))]
-        if full
-        else [],
+        blocked=[f"Teams have at most {count(competition.team_size, 'member')} here."] if full else [],
         warnings=_published(session, competition),
         does=[
             _goes(target),
-            *([] if takes_part else [say("The person still takes no part.")]),
+            *([] if takes_part else ["The person still takes no part."]),
             *_stays(session, old, alone),
             *_asked(session, teams),
             *_ranking(session, membership, None if alone else old, target),
@@ -84,8 +81,8 @@ def _may_go(membership: Membership, target: Team | None) -> bool:
 
 def _goes(target: Team | None) -> str:
     if target is None:
-        return say("The person gets a team of their own, with a quota of its own.")
-    return say("The person shares the quota and the entries of “%(name)s” from now on.", name=target.name)
+        return "The person gets a team of their own, with a quota of its own."
+    return f"The person shares the quota and the entries of “{target.name}” from now on."
 
 
 def _stays(session: Session, old: Team, alone: bool) -> list[str]:
@@ -93,19 +90,16 @@ def _stays(session: Session, old: Team, alone: bool) -> list[str]:
     uploads = count_uploads(session, Submission.team_id == old.id)
     has = count(uploads, "submission")
     if alone:
-        gone = say("“%(name)s” has nobody left and is dissolved.", name=old.name)
-        return [together((gone, say("Its entries leave the boards (%(has)s).", has=has) if uploads else ""))]
-    return (
-        [say("What “%(name)s” submitted stays its own: %(has)s.", name=old.name, has=has)] if uploads else []
-    )
+        gone = f"“{old.name}” has nobody left and is dissolved."
+        return [join_texts((gone, f"Its entries leave the boards ({has})." if uploads else ""))]
+    return [f"What “{old.name}” submitted stays its own: {has}."] if uploads else []
 
 
 def _asked(session: Session, teams: Sequence[Team]) -> list[str]:
     return [
-        say(
-            "The league %(name)s asks “%(team_name)s” again; until its members qualify, its entry is held back.",
-            name=league.name,
-            team_name=team.name,
+        (
+            f"The league {league.name} asks “{team.name}” again; until its members qualify, its entry "
+            "is held back."
         )
         for team in teams
         for league in leagues_that_ask(session, team)
@@ -119,16 +113,16 @@ def _ranking(
     if membership.role == Role.PARTICIPANT:
         return
     if target is not None and not target.out_of_ranking:
-        yield say("Organizers do not compete: “%(name)s” leaves the ranking.", name=target.name)
+        yield f"Organizers do not compete: “{target.name}” leaves the ranking."
     if old is not None and old.out_of_ranking and not stays_out(session, old, without=membership):
-        yield say("The team %(name)s joins the ranking.", name=old.name)
+        yield f"The team {old.name} joins the ranking."
 
 
 def _published(session: Session, competition: Competition) -> list[str]:
     return [
-        say(
-            "The results of “%(name)s” are public; prize shares and certificates name a team's members of now.",
-            name=phase.name,
+        (
+            f"The results of “{phase.name}” are public; prize shares and certificates name a team's "
+            "members of now."
         )
         for phase in published_results(session, competition)
     ]
@@ -141,7 +135,7 @@ def _move(session: Session, membership: Membership, request: ActRequest) -> ActD
     for one in (old, team):
         ask_again(session, one.id)
     _tell(session, membership, old, team, request.reason)
-    return ActDone(say("Moved to “%(name)s”.", name=team.name), {"team": old.name}, {"team": team.name})
+    return ActDone(f"Moved to “{team.name}”.", {"team": old.name}, {"team": team.name})
 
 
 def _tell(session: Session, membership: Membership, old: Team, team: Team, reason: str) -> None:
@@ -151,29 +145,20 @@ def _tell(session: Session, membership: Membership, old: Team, team: Team, reaso
     notify(
         session,
         [membership.user_id],
-        title=say(
-            "%(title)s: the organizers moved you from “%(name)s” to “%(team_name)s”",
-            title=competition.title,
-            name=old.name,
-            team_name=team.name,
-        ),
+        title=f"{competition.title}: the organizers moved you from “{old.name}” to “{team.name}”",
         **about,
     )
     others = [user.id for _, user in list_members(session, team) if user.id != membership.user_id]
     notify(
         session,
         others,
-        title=say(
-            "%(title)s: the organizers moved %(name)s to your team", title=competition.title, name=name
-        ),
+        title=f"{competition.title}: the organizers moved {name} to your team",
         **about,
     )
     tell_team(
         session,
         old.id,
-        title=say(
-            "%(title)s: the organizers moved %(name)s out of your team", title=competition.title, name=name
-        ),
+        title=f"{competition.title}: the organizers moved {name} out of your team",
         **about,
     )
 

@@ -18,7 +18,6 @@ from anyshot_platform.competitions.models import Competition, CompetitionFile, C
 from anyshot_platform.competitions.service import must_accept
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Registration, Visibility
 from anyshot_platform.errors import Invalid, NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.organizers.competitions.texts import require_known_values, require_no_values
@@ -61,10 +60,10 @@ def change_settings(
     """Change title, summary, registration and the like; participants are told of new terms, to accept them again."""
     title = str(values.get("title", competition.title)).strip()
     if not title:
-        raise Invalid(say("A competition needs a title."), field="title")
+        raise Invalid("A competition needs a title.", field="title")
     size = values.get("team_size", competition.team_size)
     if not isinstance(size, int) or not 1 <= size <= 100:
-        raise Invalid(say("A team has 1 to 100 members."), field="team_size")
+        raise Invalid("A team has 1 to 100 members.", field="team_size")
     _require_sense(competition, values)
     if values.get("terms", competition.terms) != competition.terms:
         require_no_values(str(values["terms"]))
@@ -110,11 +109,8 @@ def _tell_of_terms(session: Session, competition: Competition) -> None:
         session,
         [member.user_id for member in members if must_accept(competition, member)],
         kind="terms",
-        title=say("%(title)s: the terms have changed", title=competition.title),
-        body=say(
-            "Read version %(number)s and accept it. Until then you can submit nothing.",
-            number=competition.terms_version,
-        ),
+        title=f"{competition.title}: the terms have changed",
+        body=(f"Read version {competition.terms_version} and accept it. Until then you can submit nothing."),
         url=f"/competitions/{competition.slug}/join",
         about=competition.id,
     )
@@ -139,13 +135,13 @@ def _same_text(one: Any, other: str) -> bool:
 
 def _registration(word: Any) -> Registration:
     if word not in set(Registration):
-        raise Invalid(say("Registration is open, approval or closed."), field="registration")
+        raise Invalid("Registration is open, approval or closed.", field="registration")
     return Registration(word)
 
 
 def _visibility(word: Any) -> Visibility:
     if word not in set(Visibility):
-        raise Invalid(say("A competition is public, unlisted or private."), field="visibility")
+        raise Invalid("A competition is public, unlisted or private.", field="visibility")
     return Visibility(word)
 
 
@@ -190,7 +186,7 @@ def save_page(
 ) -> CompetitionPage:
     """Add a page of text, or change one."""
     if not title.strip():
-        raise Invalid(say("A page needs a title."), field="title")
+        raise Invalid("A page needs a title.", field="title")
     require_known_values(session, competition, body)
     if page_id is None:
         taken = {page.slug for page in competition.pages} | {"terms"}
@@ -221,13 +217,13 @@ def find_page(competition: Competition, page_id: str) -> CompetitionPage:
     for page in competition.pages:
         if page.id == page_id:
             return page
-    raise NotFound(say("There is no such page."))
+    raise NotFound("There is no such page.")
 
 
 def what_is_missing(session: Session, competition: Competition) -> list[str]:
     """What keeps a competition from working, as sentences."""
     phases = list_phases(session, competition)
-    missing = [] if phases else [say("There are no phases.")]
+    missing = [] if phases else ["There are no phases."]
     for phase in phases:
         missing += missing_in(session, phase)
     return list(dict.fromkeys(missing))
@@ -236,11 +232,7 @@ def what_is_missing(session: Session, competition: Competition) -> list[str]:
 def what_is_odd(session: Session, competition: Competition) -> list[str]:
     """What its organizers should know before it is published, as sentences."""
     phases = list_phases(session, competition)
-    return [
-        say("%(name)s: %(words)s", name=phase.name, words=words)
-        for phase in phases
-        for words in odd_in(session, phase)
-    ]
+    return [f"{phase.name}: {words}" for phase in phases for words in odd_in(session, phase)]
 
 
 def figures(session: Session, competition: Competition) -> dict[str, int]:

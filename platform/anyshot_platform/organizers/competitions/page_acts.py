@@ -19,7 +19,6 @@ from anyshot_platform.acts.declaration import (
 )
 from anyshot_platform.competitions.models import Competition, CompetitionPage
 from anyshot_platform.competitions.states import CompetitionState
-from anyshot_platform.kernel.language import say
 
 
 def _target(session: Session, page: CompetitionPage) -> Target:
@@ -28,7 +27,7 @@ def _target(session: Session, page: CompetitionPage) -> Target:
 
 def _look(session: Session, page: CompetitionPage, request: ActRequest) -> Findings:
     competition = session.get_one(Competition, page.competition_id)
-    does = [say("Its text is taken off the competition, and stays in the audit log.")]
+    does = ["Its text is taken off the competition, and stays in the audit log."]
     return Findings(does=does, asks=competition.state is CompetitionState.PUBLISHED)
 
 
@@ -36,7 +35,7 @@ def _delete(session: Session, page: CompetitionPage, request: ActRequest) -> Act
     competition = session.get_one(Competition, page.competition_id)
     competition.pages.remove(page)
     return ActDone(
-        say("The page is removed; its text is in the audit log."),
+        "The page is removed; its text is in the audit log.",
         before={"title": page.title, "body": page.body},
     )
 
@@ -68,8 +67,8 @@ def _look_move(session: Session, page: CompetitionPage, request: ActRequest) -> 
     pages = session.get_one(Competition, page.competition_id).pages
     place = _wanted(pages, request)
     if pages.index(page) == place:
-        return Findings(done=say("It stands there already."))
-    return Findings(does=[say("It becomes page %(place)s of %(pages)s.", place=place + 1, pages=len(pages))])
+        return Findings(done="It stands there already.")
+    return Findings(does=[f"It becomes page {place + 1} of {len(pages)}."])
 
 
 def _move(session: Session, page: CompetitionPage, request: ActRequest) -> ActDone:
@@ -79,7 +78,7 @@ def _move(session: Session, page: CompetitionPage, request: ActRequest) -> ActDo
     for position, one in enumerate([*others[:place], page, *others[place:]]):
         one.position = position
     pages.sort(key=lambda one: one.position)
-    words = say("%(title)s is page %(place)s now.", title=page.title, place=place + 1)
+    words = f"{page.title} is page {place + 1} now."
     return ActDone(words, {"place": before}, {"title": page.title, "place": place})
 
 

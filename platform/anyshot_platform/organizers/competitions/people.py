@@ -18,7 +18,6 @@ from anyshot_platform.competitions.teams import keep_captained
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.intake.service import refresh_boards
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.kernel.texts import name_key
 from anyshot_platform.notifications.service import notify
@@ -112,7 +111,7 @@ def find_member(session: Session, competition: Competition, membership_id: str) 
     if membership is None and (user := find_by_name(session, membership_id)) is not None:
         membership = find_membership(session, competition.id, user.id)
     if membership is None or membership.competition_id != competition.id:
-        raise NotFound(say("There is no member “%(membership_id)s” here.", membership_id=membership_id))
+        raise NotFound(f"There is no member “{membership_id}” here.")
     return membership
 
 
@@ -134,9 +133,9 @@ def set_status(
         ask_again(session, membership.team_id)
     competition = session.get_one(Competition, membership.competition_id)
     told = {
-        MemberStatus.APPROVED: say("%(title)s: You are in", title=competition.title),
-        MemberStatus.BANNED: say("%(title)s: You were banned", title=competition.title),
-        MemberStatus.REJECTED: say("%(title)s: Your registration was declined", title=competition.title),
+        MemberStatus.APPROVED: f"{competition.title}: You are in",
+        MemberStatus.BANNED: f"{competition.title}: You were banned",
+        MemberStatus.REJECTED: f"{competition.title}: Your registration was declined",
     }
     notify(
         session,
@@ -198,10 +197,10 @@ def count_pending(session: Session, competition: Competition) -> int:
 def find_user(session: Session, name: str) -> User:
     """A user of this site by name; raises `Invalid`."""
     if "@" in name:  # the answer would tell whose address it is
-        raise Invalid(say("Invite people by user name: addresses are not looked up."), field="username")
+        raise Invalid("Invite people by user name: addresses are not looked up.", field="username")
     user = find_by_name(session, name)
     if user is None:
-        raise Invalid(say("There is no user “%(name)s”.", name=name), field="username")
+        raise Invalid(f"There is no user “{name}”.", field="username")
     return user
 
 
@@ -226,7 +225,7 @@ def find_team(session: Session, competition: Competition, team_id: str) -> Team:
     """A team of this competition, by its id or name; raises `NotFound`."""
     team = session.get(Team, team_id) or team_named(session, competition, team_id)
     if team is None or team.competition_id != competition.id:
-        raise NotFound(say("There is no such team."))
+        raise NotFound("There is no such team.")
     return team
 
 

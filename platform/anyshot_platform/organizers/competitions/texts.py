@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.bundles.page_values import fill, has_values, unknown_in, values_of
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.leagues.description import describe_league
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.rows import describe_phase
@@ -36,16 +36,16 @@ def require_known_values(session: Session, competition: Competition, text: str) 
     """Raise `Invalid` for a name that is no value of this competition."""
     wrong = unknown_in(text, values_now(session, competition)) if has_values(text) else []
     if wrong:
-        raise Invalid(together(wrong), field="body")
+        raise Invalid(join_texts(wrong), field="body")
 
 
 def require_no_values(terms: str) -> None:
     """Raise `Invalid` for terms with values: what people accept must not change without them."""
     if has_values(terms):
         raise Invalid(
-            say(
-                "Terms hold no values such as {{ quota.per_day }}: what people have accepted must not change by "
-                "itself. Write the words, or refer to the pages of the phases."
+            (
+                "Terms hold no values such as {{ quota.per_day }}: what people have accepted must not "
+                "change by itself. Write the words, or refer to the pages of the phases."
             ),
             field="terms",
         )

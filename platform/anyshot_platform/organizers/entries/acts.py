@@ -16,7 +16,7 @@ from anyshot_platform.entries.models import Entry
 from anyshot_platform.entries.service import find_entry
 from anyshot_platform.entries.states import EntryState
 from anyshot_platform.errors import Conflict, NotFound
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.leaderboards.service import refresh_everywhere, refresh_team
 from anyshot_platform.leagues.models import League
 from anyshot_platform.organizers.leagues.conditions import has_ended
@@ -35,9 +35,9 @@ def answer(
 ) -> None:
     """Answer a league's questions for oneself; the team's entries follow."""
     if has_ended(session, competition):
-        raise Conflict(say("The competition is over: what its leagues asked cannot be answered any more."))
+        raise Conflict("The competition is over: what its leagues asked cannot be answered any more.")
     if not eligibility.asks(league):
-        raise Conflict(say("%(name)s asks nothing.", name=league.name))
+        raise Conflict(f"{league.name} asks nothing.")
     eligibility.answer(session, league, membership, answers)
     refresh_everywhere(session, membership.team_id or "")
 
@@ -75,7 +75,7 @@ def choose_by_hand(
     require_choosing(phase)
     entry = find_entry(session, phase.id, league.id, membership.team_id or "")
     if entry is None:
-        raise NotFound(say("Your team has no entry in this league yet."))
+        raise NotFound("Your team has no entry in this league yet.")
     word = _require_choice(session, phase, league, membership, submission_id) if submission_id else ""
     there = chosen_by_hand(session, entry)
     require_seen(session, seen, {league.name: word}, {league.name: there})
@@ -98,15 +98,9 @@ def _require_choice(
     team = session.get_one(Team, membership.team_id)
     choices = choices_of(session, live_version(session, phase), team).get(league.id, [])
     if submission_id not in {one.submission.id for one in choices}:
-        numbers = [say("no. %(number)s", number=one.submission.number) for one in choices]
-        known = together(numbers, ", ") or say("none yet")
-        raise NotFound(
-            say(
-                "Your team has no such submission that could count in %(name)s; it has %(known)s.",
-                name=league.name,
-                known=known,
-            )
-        )
+        numbers = [f"no. {one.submission.number}" for one in choices]
+        known = join_texts(numbers, ", ") or "none yet"
+        raise NotFound(f"Your team has no such submission that could count in {league.name}; it has {known}.")
     return _word(session.get_one(Submission, submission_id))
 
 

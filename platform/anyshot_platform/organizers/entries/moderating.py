@@ -17,7 +17,6 @@ from anyshot_platform.entries.models import Entry
 from anyshot_platform.entries.service import Change, history_of
 from anyshot_platform.entries.states import EntryState
 from anyshot_platform.errors import Conflict, Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
@@ -145,14 +144,14 @@ def act_on(
     What somebody else decided on since it was `seen` is left out. Raises `Invalid` where a reason is missing.
     """
     if act in (EntryAct.REFUSE, EntryAct.DISQUALIFY) and not reason.strip():
-        raise Invalid(say("Give the reason: the team sees it."), field="reason")
+        raise Invalid("Give the reason: the team sees it.", field="reason")
     rows: Any = session.execute(
         _joined(select(Entry, League, Submission)).where(
             Phase.competition_id == competition.id, Entry.id.in_(ids)
         )
     ).all()
     done: list[str] = []
-    skipped: dict[str, str] = dict.fromkeys(set(ids) - {row[0].id for row in rows}, say("It is not here."))
+    skipped: dict[str, str] = dict.fromkeys(set(ids) - {row[0].id for row in rows}, "It is not here.")
     for row in rows:
         entry: Entry = row[0]
         why = _act(session, competition, row[1], row[2], act, actor_id, reason, seen)
@@ -190,7 +189,7 @@ def _act(
         )
     )
     try:
-        return "" if judge() else say("It is %(status)s already.", status=status_words(status.value))
+        return "" if judge() else f"It is {status_words(status.value)} already."
     except Conflict as error:
         return error.message
 

@@ -14,7 +14,6 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.entries import eligibility
 from anyshot_platform.entries.models import TeamVerdict
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.service import refresh_everywhere
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import EntryStatus
@@ -40,7 +39,7 @@ def find_applicant(session: Session, competition: Competition, league: League, t
     """A team of this competition, in a league of it; raises `NotFound`."""
     team = session.get(Team, team_id)
     if team is None or team.competition_id != competition.id:
-        raise NotFound(say("There is no such team."))
+        raise NotFound("There is no such team.")
     return Applicant(team, league)
 
 
@@ -67,7 +66,7 @@ def judge(
 
 def name_of(team: str, league: str) -> str:
     """What people call a team in a league."""
-    return say("the team “%(team)s” in “%(league)s”", team=team, league=league)
+    return f"the team “{team}” in “{league}”"
 
 
 def _written(session: Session, one: Applicant) -> Written:
@@ -85,13 +84,11 @@ def _verdict(name: str, verb: str, status: EntryStatus, words: str, does: str, u
     def look(session: Session, one: Applicant, request: ActRequest) -> Findings:
         if not eligibility.asks(one.league):
             return Findings(
-                refused=[
-                    say("%(name)s asks its teams nothing: decide on their submissions.", name=one.league.name)
-                ]
+                refused=[f"{one.league.name} asks its teams nothing: decide on their submissions."]
             )
         known = session.get(TeamVerdict, (one.league.id, one.team.id))
         if known is not None and known.decided_by is not None and known.status == status:
-            return Findings(done=say("It is %(status)s already.", status=status_words(status.value)))
+            return Findings(done=f"It is {status_words(status.value)} already.")
         return Findings(does=[does], told=len(members_of_team(session, one.team.id)))
 
     def do(session: Session, one: Applicant, request: ActRequest) -> ActDone:
@@ -101,7 +98,7 @@ def _verdict(name: str, verb: str, status: EntryStatus, words: str, does: str, u
         refresh_everywhere(session, team.id)
         _tell(session, one, words, request.reason)
         return ActDone(
-            say("It is %(status)s.", status=status_words(status.value)),
+            f"It is {status_words(status.value)}.",
             {"status": before.value, "league": league.slug},
             {"status": status.value, "league": league.slug},
         )
@@ -115,7 +112,7 @@ def _tell(session: Session, one: Applicant, words: str, reason: str) -> None:
         session,
         one.team.id,
         kind="membership",
-        title=say(words, title=competition.title, name=one.league.name),
+        title=(words % {"title": competition.title, "name": one.league.name}),
         body=reason,
         url=f"/competitions/{competition.slug}/leagues",
     )
@@ -125,16 +122,16 @@ ADMIT = _verdict(
     "admit",
     "Admit",
     EntryStatus.ADMITTED,
-    say("%(title)s: the organizers admitted your team to the league %(name)s"),
-    say("Its entries may stand on the league's boards."),
+    "%(title)s: the organizers admitted your team to the league %(name)s",
+    "Its entries may stand on the league's boards.",
     "Refuse it: its members get a message again.",
 )
 REFUSE = _verdict(
     "refuse",
     "Refuse",
     EntryStatus.REFUSED,
-    say("%(title)s: the organizers did not admit your team to the league %(name)s"),
-    say("Its entries leave the league's boards; its members see the reason."),
+    "%(title)s: the organizers did not admit your team to the league %(name)s",
+    "Its entries leave the league's boards; its members see the reason.",
     "Admit it: its members get a message again.",
 )
 ACTS = by_name(ADMIT, REFUSE)

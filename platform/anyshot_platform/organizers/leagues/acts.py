@@ -9,7 +9,6 @@ from anyshot_platform.acts.declaration import Target, by_name
 from anyshot_platform.acts.hiding import delete_and_restore
 from anyshot_platform.entries.models import Entry
 from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.service import refresh_everywhere
 from anyshot_platform.leagues.models import League
 from anyshot_platform.organizers.leagues.conditions import teams_in
@@ -28,13 +27,13 @@ def _teams(session: Session, league: League) -> int:
 def _hides(session: Session, league: League) -> list[str]:
     teams = _teams(session, league)
     hidden = (
-        say("Its boards are hidden, with the entries of %(teams)s on them.", teams=count(teams, "team"))
+        f"Its boards are hidden, with the entries of {count(teams, 'team')} on them."
         if teams
-        else say("Its boards are hidden, all empty.")
+        else "Its boards are hidden, all empty."
     )
     return [
         hidden,
-        say("Nobody can enter it, and it has no winners."),
+        "Nobody can enter it, and it has no winners.",
     ]
 
 
@@ -48,7 +47,7 @@ DELETE, RESTORE = delete_and_restore(
     "league",
     _target,
     _hides,
-    say("Its boards are back, with the entries on them."),
+    "Its boards are back, with the entries on them.",
     asks=lambda session, league: _teams(session, league) > 0,
     then=_bring_in_line,
 )

@@ -11,7 +11,6 @@ from anyshot_platform.acts.merging import Written
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.service import refresh_team
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
@@ -33,18 +32,13 @@ def find_judged(session: Session, competition: Competition, submission_id: str, 
     entry = session.get(LeagueEntry, (submission_id, league_id))
     submission = session.get(Submission, submission_id)
     if entry is None or submission is None or submission.competition_id != competition.id:
-        raise NotFound(say("There is no such entry."))
+        raise NotFound("There is no such entry.")
     return Judged(entry, submission, session.get_one(League, league_id))
 
 
 def name_of(judged: Judged) -> str:
     """What people call a submission in a league."""
-    return say(
-        "no. %(number)s of “%(name)s” in “%(league_name)s”",
-        number=judged.submission.number,
-        name=judged.submission.team.name,
-        league_name=judged.league.name,
-    )
+    return f"no. {judged.submission.number} of “{judged.submission.team.name}” in “{judged.league.name}”"
 
 
 def written(judged: Judged) -> Written:
@@ -61,7 +55,7 @@ def _target(session: Session, judged: Judged) -> Target:
 def _verdict(name: str, verb: str, status: EntryStatus, does: str, undo: str) -> Act[Judged]:
     def look(session: Session, judged: Judged, request: ActRequest) -> Findings:
         if judged.entry.status == status and judged.entry.decided_at is not None:
-            return Findings(done=say("It is %(status)s already.", status=status_words(status.value)))
+            return Findings(done=f"It is {status_words(status.value)} already.")
         return Findings(does=[does])
 
     def do(session: Session, judged: Judged, request: ActRequest) -> ActDone:
@@ -73,7 +67,7 @@ def _verdict(name: str, verb: str, status: EntryStatus, does: str, undo: str) ->
         for version in submission.phase.versions:
             refresh_team(session, version, submission.team_id)
         return ActDone(
-            say("It is %(status)s.", status=status_words(status.value)),
+            f"It is {status_words(status.value)}.",
             {"status": before.value, "league": judged.league.id},
             {"status": status.value},
         )
@@ -85,14 +79,14 @@ ADMIT = _verdict(
     "admit",
     "Admit",
     EntryStatus.ADMITTED,
-    say("It may stand on the league's boards, where its score is the one that counts."),
+    "It may stand on the league's boards, where its score is the one that counts.",
     "Refuse it.",
 )
 REFUSE = _verdict(
     "refuse",
     "Refuse",
     EntryStatus.REFUSED,
-    say("It leaves the league's boards; the team sees the reason."),
+    "It leaves the league's boards; the team sees the reason.",
     "Admit it.",
 )
 ACTS = by_name(ADMIT, REFUSE)

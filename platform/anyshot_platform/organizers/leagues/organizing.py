@@ -15,7 +15,6 @@ from anyshot_platform.acts.service import carry_out
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.description import LeagueSpec, describe_league, league_values
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.service import list_leagues
@@ -53,7 +52,7 @@ def save_league(
     if league is None:
         known = list_leagues(session, competition, deleted=True)
         if spec.key in {other.slug for other in known}:
-            raise Invalid(say("There is a league “%(key)s” already.", key=spec.key), field="key")
+            raise Invalid(f"There is a league “{spec.key}” already.", field="key")
         league = League(competition_id=competition.id, slug=spec.key, position=len(known))
         session.add(league)
         before: dict[str, Any] = {}

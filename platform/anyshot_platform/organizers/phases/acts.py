@@ -14,8 +14,7 @@ from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActReque
 from anyshot_platform.baselines.gates import follow_gates
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
-from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import say, say_count
+from anyshot_platform.kernel.filters import count, decimal
 from anyshot_platform.kernel.zones import find_zone, words_on_skipped
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.organizers.phases import evaluation_acts, image_acts, key_acts
@@ -31,7 +30,7 @@ from anyshot_platform.submissions.states import SubmissionKind
 
 
 def _moment(moment: datetime | None) -> str:
-    return say("%(moment)s UTC", moment=f"{moment:%Y-%m-%d %H:%M}") if moment else say("never")
+    return f"{moment:%Y-%m-%d %H:%M} UTC" if moment else "never"
 
 
 def _iso(moment: datetime | None) -> str | None:
@@ -42,10 +41,10 @@ def _opening(session: Session, phase: Phase) -> tuple[list[str], list[str]]:
     """What forbids that a phase takes uploads, and what is only worth a warning."""
     refused: list[str] = [KEY_IS_PUBLIC] if phase.key_published_at is not None else []
     draft = phase.competition.state != CompetitionState.PUBLISHED
-    unseen = say("The competition is not published: nobody but its organizers sees the phase.")
+    unseen = "The competition is not published: nobody but its organizers sees the phase."
     shown = publication_of(phase).published is not None
     warnings: list[str] = [unseen] if draft else []
-    return refused, warnings + ([say("The results of this phase are public already.")] if shown else [])
+    return refused, warnings + (["The results of this phase are public already."] if shown else [])
 
 
 def _waiting(session: Session, phase: Phase) -> list[str]:
@@ -53,10 +52,10 @@ def _waiting(session: Session, phase: Phase) -> list[str]:
     number = open_runs(session, phase)
     return (
         [
-            say_count(
-                number,
-                "%(num)s run that is queued or running goes on, and its score counts.",
-                "%(num)s runs that are queued or running go on, and their scores count.",
+            (
+                "1 run that is queued or running goes on, and its score counts."
+                if number == 1
+                else f"{decimal(number)} runs that are queued or running go on, and their scores count."
             )
         ]
         if number
@@ -67,22 +66,16 @@ def _waiting(session: Session, phase: Phase) -> list[str]:
 def _look_open(session: Session, phase: Phase, request: ActRequest) -> Findings:
     status = status_of(phase)
     if status == PhaseStatus.OPEN:
-        return Findings(done=say("%(name)s is open already.", name=phase.name))
+        return Findings(done=f"{phase.name} is open already.")
     refused, warnings = _opening(session, phase)
     if phase.ends_at is not None and phase.ends_at <= now():
-        refused.append(
-            say("The phase's end is past (%(moment)s). Extend it first.", moment=_moment(phase.ends_at))
-        )
-    early = (
-        [say("It would begin %(moment)s.", moment=_moment(phase.starts_at))]
-        if status == PhaseStatus.UPCOMING
-        else []
-    )
+        refused.append(f"The phase's end is past ({_moment(phase.ends_at)}). Extend it first.")
+    early = [f"It would begin {_moment(phase.starts_at)}."] if status == PhaseStatus.UPCOMING else []
     return Findings(
         refused=refused,
         blocked=missing_in(session, phase),
         warnings=warnings + early,
-        does=[say("It takes uploads from now on, until %(moment)s.", moment=_moment(phase.ends_at))],
+        does=[f"It takes uploads from now on, until {_moment(phase.ends_at)}."],
     )
 
 
@@ -91,7 +84,7 @@ def _open(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     phase.starts_at = min(phase.starts_at, now())
     phase.closed_at = phase.paused_at = None
     return ActDone(
-        say("%(name)s is open.", name=phase.name),
+        f"{phase.name} is open.",
         before,
         {"starts_at": _iso(phase.starts_at), "closed_at": None},
     )
@@ -99,116 +92,104 @@ def _open(session: Session, phase: Phase, request: ActRequest) -> ActDone:
 
 def _look_close(session: Session, phase: Phase, request: ActRequest) -> Findings:
     if phase.closed_at is not None or status_of(phase) == PhaseStatus.CLOSED:
-        return Findings(done=say("%(name)s is closed already.", name=phase.name))
-    never = say("It has not begun: closed, it does not open at its time.")
+        return Findings(done=f"{phase.name} is closed already.")
+    never = "It has not begun: closed, it does not open at its time."
     return Findings(
         warnings=[never] if status_of(phase) == PhaseStatus.UPCOMING else [],
-        does=[say("Nobody can upload any more."), *_waiting(session, phase)],
+        does=["Nobody can upload any more.", *_waiting(session, phase)],
     )
 
 
 def _close(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     phase.closed_at = now()
-    return ActDone(
-        say("%(name)s is closed.", name=phase.name), {"closed_at": None}, {"closed_at": _iso(phase.closed_at)}
-    )
+    return ActDone(f"{phase.name} is closed.", {"closed_at": None}, {"closed_at": _iso(phase.closed_at)})
 
 
 def _look_pause(session: Session, phase: Phase, request: ActRequest) -> Findings:
     status = status_of(phase)
     if phase.paused_at is not None:
-        return Findings(done=say("%(name)s is paused already.", name=phase.name))
+        return Findings(done=f"{phase.name} is paused already.")
     if status == PhaseStatus.CLOSED:
-        return Findings(refused=[say("The phase is closed: there is nothing to pause.")])
-    return Findings(does=[say("Nobody can upload until it is resumed."), *_waiting(session, phase)])
+        return Findings(refused=["The phase is closed: there is nothing to pause."])
+    return Findings(does=["Nobody can upload until it is resumed.", *_waiting(session, phase)])
 
 
 def _pause(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     phase.paused_at = now()
-    return ActDone(say("%(name)s is paused.", name=phase.name), {"paused": False}, {"paused": True})
+    return ActDone(f"{phase.name} is paused.", {"paused": False}, {"paused": True})
 
 
 def _look_resume(session: Session, phase: Phase, request: ActRequest) -> Findings:
     if phase.paused_at is None:
-        return Findings(done=say("%(name)s is not paused.", name=phase.name))
-    return Findings(does=[say("It takes uploads as its times say.")])
+        return Findings(done=f"{phase.name} is not paused.")
+    return Findings(does=["It takes uploads as its times say."])
 
 
 def _resume(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     phase.paused_at = None
-    return ActDone(say("%(name)s goes on.", name=phase.name), {"paused": True}, {"paused": False})
+    return ActDone(f"{phase.name} goes on.", {"paused": True}, {"paused": False})
 
 
 def _look_extend(session: Session, phase: Phase, request: ActRequest) -> Findings:
     end = request.options["end"]
     if end == phase.ends_at and phase.closed_at is None:
-        return Findings(done=say("%(name)s ends then already.", name=phase.name))
+        return Findings(done=f"{phase.name} ends then already.")
     opens = end is None or end > now()
-    refused, warnings = _opening(session, phase) if opens else ([], [say("It closes at once.")])
+    refused, warnings = _opening(session, phase) if opens else ([], ["It closes at once."])
     if end is not None and end <= phase.starts_at:
-        refused = [*refused, say("The new end is before the start.")]
+        refused = [*refused, "The new end is before the start."]
     return Findings(
         refused=refused,
         warnings=warnings,
-        does=[
-            say(
-                "It ends %(moment)s; until now it ended %(moment2)s.",
-                moment=_moment(end),
-                moment2=_moment(phase.ends_at),
-            )
-        ],
+        does=[f"It ends {_moment(end)}; until now it ended {_moment(phase.ends_at)}."],
     )
 
 
 def _extend(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     before, phase.ends_at = phase.ends_at, request.options["end"]
     phase.closed_at = None
-    words = say("The end of %(name)s is moved.", name=phase.name)
+    words = f"The end of {phase.name} is moved."
     return ActDone(words, {"ends_at": _iso(before)}, {"ends_at": _iso(phase.ends_at)})
 
 
 def _look_freeze(session: Session, phase: Phase, request: ActRequest) -> Findings:
     if publication_of(phase).frozen is not None:
-        return Findings(done=say("The board is frozen already."))
-    return Findings(does=[say("The boards take no new rows; scores are still computed.")])
+        return Findings(done="The board is frozen already.")
+    return Findings(does=["The boards take no new rows; scores are still computed."])
 
 
 def _freeze(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     phase.frozen_at = now()
-    return ActDone(say("The board is frozen."), {"frozen": False}, {"frozen": True})
+    return ActDone("The board is frozen.", {"frozen": False}, {"frozen": True})
 
 
 def _look_unfreeze(session: Session, phase: Phase, request: ActRequest) -> Findings:
     if publication_of(phase).frozen is None:
-        return Findings(done=say("The board is not frozen."))
-    return Findings(does=[say("The boards show all scores that were made meanwhile.")])
+        return Findings(done="The board is not frozen.")
+    return Findings(does=["The boards show all scores that were made meanwhile."])
 
 
 def _unfreeze(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     phase.frozen_at = None
     session.flush()
     rebuild_boards(session, live_version(session, phase))
-    return ActDone(say("The board has caught up."), {"frozen": True}, {"frozen": False})
+    return ActDone("The board has caught up.", {"frozen": True}, {"frozen": False})
 
 
 def _look_delete(session: Session, phase: Phase, request: ActRequest) -> Findings:
     if phase.deleted_at is not None:
-        return Findings(done=say("%(name)s is deleted already.", name=phase.name))
+        return Findings(done=f"{phase.name} is deleted already.")
     teams, uploads = _held(session, phase)
     fed = select(Phase.name).where(Phase.gate_phase_id == phase.id, Phase.deleted_at.is_(None))
     return Findings(
         blocked=[
-            *(
-                say("“%(name)s” takes its entries from this phase.", name=name)
-                for name in session.scalars(fed)
-            ),
+            *(f"“{name}” takes its entries from this phase." for name in session.scalars(fed)),
             *still_open(open_runs(session, phase)),
         ],
         does=[
-            say(
-                "The phase, its boards and %(uploads)s of %(teams)s are hidden from everybody.",
-                uploads=count(uploads, "submission"),
-                teams=count(teams, "team"),
+            (
+                f"The phase, its boards and {count(uploads, 'submission')} of {count(teams, 'team')} "
+                "are hidden from everybody."
             )
         ],
         asks=uploads > 0,
@@ -227,49 +208,47 @@ def _delete(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     phase.deleted_at = now()
     session.flush()
     follow_gates(session, phase.gate_phase_id)
-    return ActDone(
-        say("%(name)s is deleted; restore it below.", name=phase.name), {"key": phase.slug}, {"deleted": True}
-    )
+    return ActDone(f"{phase.name} is deleted; restore it below.", {"key": phase.slug}, {"deleted": True})
 
 
 def _look_restore(session: Session, phase: Phase, request: ActRequest) -> Findings:
     if phase.deleted_at is None:
-        return Findings(done=say("%(name)s is not deleted.", name=phase.name))
-    return Findings(does=[say("It is shown again as it was.")])
+        return Findings(done=f"{phase.name} is not deleted.")
+    return Findings(does=["It is shown again as it was."])
 
 
 def _restore(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     phase.deleted_at = None
     session.flush()
     follow_gates(session, phase.gate_phase_id)
-    return ActDone(say("%(name)s is back.", name=phase.name), {"deleted": True}, {"deleted": False})
+    return ActDone(f"{phase.name} is back.", {"deleted": True}, {"deleted": False})
 
 
 def _look_redraw(session: Session, phase: Phase, request: ActRequest) -> Findings:
     return Findings(
         refused=key_acts.why_key_stays(session, phase),
-        does=[say("Its tasks, the order of their queries and its training seeds are others from now on.")],
+        does=[("Its tasks, the order of their queries and its training seeds are others from now on.")],
     )
 
 
 def _redraw(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     key_acts.redraw_key(session, phase)
-    return ActDone(say("A new key is drawn."))
+    return ActDone("A new key is drawn.")
 
 
 def _look_publish_key(session: Session, phase: Phase, request: ActRequest) -> Findings:
     if phase.key_published_at is not None:
-        return Findings(done=say("The key is published already."))
+        return Findings(done="The key is published already.")
     return Findings(
         refused=key_acts.why_key_stays_secret(session, phase),
-        does=[say("Everybody can draw the tasks of this phase, and verify that they were fixed beforehand.")],
-        warnings=[say("The phase can never be opened again.")],
+        does=[("Everybody can draw the tasks of this phase, and verify that they were fixed beforehand.")],
+        warnings=["The phase can never be opened again."],
     )
 
 
 def _publish_key(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     phase.key_published_at = now()
-    return ActDone(say("Everybody can verify the key."), after={"published": True})
+    return ActDone("Everybody can verify the key.", after={"published": True})
 
 
 _Look = Callable[[Session, Phase, ActRequest], Findings]
@@ -310,7 +289,7 @@ class End(ActOptions):
                 raise ValueError(words)
             self.end = self.end.replace(tzinfo=zone)
         if self.end is not None and (self.end.tzinfo is None or not 1970 < self.end.year < 9000):
-            words = say("This must be a moment with its time zone, like 2026-09-01T00:00:00Z.")
+            words = "This must be a moment with its time zone, like 2026-09-01T00:00:00Z."
             raise ValueError(words)
         return self
 

@@ -13,7 +13,7 @@ from anyshot_core.evaluations import read_evaluations
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.bundles.sense import judge_phase
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import Said, say, together
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.kernel.zones import place
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
@@ -52,9 +52,9 @@ def foreign_pools(
     return {field: words_on_pool(pool) for field, pool in wanted if pool and pool not in allowed}
 
 
-def words_on_pool(slug: str) -> Said:
+def words_on_pool(slug: str) -> str:
     """Why this pool cannot be named: whether it exists is not told."""
-    return say("There is no pool %(pool)s that you may use.", pool=slug)
+    return f"There is no pool {slug} that you may use."
 
 
 def evaluated_pools(spec: PhaseSpec) -> list[str]:
@@ -78,7 +78,7 @@ def require_sound(
     if problems:
         field, first = next(iter(problems.items()))
         listed = [{"where": where, "problem": problem} for where, problem in problems.items()]
-        raise Invalid(together((field, first), by=say(": ")), field=field, problems=listed)
+        raise Invalid(join_texts((field, first), by=": "), field=field, problems=listed)
     zone = ZoneInfo(spec.timezone or "UTC")
     end = place(spec.end, zone) if spec.end else None
     return spec.model_copy(update={"start": place(spec.start, zone), "end": end})
@@ -87,5 +87,5 @@ def require_sound(
 def problems_of(spec: PhaseSpec, phase: Phase | None = None) -> Iterator[tuple[str, str]]:
     """What is wrong with a description by itself, by field."""
     if phase is not None and spec.key != phase.slug:
-        yield "key", say("A phase keeps its short name, which is %(key)s.", key=phase.slug)
+        yield "key", f"A phase keeps its short name, which is {phase.slug}."
     yield from ((found.field, found.words) for found in judge_phase(spec) if found.error)

@@ -6,7 +6,6 @@ from typing import Any
 
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.described.settings import Elsewhere
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.description import SETTINGS, PhaseSpec, decides_scores
 from anyshot_platform.phases.models import PhaseVersion
 
@@ -70,7 +69,7 @@ def new_secrets(spec: PhaseSpec, old: PhaseSpec) -> dict[str, str]:
         secret_fields(one) | {f"tasks.protocol.{name}": one.tasks.protocol.get(name) for name in SEEDS}
         for one in (spec, old)
     )
-    return {name: say("another one") for name in now if now[name] != before[name]}
+    return {name: "another one" for name in now if now[name] != before[name]}
 
 
 def flatten(spec: PhaseSpec) -> dict[str, Any]:

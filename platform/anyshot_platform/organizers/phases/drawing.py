@@ -13,7 +13,6 @@ from anyshot_core.data.pool import Pool
 from anyshot_core.data.problems import DataError
 from anyshot_core.evaluations.needs import divides_into_sides, require_sides, require_spread
 from anyshot_core.protocols import Protocol, ProtocolError, Roles
-from anyshot_platform.kernel.retold import words_of_core
 from anyshot_platform.kernel.storage import STORAGE_KEY, Storage
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.images import opened, words_without_place
@@ -44,7 +43,7 @@ def problems_of_count(version: PhaseVersion, tested: Sequence[Pack]) -> Iterator
     try:
         require_spread(roles.test, len(tested), version.tasks, each_dataset=version.each_dataset)
     except ProtocolError as problem:
-        yield words_of_core(problem)
+        yield str(problem)
 
 
 def problems_of_sides(

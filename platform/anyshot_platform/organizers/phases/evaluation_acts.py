@@ -12,9 +12,7 @@ from anyshot_platform.errors import Invalid
 from anyshot_platform.evaluations.points import hold_pools, points_of
 from anyshot_platform.evaluations.words import said_title
 from anyshot_platform.judging.further import cancel_dropped, count_missing, queue_missing
-from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import say, say_count, together
-from anyshot_platform.kernel.retold import words_of_core
+from anyshot_platform.kernel.filters import count, decimal, join_texts
 from anyshot_platform.organizers.phases.checks import usable_pools, words_on_pool
 from anyshot_platform.organizers.phases.leaks import problems_of_evaluations
 from anyshot_platform.phases.description import ONE_LEARNER_EACH
@@ -22,7 +20,7 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.phases.service import live_version
 
-RANKS_NOTHING = say("No ranking changes, and no learner is trained again: each test costs a meta-test.")
+RANKS_NOTHING = "No ranking changes, and no learner is trained again: each test costs a meta-test."
 
 
 class NewEvaluation(ActOptions):
@@ -36,7 +34,7 @@ class NewEvaluation(ActOptions):
         try:
             read_evaluation(value)
         except ProtocolError as error:
-            raise ValueError(words_of_core(error)) from error
+            raise ValueError(str(error)) from error
         return " ".join(value.split())
 
 
@@ -54,9 +52,7 @@ def look_add(session: Session, phase: Phase, request: ActRequest) -> Findings:
         return Findings(does=[RANKS_NOTHING])
     evaluation = read_evaluation(line)
     if evaluation in read_evaluations(before):
-        return Findings(
-            done=say("%(name)s has %(words)s already.", name=phase.name, words=said_title(evaluation))
-        )
+        return Findings(done=f"{phase.name} has {said_title(evaluation)} already.")
     if version.each_dataset:
         return Findings(refused=[ONE_LEARNER_EACH])
     try:
@@ -70,7 +66,7 @@ def look_add(session: Session, phase: Phase, request: ActRequest) -> Findings:
             points = list(points_of(session, version, evaluation)) if not problems else []
             tests, without = count_missing(session, version) if not problems else (0, 0)
     except ProtocolError as error:
-        return Findings(refused=[words_of_core(error)])
+        return Findings(refused=[str(error)])
     finally:
         phase.evaluations = before
     if problems:
@@ -78,33 +74,33 @@ def look_add(session: Session, phase: Phase, request: ActRequest) -> Findings:
     kept = version.keep_learner or bool(before)
     return Findings(
         does=[
-            say(
-                "%(words)s: %(says)s; %(tests)s of %(tasks)s.",
-                words=said_title(evaluation),
-                says=say(evaluation.says),
-                tests=count(len(points), "test"),
-                tasks=count(points[0].tasks if points else 0, "task"),
+            (
+                f"{said_title(evaluation)}: {evaluation.says}; {count(len(points), 'test')} of "
+                f"{count(points[0].tasks if points else 0, 'task')}."
             ),
-            together(
+            join_texts(
                 (
-                    say_count(
-                        tests,
-                        "%(num)s test of submissions that are scored already is queued, after all other work.",
-                        "%(num)s tests of submissions that are scored already are queued, after all other work.",
+                    (
+                        ("1 test of submissions that are scored already is queued, after all other work.")
+                        if tests == 1
+                        else (
+                            f"{decimal(tests)} tests of submissions that are scored already are queued, "
+                            "after all other work."
+                        )
                     ),
                     RANKS_NOTHING,
                 )
             ),
         ],
         warnings=[
-            say_count(
-                without,
-                "%(num)s submission has no learner any more, and stays without it.",
-                "%(num)s submissions have no learner any more, and stay without it.",
+            (
+                "1 submission has no learner any more, and stays without it."
+                if without == 1
+                else f"{decimal(without)} submissions have no learner any more, and stay without it."
             )
         ]
         * bool(without)
-        + [say("Learners are kept from now on; those of earlier submissions were not.")] * (not kept),
+        + ["Learners are kept from now on; those of earlier submissions were not."] * (not kept),
     )
 
 
@@ -114,11 +110,7 @@ def add(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     phase.evaluations = f"{before}\n{line}".strip()
     hold_pools(session, phase)
     tests, _ = queue_missing(session, live_version(session, phase))
-    words = say(
-        "%(words)s is added; queued: %(tests)s.",
-        words=said_title(read_evaluation(line)),
-        tests=count(tests, "test"),
-    )
+    words = f"{said_title(read_evaluation(line))} is added; queued: {count(tests, 'test')}."
     return ActDone(words, {"evaluations": before}, {"evaluations": phase.evaluations}, {"queued": tests})
 
 
@@ -126,20 +118,9 @@ def look_remove(session: Session, phase: Phase, request: ActRequest) -> Findings
     """What is known of it is shown no more."""
     name = str(request.options.get("evaluation", ""))
     if name and name not in _lines(phase):
-        known = ", ".join(_lines(phase)) or say("none")
-        return Findings(
-            refused=[
-                say(
-                    "%(name)s has no evaluation %(name2)s; it has %(known)s.",
-                    name=phase.name,
-                    name2=name,
-                    known=known,
-                )
-            ]
-        )
-    return Findings(
-        does=[say("Its tests that have not ended are cancelled, and its scores are shown no more.")]
-    )
+        known = ", ".join(_lines(phase)) or "none"
+        return Findings(refused=[f"{phase.name} has no evaluation {name}; it has {known}."])
+    return Findings(does=["Its tests that have not ended are cancelled, and its scores are shown no more."])
 
 
 def remove(session: Session, phase: Phase, request: ActRequest) -> ActDone:
@@ -147,40 +128,38 @@ def remove(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     before, lines = phase.evaluations, _lines(phase)
     name = str(request.options["evaluation"])
     if name not in lines:
-        raise Invalid(say("There is no evaluation %(name)s.", name=name), field="evaluation")
+        raise Invalid(f"There is no evaluation {name}.", field="evaluation")
     phase.evaluations = "\n".join(line for key, line in lines.items() if key != name)
     hold_pools(session, phase)
     cancel_dropped(session, live_version(session, phase), by=request.actor_id)
-    return ActDone(
-        say("%(name)s is gone.", name=name), {"evaluations": before}, {"evaluations": phase.evaluations}
-    )
+    return ActDone(f"{name} is gone.", {"evaluations": before}, {"evaluations": phase.evaluations})
 
 
 def look_evaluate(session: Session, phase: Phase, request: ActRequest) -> Findings:
     """What lacks a test, failed ones included."""
     if not phase.evaluations:
-        return Findings(refused=[say("%(name)s has no further evaluations: add one first.", name=phase.name)])
+        return Findings(refused=[f"{phase.name} has no further evaluations: add one first."])
     tests, without = count_missing(session, live_version(session, phase), failed_too=True)
     if not tests and not without:
-        return Findings(done=say("Every submission is tested, or on its way."))
+        return Findings(done="Every submission is tested, or on its way.")
     return Findings(
         does=[
-            together(
+            join_texts(
                 (
-                    say_count(
-                        tests,
-                        "%(num)s test is queued, after all other work.",
-                        "%(num)s tests are queued, after all other work.",
+                    (
+                        "1 test is queued, after all other work."
+                        if tests == 1
+                        else f"{decimal(tests)} tests are queued, after all other work."
                     ),
                     RANKS_NOTHING,
                 )
             )
         ],
         warnings=[
-            say_count(
-                without,
-                "%(num)s submission has no learner any more: run it again first.",
-                "%(num)s submissions have no learner any more: run them again first.",
+            (
+                "1 submission has no learner any more: run it again first."
+                if without == 1
+                else f"{decimal(without)} submissions have no learner any more: run them again first."
             )
         ]
         * bool(without),
@@ -191,7 +170,7 @@ def evaluate(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     """Tests that failed are tried again."""
     tests, _ = queue_missing(session, live_version(session, phase), failed_too=True)
     return ActDone(
-        say_count(tests, "%(num)s test is queued.", "%(num)s tests are queued."),
+        ("1 test is queued." if tests == 1 else f"{decimal(tests)} tests are queued."),
         after={"queued": tests},
         result={"queued": tests},
     )

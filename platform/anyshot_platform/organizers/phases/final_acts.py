@@ -11,8 +11,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target, by_name
 from anyshot_platform.judging import repeating
 from anyshot_platform.judging.kinds import counting_runs
-from anyshot_platform.kernel.filters import count, duration
-from anyshot_platform.kernel.language import say, say_count
+from anyshot_platform.kernel.filters import count, decimal, duration
 from anyshot_platform.notifications.service import members_of
 from anyshot_platform.organizers.phases import finals, publication, repeats
 from anyshot_platform.organizers.phases.winner_acts import unconfirmed
@@ -73,10 +72,10 @@ def still_open(number: int) -> list[str]:
     if not number:
         return []
     return [
-        say_count(
-            number,
-            "%(num)s run of this phase has not ended yet.",
-            "%(num)s runs of this phase have not ended yet.",
+        (
+            "1 run of this phase has not ended yet."
+            if number == 1
+            else f"{decimal(number)} runs of this phase have not ended yet."
         )
     ]
 
@@ -103,7 +102,7 @@ def _look_publish(session: Session, phase: Phase, request: ActRequest) -> Findin
     codes = publication.best_of_leagues(session, phase, winners)
     public = publication_of(phase).published is not None
     if public and all(standing_of(row).code_published for row in codes):
-        return Findings(done=say("The results are public already; nobody is told again."))
+        return Findings(done="The results are public already; nobody is told again.")
     waiting, missing = (
         open_runs(session, phase),
         _count_entries(session, phase, counting(), Submission.score.is_(None)),
@@ -112,25 +111,23 @@ def _look_publish(session: Session, phase: Phase, request: ActRequest) -> Findin
     repeated = repeats.repeatable(session, phase)
     if repeated:
         names = ", ".join(sorted({row.submission.team.name for row in repeated}))
-        blocked.append(
-            say("Runs of %(names)s failed through no fault of theirs. Repeat them first.", names=names)
-        )
+        blocked.append(f"Runs of {names} failed through no fault of theirs. Repeat them first.")
     if not _count_entries(session, phase, kept()):
-        blocked.append(say("Nobody has an entry in this phase: the boards are empty."))
+        blocked.append("Nobody has an entry in this phase: the boards are empty.")
     blocked += unconfirmed(session, phase)
-    unscored = say_count(
-        missing,
-        "%(num)s of the entries has no score and stays off the boards.",
-        "%(num)s of the entries have no score and stay off the boards.",
+    unscored = (
+        "1 of the entries has no score and stays off the boards."
+        if missing == 1
+        else f"{decimal(missing)} of the entries have no score and stay off the boards."
     )
     return Findings(
         blocked=blocked,
         warnings=[*([unscored] if missing and not waiting else []), *_goes_on(phase)],
         does=[
-            say("Everybody sees the boards. As they stand now:"),
+            "Everybody sees the boards. As they stand now:",
             *publication.podium(session, phase),
             *(
-                [say("The phase is over, whatever its dates say; hiding the results does not open it again.")]
+                [("The phase is over, whatever its dates say; hiding the results does not open it again.")]
                 if publication.ends_by_publishing(phase)
                 else []
             ),
@@ -144,21 +141,17 @@ def _goes_on(phase: Phase) -> list[str]:
     """A sentence where the boards do not end by being published: uploads go on."""
     if not phase.accepts_uploads or status_of(phase) == PhaseStatus.CLOSED:
         return []
-    return [say("The phase still takes uploads: its boards go on changing, for everybody to see.")]
+    return ["The phase still takes uploads: its boards go on changing, for everybody to see."]
 
 
 def _codes(winners: list[Submission]) -> list[str]:
     """What becomes of the winners' code."""
     hidden = sorted({row.team.name for row in winners if hides_code(row.team)})
     shown = sum(not hides_code(row.team) for row in winners)
-    words = (
-        [say("Everybody can download the code of %(shown)s.", shown=count(shown, "submission"))]
-        if shown
-        else []
-    )
+    words = [f"Everybody can download the code of {count(shown, 'submission')}."] if shown else []
     return [
         *words,
-        *(say("The code of “%(name)s” stays hidden, as you decided.", name=name) for name in hidden),
+        *(f"The code of “{name}” stays hidden, as you decided." for name in hidden),
     ]
 
 
@@ -166,9 +159,9 @@ def _publish(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     before = publication_of(phase).published is not None
     shown = publication.publish(session, phase, winners=int(request.options.get("winners", 0)))
     return ActDone(
-        say("The results are public; the code of %(shown)s too.", shown=count(len(shown), "submission"))
+        f"The results are public; the code of {count(len(shown), 'submission')} too."
         if shown
-        else say("The results are public."),
+        else "The results are public.",
         before={"public": before},
         after={
             "public": True,
@@ -181,20 +174,20 @@ def _publish(session: Session, phase: Phase, request: ActRequest) -> ActDone:
 
 def _look_hide(session: Session, phase: Phase, request: ActRequest) -> Findings:
     if publication_of(phase).published is None:
-        return Findings(done=say("The results are hidden already."))
+        return Findings(done="The results are hidden already.")
     return Findings(
         does=[
-            say("Only organizers see the boards and scores again."),
-            say("No code is published any more."),
-            *([say("The phase stays closed; open it if it shall go on.")] if phase.closed_at else []),
+            "Only organizers see the boards and scores again.",
+            "No code is published any more.",
+            *(["The phase stays closed; open it if it shall go on."] if phase.closed_at else []),
         ],
-        warnings=[say("The messages that went out cannot be called back.")],
+        warnings=["The messages that went out cannot be called back."],
     )
 
 
 def _hide(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     publication.unpublish(session, phase)
-    return ActDone(say("The results are hidden again."), before={"public": True}, after={"public": False})
+    return ActDone("The results are hidden again.", before={"public": True}, after={"public": False})
 
 
 def _look_launch(session: Session, phase: Phase, request: ActRequest) -> Findings:
@@ -204,19 +197,16 @@ def _look_launch(session: Session, phase: Phase, request: ActRequest) -> Finding
     waiting = finals.to_launch(rows, request.options.get("replace", ()))
     entered = sum(row.entered for row in rows)
     if not waiting and entered:
-        return Findings(done=say("All entries are launched already (%(entered)s).", entered=entered))
+        return Findings(done=f"All entries are launched already ({entered}).")
     version = live_version(session, phase)
     runs = len(waiting) * version.seeded_runs
     return Findings(
         blocked=why_too_early(session, finals.source_of(session, phase)),
         does=[
-            say(
-                "Queued: %(entries)s, each %(times)s; that is %(runs)s of %(tasks)s, at most %(time)s each.",
-                entries=count(len(waiting), "entry", "entries"),
-                times=count(version.seeded_runs, "time"),
-                runs=count(runs, "run"),
-                tasks=count(version.tasks, "task"),
-                time=duration(version.run_seconds),
+            (
+                f"Queued: {count(len(waiting), 'entry', 'entries')}, each "
+                f"{count(version.seeded_runs, 'time')}; that is {count(runs, 'run')} of "
+                f"{count(version.tasks, 'task')}, at most {duration(version.run_seconds)} each."
             ),
             *([_who_stays_out(left)] if (left := sum(not row.enters for row in rows)) else []),
         ],
@@ -225,10 +215,10 @@ def _look_launch(session: Session, phase: Phase, request: ActRequest) -> Finding
 
 
 def _who_stays_out(teams: int) -> str:
-    return say_count(
-        teams,
-        "%(num)s team does not enter; the preview says why.",
-        "%(num)s teams do not enter; the preview says why.",
+    return (
+        "1 team does not enter; the preview says why."
+        if teams == 1
+        else f"{decimal(teams)} teams do not enter; the preview says why."
     )
 
 
@@ -236,28 +226,21 @@ def why_too_early(session: Session, source: Phase) -> list[str]:
     """What keeps the phase that entries come from from being settled, and what a launch would mean all the same."""
     found: list[str] = []
     if status_of(source) != PhaseStatus.CLOSED:
-        until = (
-            say("%(ends_at)s UTC", ends_at=f"{source.ends_at:%Y-%m-%d %H:%M}")
-            if source.ends_at
-            else say("it is closed")
-        )
+        until = f"{source.ends_at:%Y-%m-%d %H:%M} UTC" if source.ends_at else "it is closed"
         found.append(
-            say(
-                "“%(name)s” takes uploads until %(until)s: what is uploaded after the launch does not enter.",
-                name=source.name,
-                until=until,
-            )
+            f"“{source.name}” takes uploads until {until}: what is uploaded after the launch does not enter."
         )
     waiting = open_runs(session, source)
     if waiting:
         found.append(
-            say_count(
-                waiting,
-                "%(num)s run of “%(name)s” has not ended yet: its team would enter with an earlier submission, or "
-                "not at all.",
-                "%(num)s runs of “%(name)s” have not ended yet: their teams would enter with an earlier submission, "
-                "or not at all.",
-                name=source.name,
+            (
+                f"1 run of “{source.name}” has not ended yet: its team would enter with an earlier "
+                "submission, or not at all."
+            )
+            if waiting == 1
+            else (
+                f"{decimal(waiting)} runs of “{source.name}” have not ended yet: their teams would "
+                "enter with an earlier submission, or not at all."
             )
         )
     return found
@@ -267,7 +250,7 @@ def _launch(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     expected, replace = request.options.get("expected"), request.options.get("replace", ())
     entered = finals.launch(session, phase, request.actor_id, expected=expected, replace=replace)
     return ActDone(
-        say_count(len(entered), "%(num)s entry is queued.", "%(num)s entries are queued."),
+        ("1 entry is queued." if len(entered) == 1 else f"{decimal(len(entered))} entries are queued."),
         after={"entries": len(entered)},
         result=entered,
     )
@@ -276,10 +259,10 @@ def _launch(session: Session, phase: Phase, request: ActRequest) -> ActDone:
 def _look_repeat(session: Session, phase: Phase, request: ActRequest) -> Findings:
     found = repeats.find_failed(session, phase)
     if not any(row.repeated for row in found):
-        return Findings(done=say("No run of this phase waits to be repeated."))
+        return Findings(done="No run of this phase waits to be repeated.")
     public = publication_of(phase).published is not None
     return Findings(
-        blocked=[say("The results are public: a repeated run changes them.")] if public else [],
+        blocked=["The results are public: a repeated run changes them."] if public else [],
         does=[row.words for row in found],
     )
 
@@ -292,10 +275,10 @@ def _repeat(session: Session, phase: Phase, request: ActRequest) -> ActDone:
         for run in repeating.repeat(session, row.submission, version, Urgency(phase.priority))
     ]
     return ActDone(
-        say_count(
-            len(runs),
-            "%(num)s run is queued again, with the same seeds.",
-            "%(num)s runs are queued again, with the same seeds.",
+        (
+            "1 run is queued again, with the same seeds."
+            if len(runs) == 1
+            else f"{decimal(len(runs))} runs are queued again, with the same seeds."
         ),
         after={"repeated": {row.submission.id: [place + 1 for place in row.seeds] for row in found}},
         result=found,

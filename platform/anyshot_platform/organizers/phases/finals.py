@@ -9,7 +9,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
 from anyshot_core.wire.verdicts import Cause
-from anyshot_core.words import told
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.entries.service import TeamEntry, list_entries
@@ -20,8 +19,7 @@ from anyshot_platform.judging.queueing import queue_runs
 from anyshot_platform.judging.repeating import newest_runs
 from anyshot_platform.judging.service import cancel_submission
 from anyshot_platform.judging.settlement import decisive_failure
-from anyshot_platform.kernel.language import Amount, say, together
-from anyshot_platform.kernel.retold import retold
+from anyshot_platform.kernel.filters import decimal, join_texts
 from anyshot_platform.leaderboards.service import refresh_team
 from anyshot_platform.leagues.models import Gate, League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
@@ -63,9 +61,9 @@ def seen_meanwhile(phase: Phase) -> str:
     sight = look_at_phase(phase, Role.PARTICIPANT)
     if not sight.scores and sight.board_hidden:
         return ""
-    return say(
-        "Participants see scores and ranks as soon as they are there, and get e-mails: in the phase's settings "
-        "“Nothing before the organizers publish the results” is off."
+    return (
+        "Participants see scores and ranks as soon as they are there, and get e-mails: in the "
+        "phase's settings “Nothing before the organizers publish the results” is off."
     )
 
 
@@ -73,7 +71,7 @@ def source_of(session: Session, phase: Phase) -> Phase:
     """The phase that entries come from; raises `Conflict` where none is set."""
     source = session.get(Phase, phase.gate_phase_id) if phase.gate_phase_id else None
     if source is None:
-        raise Conflict(say("Say first from which phase the entries come: edit the phase."))
+        raise Conflict("Say first from which phase the entries come: edit the phase.")
     return source
 
 
@@ -146,7 +144,7 @@ def _candidates(
     for row in entries:
         reason = _why_not(row, gates.get(row.league.id))
         if reason:
-            reasons.append(together((row.league.name, reason), by=say(": ")))
+            reasons.append(join_texts((row.league.name, reason), by=": "))
             continue
         before = launched.get((team.id, row.league.id))
         same = before is not None and before.origin.id == row.submission.id
@@ -160,18 +158,16 @@ def _candidates(
         candidate.reasons = reasons + _says(candidate)
     last = entries[-1].submission if entries else None
     return list(chosen.values()) or [
-        FinalCandidate(team, last, reasons=reasons or [say("no finished submission in a league")])
+        FinalCandidate(team, last, reasons=reasons or ["no finished submission in a league"])
     ]
 
 
 def _why_not(row: TeamEntry, gate: float | None) -> str:
     if row.entry.state != EntryState.STANDING:
-        return together((STATE_WORDS[row.entry.state], retold(row.entry.reason)), by=say(": "))
+        return join_texts((STATE_WORDS[row.entry.state], row.entry.reason), by=": ")
     score = row.submission.score or 0.0
     if not passes_gate(score, gate):
-        return say(
-            "%(score)s does not beat the gate of %(gate)s", score=Amount(score, 3), gate=Amount(gate or 0, 3)
-        )
+        return f"{decimal(score, 3)} does not beat the gate of {decimal(gate or 0, 3)}"
     return ""
 
 
@@ -179,31 +175,26 @@ def _says(candidate: FinalCandidate) -> list[str]:
     if candidate.before is None or candidate.submission is None:
         return []
     names = ", ".join(league.name for league in candidate.leagues)
-    words = say(
-        "%(leagues)s: launched with %(before)s; %(now)s stands now",
-        leagues=names,
-        before=_named(candidate.before),
-        now=_named(candidate.submission),
-    )
+    words = f"{names}: launched with {_named(candidate.before)}; {_named(candidate.submission)} stands now"
     return [words]
 
 
 def _named(submission: Submission) -> str:
-    number = say("no. %(number)s", number=submission.number)
-    return number if submission.score is None else together((number, f"({submission.score:.3f})"))
+    number = f"no. {submission.number}"
+    return number if submission.score is None else join_texts((number, f"({submission.score:.3f})"))
 
 
 def _why_excluded(session: Session, team: Team) -> str | None:
     statuses = set(session.scalars(select(Membership.status).where(Membership.team_id == team.id)))
     if {MemberStatus.BANNED, MemberStatus.APPROVED} <= statuses:
-        return say("a member is banned; without them, in a team of their own, the team can enter")
+        return "a member is banned; without them, in a team of their own, the team can enter"
     if MemberStatus.BANNED in statuses:
-        return say("a member is banned")
+        return "a member is banned"
     if MemberStatus.APPROVED not in statuses:
-        return say("nobody of the team takes part any more")
+        return "nobody of the team takes part any more"
     if team.deleted_at is not None:
-        return say("the team was dissolved")
-    return say("out of the ranking") if team.out_of_ranking else None
+        return "the team was dissolved"
+    return "out of the ranking" if team.out_of_ranking else None
 
 
 def launch(
@@ -224,13 +215,7 @@ def launch(
     require_evaluable(live_version(session, phase))
     waiting = to_launch(preview(session, phase), replace)
     if expected is not None and expected != len(waiting):
-        raise Conflict(
-            say(
-                "There are %(number)s entries now, not %(expected)s: look at the preview again.",
-                number=len(waiting),
-                expected=expected,
-            )
-        )
+        raise Conflict(f"There are {len(waiting)} entries now, not {expected}: look at the preview again.")
     return [_enter(session, phase, row, actor_id) for row in waiting]
 
 
@@ -313,7 +298,7 @@ def _retire(session: Session, row: FinalCandidate, old: Submission, actor_id: st
     for league in row.leagues:
         entry = session.get_one(LeagueEntry, (old.id, league.id))
         entry.status = EntryStatus.REFUSED
-        entry.reason = told("replaced by no. %(number)s before the final", number=number)
+        entry.reason = f"replaced by no. {number} before the final"
     session.flush()
     left = select(LeagueEntry).where(
         LeagueEntry.submission_id == old.id, LeagueEntry.status == EntryStatus.ADMITTED

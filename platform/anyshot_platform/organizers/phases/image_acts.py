@@ -12,7 +12,6 @@ from sqlalchemy.orm import Session
 from anyshot_core.wire.jobs import IMAGE_DIGEST
 from anyshot_platform.acts.declaration import ActDone, ActOptions, ActRequest, Findings
 from anyshot_platform.judging.kinds import counting_runs
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.runs.models import Run
@@ -40,36 +39,18 @@ def look_pin(session: Session, phase: Phase, request: ActRequest) -> Findings:
     workers = taking_work(session, version.hardware_class, competition_id=phase.competition_id)
     wanted = request.options.get("digest")
     if version.image_digest is not None and wanted in (None, version.image_digest):
-        return Findings(
-            done=say(
-                "%(name)s is pinned to %(image_digest)s already.",
-                name=phase.name,
-                image_digest=version.image_digest,
-            )
-        )
+        return Findings(done=f"{phase.name} is pinned to {version.image_digest} already.")
     digest, problem = (wanted, "") if wanted else _common(version, workers)
     having = [worker.name for worker in workers if has_image(worker, digest)] if digest else []
     if digest and not having:
-        problem = say(
-            "No worker of the class %(hardware_class)s that is connected has the image %(digest)s.",
-            hardware_class=version.hardware_class,
-            digest=digest,
-        )
+        problem = f"No worker of the class {version.hardware_class} that is connected has the image {digest}."
     if problem:
         return Findings(refused=[problem])
     others = [worker.name for worker in workers if worker.name not in having]
     return Findings(
         blocked=_made_with_others(session, version, str(digest)),
-        warnings=[say("No more runs of this phase go to %(names)s.", names=", ".join(others))]
-        if others
-        else [],
-        does=[
-            say(
-                "All runs of the phase use the image %(digest)s, which %(names)s has.",
-                digest=digest,
-                names=", ".join(having),
-            )
-        ],
+        warnings=[f"No more runs of this phase go to {', '.join(others)}."] if others else [],
+        does=[f"All runs of the phase use the image {digest}, which {', '.join(having)} has."],
     )
 
 
@@ -78,35 +59,28 @@ def pin(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     version = live_version(session, phase)
     workers = taking_work(session, version.hardware_class, competition_id=phase.competition_id)
     digest = request.options.get("digest") or _common(version, workers)[0]
-    return _set(
-        session, version, digest, say("%(name)s is pinned to %(digest)s.", name=phase.name, digest=digest)
-    )
+    return _set(session, version, digest, f"{phase.name} is pinned to {digest}.")
 
 
 def look_unpin(session: Session, phase: Phase, request: ActRequest) -> Findings:
     """Never refused: a site whose image is lost has to go on."""
     version = live_version(session, phase)
     if version.image_digest is None:
-        return Findings(done=say("%(name)s is not pinned to an image.", name=phase.name))
+        return Findings(done=f"{phase.name} is not pinned to an image.")
     does = (
-        say(
-            "Runs from now on use the image that workers call “%(image)s”, whatever its content is.",
-            image=version.image,
-        )
+        (f"Runs from now on use the image that workers call “{version.image}”, whatever its content is.")
         if version.image
-        else say("Runs from now on use each worker's usual image, whatever its content is.")
+        else "Runs from now on use each worker's usual image, whatever its content is."
     )
     return Findings(
         does=[does],
-        warnings=[say("Scores may then come from different images; the page of each run says from which.")],
+        warnings=[("Scores may then come from different images; the page of each run says from which.")],
     )
 
 
 def unpin(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     """Runs that have not begun are free again, too."""
-    return _set(
-        session, live_version(session, phase), None, say("%(name)s is not pinned any more.", name=phase.name)
-    )
+    return _set(session, live_version(session, phase), None, f"{phase.name} is not pinned any more.")
 
 
 def _set(session: Session, version: PhaseVersion, digest: str | None, words: str) -> ActDone:
@@ -128,19 +102,12 @@ def _common(version: PhaseVersion, workers: Sequence[Worker]) -> tuple[str | Non
         told = "; ".join(f"{digest} ({', '.join(names)})" for digest, names in sorted(known.items()))
         return (
             None,
-            say(
-                "The workers have different images: %(told)s. Name one of them, or give all workers the same.",
-                told=told,
-            ),
+            (f"The workers have different images: {told}. Name one of them, or give all workers the same."),
         )
-    name = say("an image “%(image)s”", image=version.image) if version.image else say("a sandbox image")
+    name = f"an image “{version.image}”" if version.image else "a sandbox image"
     return None, (
-        say(
-            "No worker of the class %(hardware_class)s that is connected tells the digest of %(name)s: connect one, "
-            "or upgrade those that there are.",
-            hardware_class=version.hardware_class,
-            name=name,
-        )
+        f"No worker of the class {version.hardware_class} that is connected tells the digest of "
+        f"{name}: connect one, or upgrade those that there are."
     )
 
 
@@ -155,10 +122,9 @@ def _made_with_others(session: Session, version: PhaseVersion, digest: str) -> l
         return []
     number = sum(found in others for found in used)
     return [
-        say(
-            "%(number)s of the runs that count were made with %(names)s: their scores and those to come are of "
-            "different images. A new version with this image would score all of them again.",
-            number=number,
-            names=", ".join(others),
+        (
+            f"{number} of the runs that count were made with {', '.join(others)}: their scores and "
+            "those to come are of different images. A new version with this image would score all of "
+            "them again."
         )
     ]

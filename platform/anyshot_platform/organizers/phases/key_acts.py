@@ -5,7 +5,6 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from anyshot_core.protocols.keys import draw_root
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import draw_seeds
 from anyshot_platform.phases.service import live_version, status_of
@@ -15,7 +14,7 @@ from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.submissions.counting import count_uploads
 from anyshot_platform.submissions.models import Submission
 
-KEY_IS_PUBLIC = say("The key of this phase is published: everybody can draw its tasks, so it stays closed.")
+KEY_IS_PUBLIC = "The key of this phase is published: everybody can draw its tasks, so it stays closed."
 
 
 def redraw_key(session: Session, phase: Phase) -> None:
@@ -34,12 +33,12 @@ def give_new_key(version: PhaseVersion) -> None:
 def why_key_stays(session: Session, phase: Phase) -> list[str]:
     """Why no other key can be drawn, or given, for the version that is live."""
     if status_of(phase) != PhaseStatus.UPCOMING:
-        return [say("This phase has begun, and its commitment is published. Draft a version with a new key.")]
+        return [("This phase has begun, and its commitment is published. Draft a version with a new key.")]
     if count_uploads(session, Submission.phase_id == phase.id):
         return [
-            say(
-                "This phase has submissions, of baselines perhaps: their scores are of tasks of the present key. "
-                "Draft a version with a new key."
+            (
+                "This phase has submissions, of baselines perhaps: their scores are of tasks of the "
+                "present key. Draft a version with a new key."
             )
         ]
     return []
@@ -48,9 +47,9 @@ def why_key_stays(session: Session, phase: Phase) -> list[str]:
 def why_key_stays_secret(session: Session, phase: Phase) -> list[str]:
     """Why the key, from which the tasks follow, cannot be shown to everybody yet."""
     if status_of(phase) != PhaseStatus.CLOSED:
-        return [say("The key shows the tasks of the phase: it can be published once the phase is closed.")]
+        return [("The key shows the tasks of the phase: it can be published once the phase is closed.")]
     if publication_of(phase).waits:
-        return [say("Publish the results of the phase first.")]
+        return ["Publish the results of the phase first."]
     if not is_public(live_version(session, phase).meta_test):
-        return [say("The key is of use with the data: publish the meta-test pool first.")]
+        return ["The key is of use with the data: publish the meta-test pool first."]
     return []

@@ -16,7 +16,7 @@ from anyshot_core.exports import Asked, check_asked
 from anyshot_core.protocols import PROTOCOLS, ProtocolError
 from anyshot_platform.errors import Invalid
 from anyshot_platform.evaluations.points import list_evaluations, pool_of
-from anyshot_platform.kernel.language import Said, say, together
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.kernel.storage import STORAGE_KEY
 from anyshot_platform.organizers.phases.drawing import opening, problems_of_count, problems_of_sides
 from anyshot_platform.organizers.pools.overlaps import describe, find_shared, packs_of, public_packs
@@ -47,10 +47,10 @@ def leaks(session: Session, version: PhaseVersion) -> Iterator[tuple[str, str]]:
     elif shared and not _splits_classes(version):
         yield (
             "tasks.meta_train",
-            say(
-                "The meta-train and the meta-test pool share %(names)s: what is trained on would be tested on. "
-                "Name another pool, or a protocol that splits the classes of each dataset.",
-                names=", ".join(pack.name for pack in shared),
+            (
+                "The meta-train and the meta-test pool share "
+                f"{', '.join(pack.name for pack in shared)}: what is trained on would be tested on. "
+                "Name another pool, or a protocol that splits the classes of each dataset."
             ),
         )
     for words in _images_of_both(session, version, trained, tested):
@@ -103,8 +103,8 @@ def problems_of_evaluations(session: Session, version: PhaseVersion) -> Iterator
                 )
 
 
-def _of_evaluation(name: str, words: str) -> Said:
-    return say("Evaluation %(name)s: %(words)s", name=name, words=words)
+def _of_evaluation(name: str, words: str) -> str:
+    return f"Evaluation {name}: {words}"
 
 
 def public_evaluations(session: Session, version: PhaseVersion) -> Iterator[str]:
@@ -118,10 +118,7 @@ def public_evaluations(session: Session, version: PhaseVersion) -> Iterator[str]
         except DataError:
             continue
         if pool is not None and is_public(pool):
-            words = say(
-                "the pool %(pool)s is public, so that its labels may have been trained on.",
-                pool=evaluation.pool,
-            )
+            words = f"the pool {evaluation.pool} is public, so that its labels may have been trained on."
             yield _of_evaluation(evaluation.short_name, words)
 
 
@@ -135,7 +132,7 @@ def looks_alike(session: Session, version: PhaseVersion) -> Iterator[str]:
         others = {pack.id: (pack, slug) for pack, slug in public_packs(session)} | others
     for shared in find_shared(session, tested, list(others.values())):
         if shared.near:
-            yield together([say("The meta-test pool may be known in part."), shared.words])
+            yield join_texts(["The meta-test pool may be known in part.", shared.words])
 
 
 def require_no_leak(session: Session, phase: Phase, version: PhaseVersion) -> None:
@@ -192,9 +189,9 @@ def _images_of_both(
             if seen is None or len(seen.equal):
                 pool = _slug(session, version.meta_train_pool_version_id)
                 shared = describe(session, other, one, pool, found if seen is None else seen)
-                yield say(
-                    "What is trained on would be tested on: %(images)s Leave these images out, or the dataset.",
-                    images=shared.words,
+                yield (
+                    f"What is trained on would be tested on: {shared.words} Leave these images "
+                    "out, or the dataset."
                 )
 
 
@@ -237,18 +234,14 @@ def _public_copies(session: Session, tested: Sequence[Pack]) -> Iterator[tuple[s
         if pack.id in where:
             yield (
                 "tasks.meta_test",
-                say(
-                    "The meta-test pool is hidden, and its dataset %(name)s is in the public pool %(pool)s: "
-                    "everybody has its labels.",
-                    name=pack.name,
-                    pool=where[pack.id],
+                (
+                    f"The meta-test pool is hidden, and its dataset {pack.name} is in the public pool "
+                    f"{where[pack.id]}: everybody has its labels."
                 ),
             )
     for shared in find_shared(session, tested, public):
         if shared.equal:
             yield (
                 "tasks.meta_test",
-                together(
-                    [say("The meta-test pool is hidden, and everybody has labels of it."), shared.words]
-                ),
+                join_texts(["The meta-test pool is hidden, and everybody has labels of it.", shared.words]),
             )

@@ -16,7 +16,6 @@ from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.evaluations.points import hold_pools
 from anyshot_platform.judging.further import cancel_dropped, queue_missing
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.organizers.phases.differences import (
     difference,
@@ -56,10 +55,10 @@ def _require_free(session: Session, competition: Competition, key: str) -> None:
     query = select(Phase).where(Phase.competition_id == competition.id, Phase.slug == key)
     phase = session.scalars(query).one_or_none()
     if phase is not None and phase.deleted_at is not None:
-        words = say("A deleted phase has this short name: restore it, or take another one.")
+        words = "A deleted phase has this short name: restore it, or take another one."
         raise Invalid(words, field="key")
     if phase is not None:
-        raise Invalid(say("There is a phase “%(key)s” already.", key=key), field="key")
+        raise Invalid(f"There is a phase “{key}” already.", field="key")
 
 
 def add_phase(session: Session, competition: Competition, spec: PhaseSpec, actor_id: str) -> Phase:
@@ -105,11 +104,10 @@ def change_phase(
     changed = list(dict.fromkeys([*scoring_changes(old, spec), *moved]))
     if changed and count_submissions(session, phase):
         raise Incomparable(
-            say(
-                "This phase has submissions, and other values of these settings would make their scores incomparable: "
-                "%(changed)s. "
-                "Create a new version instead: it scores the submissions again and shows both before it counts.",
-                changed=labels_of(changed),
+            (
+                "This phase has submissions, and other values of these settings would make their "
+                f"scores incomparable: {labels_of(changed)}. Create a new version instead: it scores "
+                "the submissions again and shows both before it counts."
             ),
             fields=changed,
         )
@@ -194,7 +192,7 @@ def link_phase(session: Session, phase: Phase, spec: PhaseSpec, *, newest_pools:
         )
         source = session.scalars(others).one_or_none()
         if source is None or source.id == phase.id:
-            raise Invalid(say("Entries must come from another phase of this competition."), field="entries")
+            raise Invalid("Entries must come from another phase of this competition.", field="entries")
     phase.gate_phase_id = source.id if source else None
     _require_no_circle(session, phase)
     kept = phase.smoke_pool_version_id if not newest_pools else None
@@ -226,7 +224,7 @@ def find_pools(
     for name in names - found.keys():
         version = newest_version(session, name)
         if version is None:
-            raise Invalid(say("There is no pool “%(name)s”.", name=name), field="tasks")
+            raise Invalid(f"There is no pool “{name}”.", field="tasks")
         found[name] = version
     return found
 

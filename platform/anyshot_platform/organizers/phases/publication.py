@@ -9,8 +9,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
-from anyshot_platform.kernel.filters import interval, score
-from anyshot_platform.kernel.language import Amount, say, together
+from anyshot_platform.kernel.filters import decimal, interval, join_texts, score
 from anyshot_platform.leaderboards.reading import BoardPlace, read_board
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.service import list_leagues
@@ -60,14 +59,14 @@ def ends_by_publishing(phase: Phase) -> bool:
 def _tell_everybody(session: Session, competition: Competition, phase: Phase) -> None:
     """Tell each member the places of their own team, and who is ahead."""
     best, own = podium(session, phase), _own_places(session, phase)
-    title = say("%(title)s: results of %(name)s", title=competition.title, name=phase.name)
+    title = f"{competition.title}: results of {phase.name}"
     url = f"/competitions/{competition.slug}/results?phase={phase.slug}"
     people: dict[str, tuple[str, ...]] = dict.fromkeys(members_of(session, competition), ())
     for team_id, places in own.items():
         people |= dict.fromkeys(members_of_team(session, team_id), places)
     for places in dict.fromkeys(people.values()):
         told = [user_id for user_id, theirs in people.items() if theirs == places]
-        body = together((*places, *best), by="\n")
+        body = join_texts((*places, *best), by="\n")
         notify(session, told, kind="phase", title=title, body=body, url=url, about=competition.id)
     emit(session, competition.id, "phase.published", {"phase": phase.slug})
 
@@ -82,11 +81,9 @@ def _boards(session: Session, phase: Phase, rows: int) -> Iterator[tuple[League,
 def podium(session: Session, phase: Phase) -> list[str]:
     """The best of each league, as sentences."""
     return [
-        say(
-            "%(name)s: %(names)s.",
-            name=league.name,
-            names=", ".join(f"{place.rank}. {place.name} ({score(place.row.value)})" for place in places)
-            or say("nobody is on the board"),
+        (
+            f"{league.name}: "
+            f"{', '.join(f'{place.rank}. {place.name} ({score(place.row.value)})' for place in places) or 'nobody is on the board'}."
         )
         for league, places in _boards(session, phase, PODIUM)
     ]
@@ -97,12 +94,10 @@ def _own_places(session: Session, phase: Phase) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for league, places in _boards(session, phase, _EVERYBODY):
         for place in places:
-            words = say(
-                "Your team is on rank %(rank)s of %(ranked)s in %(league)s, with %(score)s.",
-                rank=Amount(place.rank or 0),
-                ranked=Amount(len(places)),
-                league=league.name,
-                score=f"{score(place.row.value)} {interval(place.row.half_width)}".strip(),
+            words = (
+                f"Your team is on rank {decimal(place.rank or 0)} of {decimal(len(places))} in "
+                f"{league.name}, with "
+                f"{f'{score(place.row.value)} {interval(place.row.half_width)}'.strip()}."
             )
             found[place.row.team_id] = (*found.get(place.row.team_id, ()), words)
     return found

@@ -7,7 +7,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.bundles.sense import judge_phase
 from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.phases.drawing import problems_of_drawing
 from anyshot_platform.organizers.phases.leaks import evaluates, leaks, looks_alike, public_evaluations
 from anyshot_platform.phases.description import label_of
@@ -24,31 +23,22 @@ def missing_in(session: Session, phase: Phase) -> list[str]:
         return []
     version = live_version(session, phase)
     missing: list[str] = []
-    for pool, role in ((version.meta_train, say("meta-train")), (version.meta_test, say("meta-test"))):
+    for pool, role in ((version.meta_train, "meta-train"), (version.meta_test, "meta-test")):
         if pool is None:
-            missing.append(say("%(name)s has no %(role)s pool.", name=phase.name, role=role))
+            missing.append(f"{phase.name} has no {role} pool.")
         elif not pool.entries:
             missing.append(
-                say(
-                    "The %(role)s pool “%(name)s” of %(phase_name)s has no packs yet: uploaded packs count once a "
-                    "version of it holds them.",
-                    role=role,
-                    name=pool.pool.name,
-                    phase_name=phase.name,
-                )
+                f"The {role} pool “{pool.pool.name}” of {phase.name} has no packs yet: uploaded "
+                "packs count once a version of it holds them."
             )
     unfit = list(leaks(session, version))
     if all(field != "tasks.protocol" for field, _ in unfit):  # else the same is said of a side of its classes
         unfit += [("tasks.protocol", words) for words in problems_of_drawing(session, version)]
-    missing += [say("%(name)s: %(words)s", name=phase.name, words=words) for _, words in unfit]
+    missing += [f"{phase.name}: {words}" for _, words in unfit]
     judged = judge_phase(describe_phase(session, phase, ""))
-    missing += [
-        say("%(name)s, %(field)s: %(words)s", name=phase.name, field=label_of(found.field), words=found.words)
-        for found in judged
-        if found.error
-    ]
+    missing += [f"{phase.name}, {label_of(found.field)}: {found.words}" for found in judged if found.error]
     if not version.protocol:
-        missing.append(say("%(name)s has no task protocol.", name=phase.name))
+        missing.append(f"{phase.name} has no task protocol.")
     return missing
 
 
@@ -62,13 +52,9 @@ def odd_in(session: Session, phase: Phase) -> list[str]:
     odd += [*looks_alike(session, version), *public_evaluations(session, version)]
     offered = set(session.scalars(select(Worker.hardware_class).distinct()))
     if version.hardware_class not in offered:
-        known = ", ".join(sorted(offered)) or say("none is connected")
+        known = ", ".join(sorted(offered)) or "none is connected"
         odd.append(
-            say(
-                "No worker has the hardware class %(hardware_class)s (workers: %(known)s); runs would wait.",
-                hardware_class=version.hardware_class,
-                known=known,
-            )
+            f"No worker has the hardware class {version.hardware_class} (workers: {known}); runs would wait."
         )
     return odd + _without_image(session, version) + _without_gpus(session, version)
 
@@ -80,11 +66,9 @@ def _without_gpus(session: Session, version: PhaseVersion) -> list[str]:
     if not version.gpus or not workers or any(can_carry(worker, needs) for worker in workers):
         return []
     return [
-        say(
-            "No worker of the class %(hardware_class)s that is connected has %(gpus)s and an image that can use them;"
-            " runs would wait.",
-            hardware_class=version.hardware_class,
-            gpus=count(version.gpus, "GPU"),
+        (
+            f"No worker of the class {version.hardware_class} that is connected has "
+            f"{count(version.gpus, 'GPU')} and an image that can use them; runs would wait."
         )
     ]
 
@@ -95,9 +79,8 @@ def _without_image(session: Session, version: PhaseVersion) -> list[str]:
     if version.image_digest is None or any(has_image(worker, version.image_digest) for worker in workers):
         return []
     return [
-        say(
-            "No worker that is connected has the image %(image_digest)s, which the phase is pinned to; runs would "
-            "wait.",
-            image_digest=version.image_digest,
+        (
+            f"No worker that is connected has the image {version.image_digest}, which the phase is "
+            "pinned to; runs would wait."
         )
     ]

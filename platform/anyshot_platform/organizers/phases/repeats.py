@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.judging.repeating import is_repeatable, newest_runs, unfinished_seeds
 from anyshot_platform.judging.settlement import decisive_failure
-from anyshot_platform.kernel.language import say, say_count, together
+from anyshot_platform.kernel.filters import decimal, join_texts
 from anyshot_platform.leagues.models import LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import Phase
@@ -35,21 +35,18 @@ class FailedEntry:
     @property
     def words(self) -> str:
         """One sentence for organizers."""
-        runs = together((place + 1 for place in self.seeds), by=say(" and "))
-        which = say_count(
-            len(self.seeds), "run %(runs)s of %(of)s", "runs %(runs)s of %(of)s", runs=runs, of=self.of
-        )
+        runs = join_texts((place + 1 for place in self.seeds), by=" and ")
+        which = f"run {runs} of {self.of}" if len(self.seeds) == 1 else f"runs {runs} of {self.of}"
         said = {"team": self.submission.team.name, "which": which, "why": self.why}
         if not self.repeated:
-            return say("%(team)s: %(which)s %(why)s; not repeated.", **said)
+            return "%(team)s: %(which)s %(why)s; not repeated." % said
         if len(self.seeds) == self.of:
-            return say("%(team)s: %(which)s %(why)s; repeated with the same seeds.", **said)
-        return say_count(
-            self.of - len(self.seeds),
-            "%(team)s: %(which)s %(why)s; repeated with the same seeds; the other one is kept.",
-            "%(team)s: %(which)s %(why)s; repeated with the same seeds; the other %(num)s are kept.",
-            **said,
-        )
+            return "%(team)s: %(which)s %(why)s; repeated with the same seeds." % said
+        return (
+            "%(team)s: %(which)s %(why)s; repeated with the same seeds; the other one is kept."
+            if self.of - len(self.seeds) == 1
+            else "%(team)s: %(which)s %(why)s; repeated with the same seeds; the other %(num)s are kept."
+        ) % {"num": decimal(self.of - len(self.seeds)), **said}
 
 
 def find_failed(session: Session, phase: Phase) -> list[FailedEntry]:
@@ -76,9 +73,9 @@ def _judge(session: Session, phase: Phase, submission: Submission) -> FailedEntr
     repeated = failure is not None and is_repeatable(submission, failure)
     verdict = failure.verdict if failure is not None else None
     why = (
-        say("failed through no fault of the team")
+        "failed through no fault of the team"
         if repeated
-        else say("ended with “%(verdict)s”", verdict=verdict_words(verdict) or say("no verdict"))
+        else f"ended with “{verdict_words(verdict) or 'no verdict'}”"
     )
     return FailedEntry(submission, unfinished_seeds(runs), version.seeded_runs, repeated, why)
 

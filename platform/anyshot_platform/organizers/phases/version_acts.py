@@ -18,7 +18,7 @@ from anyshot_platform.acts.declaration import (
 )
 from anyshot_platform.judging.further import count_missing
 from anyshot_platform.judging.joining import not_queued, still_running, without_score
-from anyshot_platform.kernel.language import say, say_count, together
+from anyshot_platform.kernel.filters import decimal, join_texts
 from anyshot_platform.organizers.phases import versions
 from anyshot_platform.organizers.phases.side_by_side import Compared, compare, progress_of
 from anyshot_platform.phases.models import Phase, PhaseVersion
@@ -32,24 +32,21 @@ _NAMED = 5
 
 def _target(session: Session, version: PhaseVersion) -> Target:
     phase = version.phase
-    title = say("version %(number)s of “%(name)s”", number=version.number, name=phase.name)
+    title = f"version {version.number} of “{phase.name}”"
     return Target("phase", phase.id, phase.slug, title, (phase.competition_id,))
 
 
 def _names(submissions: Sequence[Submission]) -> str:
-    named = [
-        say("%(name)s (no. %(number)s)", name=row.team.name, number=row.number)
-        for row in submissions[:_NAMED]
-    ]
-    shown = together(named, ", ")
+    named = [f"{row.team.name} (no. {row.number})" for row in submissions[:_NAMED]]
+    shown = join_texts(named, ", ")
     more = len(submissions) - _NAMED
-    return say("%(shown)s and %(more)s more", shown=shown, more=more) if more > 0 else shown
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _look_live(session: Session, version: PhaseVersion, request: ActRequest) -> Findings:
     phase = version.phase
     if version.number == phase.live_version:
-        return Findings(done=say("This version is live already."))
+        return Findings(done="This version is live already.")
     live, progress = live_version(session, phase), progress_of(session, version)
     untried = not_queued(session, phase, version)
     known = {row.id for row in untried}
@@ -58,29 +55,33 @@ def _look_live(session: Session, version: PhaseVersion, request: ActRequest) -> 
     refused: list[str] = []
     if progress.ended < progress.total:
         refused.append(
-            say_count(
-                progress.total - progress.ended,
-                "%(num)s run of this version has not ended yet.",
-                "%(num)s runs of this version have not ended yet.",
-            )
+            "1 run of this version has not ended yet."
+            if progress.total - progress.ended == 1
+            else f"{decimal(progress.total - progress.ended)} runs of this version have not ended yet."
         )
     if untried:
         refused.append(
-            say_count(
-                len(untried),
-                "%(num)s scored submission was never scored under this version and would leave the boards: "
-                "%(names)s. "
-                "Press “Score what is missing” on the version's page first.",
-                "%(num)s scored submissions were never scored under this version and would leave the boards: "
-                "%(names)s. Press “Score what is missing” on the version's page first.",
-                names=_names(untried),
+            (
+                "1 scored submission was never scored under this version and would leave the boards: "
+                f"{_names(untried)}. Press “Score what is missing” on the version's page first."
+            )
+            if len(untried) == 1
+            else (
+                f"{decimal(len(untried))} scored submissions were never scored under this version and "
+                f"would leave the boards: {_names(untried)}. Press “Score what is missing” on the "
+                "version's page first."
             )
         )
-    losing = say_count(
-        len(lost),
-        "%(num)s submission has a score now and failed under this version: %(names)s. It would leave the boards.",
-        "%(num)s submissions have a score now and failed under this version: %(names)s. They would leave the boards.",
-        names=_names(lost),
+    losing = (
+        (
+            f"1 submission has a score now and failed under this version: {_names(lost)}. It "
+            "would leave the boards."
+        )
+        if len(lost) == 1
+        else (
+            f"{decimal(len(lost))} submissions have a score now and failed under this version: "
+            f"{_names(lost)}. They would leave the boards."
+        )
     )
     return Findings(
         refused=refused,
@@ -94,10 +95,13 @@ def _say_tests(number: int) -> list[str]:
     if not number:
         return []
     return [
-        say_count(
-            number,
-            "%(num)s test of the further evaluations is queued under this version, after all other work.",
-            "%(num)s tests of the further evaluations are queued under this version, after all other work.",
+        (
+            "1 test of the further evaluations is queued under this version, after all other work."
+            if number == 1
+            else (
+                f"{decimal(number)} tests of the further evaluations are queued under this version, after "
+                "all other work."
+            )
         )
     ]
 
@@ -106,10 +110,13 @@ def _say_without_learner(number: int) -> list[str]:
     if not number:
         return []
     return [
-        say_count(
-            number,
-            "%(num)s submission has no learner any more: it gets no further evaluations under this version.",
-            "%(num)s submissions have no learner any more: they get no further evaluations under this version.",
+        (
+            "1 submission has no learner any more: it gets no further evaluations under this version."
+            if number == 1
+            else (
+                f"{decimal(number)} submissions have no learner any more: they get no further evaluations "
+                "under this version."
+            )
         )
     ]
 
@@ -117,19 +124,20 @@ def _say_without_learner(number: int) -> list[str]:
 def _frozen(phase: Phase) -> list[str]:
     if publication_of(phase).frozen is None:
         return []
-    return [
-        say("The board stays frozen: the same submissions stand on it, with their scores of this version.")
-    ]
+    return [("The board stays frozen: the same submissions stand on it, with their scores of this version.")]
 
 
 def _underway(number: int) -> list[str]:
     if not number:
         return []
     return [
-        say_count(
-            number,
-            "%(num)s submission is being scored under the live version; it joins this one when it ends.",
-            "%(num)s submissions are being scored under the live version; they join this one when they end.",
+        (
+            "1 submission is being scored under the live version; it joins this one when it ends."
+            if number == 1
+            else (
+                f"{decimal(number)} submissions are being scored under the live version; they join this "
+                "one when they end."
+            )
         )
     ]
 
@@ -139,19 +147,21 @@ def _differences(rows: Sequence[Compared]) -> list[str]:
     moved = [row for row in both if row.old_rank != row.new_rank]
     largest = max((abs((row.new or 0.0) - (row.old or 0.0)) for row in both), default=0.0)
     first = min(both, key=lambda row: row.new_rank or 0, default=None)
-    leader = (
-        [say("First is then %(team)s with %(new)s.", team=first.team, new=f"{first.new:.3f}")]
-        if first is not None
-        else []
-    )
+    leader = [f"First is then {first.team} with {first.new:.3f}."] if first is not None else []
     return [
-        say_count(
-            len(both),
-            "%(num)s submission gets the score of this version; the largest change is %(largest)s.",
-            "%(num)s submissions get the score of this version; the largest change is %(largest)s.",
-            largest=f"{largest:.3f}",
+        (
+            f"1 submission gets the score of this version; the largest change is {largest:.3f}."
+            if len(both) == 1
+            else (
+                f"{decimal(len(both))} submissions get the score of this version; the largest change is "
+                f"{largest:.3f}."
+            )
         ),
-        say_count(len(moved), "%(num)s of them changes its place.", "%(num)s of them change their place."),
+        (
+            "1 of them changes its place."
+            if len(moved) == 1
+            else f"{decimal(len(moved))} of them change their place."
+        ),
         *leader,
     ]
 
@@ -159,7 +169,7 @@ def _differences(rows: Sequence[Compared]) -> list[str]:
 def _make_live(session: Session, version: PhaseVersion, request: ActRequest) -> ActDone:
     old = versions.make_live(session, version.phase, version)
     return ActDone(
-        say("Version %(number)s is live.", number=version.number),
+        f"Version {version.number} is live.",
         before={"live version": old.number},
         after={"live version": version.number},
     )
@@ -167,17 +177,15 @@ def _make_live(session: Session, version: PhaseVersion, request: ActRequest) -> 
 
 def _look_discard(session: Session, version: PhaseVersion, request: ActRequest) -> Findings:
     if version.number == version.phase.live_version:
-        return Findings(refused=[say("The live version cannot be discarded.")])
+        return Findings(refused=["The live version cannot be discarded."])
     if version.state == VersionState.RETIRED:
-        return Findings(done=say("This version is discarded already."))
-    return Findings(does=[say("Its boards go; its scores are kept.")])
+        return Findings(done="This version is discarded already.")
+    return Findings(does=["Its boards go; its scores are kept."])
 
 
 def _discard(session: Session, version: PhaseVersion, request: ActRequest) -> ActDone:
     versions.discard(session, version.phase, version)
-    return ActDone(
-        say("Version %(number)s is discarded.", number=version.number), after={"version": version.number}
-    )
+    return ActDone(f"Version {version.number} is discarded.", after={"version": version.number})
 
 
 class RescoringChoice(ActOptions):
@@ -188,14 +196,14 @@ class RescoringChoice(ActOptions):
 
 def _look_rescore(session: Session, version: PhaseVersion, request: ActRequest) -> Findings:
     if version.number == version.phase.live_version:
-        return Findings(refused=[say("This version is live: submissions are scored under it as they come.")])
+        return Findings(refused=[("This version is live: submissions are scored under it as they come.")])
     number = len(not_queued(session, version.phase, version))
     return Findings(
         does=[
-            say_count(
-                number,
-                "%(num)s submission is scored under it; later ones join by themselves.",
-                "%(num)s submissions are scored under it; later ones join by themselves.",
+            (
+                "1 submission is scored under it; later ones join by themselves."
+                if number == 1
+                else f"{decimal(number)} submissions are scored under it; later ones join by themselves."
             )
         ]
     )
@@ -205,7 +213,9 @@ def _rescore(session: Session, version: PhaseVersion, request: ActRequest) -> Ac
     mode = RescoreMode(request.options["mode"])
     queued = versions.start_rescoring(session, version.phase, version, mode)
     after = {"version": version.number, "state": version.state.value, "mode": mode.value}
-    return ActDone(say_count(queued, "%(num)s run is queued.", "%(num)s runs are queued."), after=after)
+    return ActDone(
+        ("1 run is queued." if queued == 1 else f"{decimal(queued)} runs are queued."), after=after
+    )
 
 
 def _other(*states: VersionState) -> Callable[[PhaseVersion], bool]:

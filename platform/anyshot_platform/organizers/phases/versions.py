@@ -12,7 +12,7 @@ from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.judging.further import queue_missing
 from anyshot_platform.judging.joining import not_queued, queue_under
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.leaderboards.service import carry_frozen, forget_boards, rebuild_boards
 from anyshot_platform.organizers.phases.checks import problems_of
 from anyshot_platform.organizers.phases.differences import (
@@ -55,7 +55,7 @@ def find_version(session: Session, phase: Phase, number: int) -> PhaseVersion:
         select(PhaseVersion).where(PhaseVersion.phase_id == phase.id, PhaseVersion.number == number)
     ).one_or_none()
     if version is None:
-        raise NotFound(say("There is no such version."))
+        raise NotFound("There is no such version.")
     return version
 
 
@@ -111,11 +111,10 @@ def _save_the_rest(session: Session, phase: Phase, spec: PhaseSpec, actor_id: st
     rest, known = with_fields(live, values), dict(problems_of(live))
     if wrong := {path: words for path, words in problems_of(rest) if path not in known}:
         raise Invalid(
-            say(
-                "What decides no scores is saved at once, and does not fit the live version: %(settings)s. %(why)s "
-                "Draft the version without it, and change it once the version is live.",
-                settings=labels_of(wrong),
-                why=together(wrong.values()),
+            (
+                "What decides no scores is saved at once, and does not fit the live version: "
+                f"{labels_of(wrong)}. {join_texts(wrong.values())} Draft the version without it, and "
+                "change it once the version is live."
             ),
             field=next(iter(wrong)),
         )
@@ -130,14 +129,10 @@ def ways_of_rescoring(session: Session, phase: Phase, version: PhaseVersion) -> 
     own_data = version.each_dataset and "tasks.meta_test" in changed  # learners are of their dataset
     test = [path for path in changed if hinders(path, RescoreMode.META_TEST)] + ["tasks.meta_test"] * own_data
     return {
-        RescoreMode.SCORE: say(
-            "the predictions were made under other settings: %(settings)s", settings=labels_of(score)
-        )
+        RescoreMode.SCORE: f"the predictions were made under other settings: {labels_of(score)}"
         if score
         else None,
-        RescoreMode.META_TEST: say(
-            "the learners were trained under other settings: %(settings)s", settings=labels_of(test)
-        )
+        RescoreMode.META_TEST: f"the learners were trained under other settings: {labels_of(test)}"
         if test
         else None,
         RescoreMode.EVERYTHING: None,
@@ -157,10 +152,10 @@ def start_rescoring(session: Session, phase: Phase, version: PhaseVersion, mode:
     What is scored under the live version later joins by itself until this one is live or discarded.
     """
     if version.number == phase.live_version:
-        raise Conflict(say("This version is live."))
+        raise Conflict("This version is live.")
     why_not = ways_of_rescoring(session, phase, version).get(mode)
     if why_not:
-        raise CannotReuse(say("Not possible: %(why_not)s.", why_not=why_not))
+        raise CannotReuse(f"Not possible: {why_not}.")
     version.state, version.rescore_mode = VersionState.SCORING, mode
     live = live_version(session, phase)
     return sum(

@@ -9,18 +9,18 @@ from sqlalchemy.orm import Session
 from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target, by_name
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.status_words import status_words
 from anyshot_platform.results.states import IdentityCheck
 from anyshot_platform.results.winners import Winner, WinnerMember, note_check, read_winners
 
 _DOES = {
-    IdentityCheck.OPEN: say("What was found is erased: the identity waits to be checked."),
-    IdentityCheck.VERIFIED: say("The person's identity counts as verified."),
-    IdentityCheck.REFUSED: say(
-        "The results are not published while the team wins, unless you override it. "
-        "Disqualify the team under Entries, and the teams below it move up."
+    IdentityCheck.OPEN: "What was found is erased: the identity waits to be checked.",
+    IdentityCheck.VERIFIED: "The person's identity counts as verified.",
+    IdentityCheck.REFUSED: (
+        "The results are not published while the team wins, unless you "
+        "override it. Disqualify the team under Entries, and the teams below "
+        "it move up."
     ),
 }
 
@@ -58,14 +58,9 @@ def find_checked(session: Session, phase: Phase, username: str) -> Checked:
         for member in winner.members
     }
     if username.casefold() not in known:
-        names = ", ".join(one.member.user.username for one in known.values()) or say("nobody yet")
+        names = ", ".join(one.member.user.username for one in known.values()) or "nobody yet"
         raise NotFound(
-            say(
-                "“%(username)s” wins nothing in “%(name)s”. Members of winning teams: %(names)s.",
-                username=username[:64],
-                name=phase.name,
-                names=names,
-            )
+            f"“{username[:64]}” wins nothing in “{phase.name}”. Members of winning teams: {names}."
         )
     return known[username.casefold()]
 
@@ -76,7 +71,7 @@ def _target(session: Session, checked: Checked) -> Target:
         "user",
         user.id,
         user.username,
-        say("%(username)s of “%(team)s”", username=user.username, team=team),
+        f"{user.username} of “{team}”",
         (checked.phase.competition_id,),
     )
 
@@ -84,14 +79,8 @@ def _target(session: Session, checked: Checked) -> Target:
 def _look(session: Session, checked: Checked, request: ActRequest) -> Findings:
     outcome, member = IdentityCheck(request.options["identity"]), checked.member
     if (outcome, request.reason.strip()) == (member.outcome, member.reason):
-        return Findings(
-            done=say(
-                "%(username)s is noted as %(outcome)s already.",
-                username=member.user.username,
-                outcome=status_words(outcome.value),
-            )
-        )
-    why = say("Say in the reason how the identity was checked, or why it was refused.")
+        return Findings(done=f"{member.user.username} is noted as {status_words(outcome.value)} already.")
+    why = "Say in the reason how the identity was checked, or why it was refused."
     return Findings(refused=[] if request.reason.strip() else [why], does=[_DOES[outcome]])
 
 
@@ -99,11 +88,7 @@ def _check(session: Session, checked: Checked, request: ActRequest) -> ActDone:
     outcome, member = IdentityCheck(request.options["identity"]), checked.member
     note_check(session, checked.phase, member.user, outcome, request.reason.strip(), request.actor_id)
     return ActDone(
-        say(
-            "The identity of %(username)s is noted as %(outcome)s.",
-            username=member.user.username,
-            outcome=status_words(outcome.value),
-        ),
+        f"The identity of {member.user.username} is noted as {status_words(outcome.value)}.",
         before={"identity": member.outcome.value},
         after={"identity": outcome.value, "phase": checked.phase.slug, "team": checked.winner.team},
     )

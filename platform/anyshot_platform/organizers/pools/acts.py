@@ -23,7 +23,6 @@ from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
 from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.pools.overlaps import all_packs, phases_that_show
 from anyshot_platform.organizers.pools.uses import (
     competitions_using,
@@ -38,8 +37,8 @@ from anyshot_platform.pools.models import Pool, PoolVersion
 from anyshot_platform.sight.access import find_access, find_competition, listed_for, require_role
 from anyshot_platform.users.viewer import Viewer
 
-DELETED = say("The pool is deleted: restore it first.")
-_NOT_TESTED_ON = say("No phase trains or tests on it yet: until one has, and is over, it stays hidden.")
+DELETED = "The pool is deleted: restore it first."
+_NOT_TESTED_ON = "No phase trains or tests on it yet: until one has, and is over, it stays hidden."
 
 
 def pool_target(session: Session, pool: Pool) -> Target:
@@ -59,11 +58,7 @@ def _named(session: Session, phase: Phase, actor_id: str) -> str:
     """A phase and its competition, where lists show that to the actor."""
     shown = (Competition.id == phase.competition_id, listed_for(Viewer(user_id=actor_id)))
     title = session.scalar(select(Competition.title).where(*shown))
-    return (
-        say("“%(name)s” of “%(title)s”", name=phase.name, title=title)
-        if title
-        else say("A phase of a competition that you do not see")
-    )
+    return f"“{phase.name}” of “{title}”" if title else "A phase of a competition that you do not see"
 
 
 def _look_publish(session: Session, pool: Pool, request: ActRequest) -> Findings:
@@ -71,86 +66,80 @@ def _look_publish(session: Session, pool: Pool, request: ActRequest) -> Findings
     if pool.deleted_at is not None:
         return Findings(refused=[DELETED])
     if pool.published_at is not None:
-        return Findings(done=say("The pool is public already."))
+        return Findings(done="The pool is public already.")
     if version is None:
         return Findings(
-            refused=[say("The pool has no packs yet: uploaded packs count once a version of it holds them.")]
+            refused=[("The pool has no packs yet: uploaded packs count once a version of it holds them.")]
         )
     images = sum(entry.pack.images for entry in version.entries)
     return Findings(
         refused=[
-            say(
-                "%(named)s has not ended and tests on datasets of this pool: publishing it would give its labels "
-                "away.",
-                named=_named(session, phase, request.actor_id),
+            (
+                f"{_named(session, phase, request.actor_id)} has not ended and tests on datasets of "
+                "this pool: publishing it would give its labels away."
             )
             for phase in phases_testing_on(session, pool)
         ]
         + [
-            say(
-                "“%(name)s” has not ended and tests on the same images: %(words)s",
-                name=phase.name,
-                words=shared.words,
-            )
+            f"“{phase.name}” has not ended and tests on the same images: {shared.words}"
             for phase, shared in phases_that_show(session, pool, all_packs(session, pool))
         ],
         does=[
-            say(
-                "Everybody with an account can download %(datasets)s with %(images)s, labels included.",
-                datasets=count(len(version.entries), "dataset"),
-                images=count(images, "image"),
+            (
+                f"Everybody with an account can download {count(len(version.entries), 'dataset')} with "
+                f"{count(images, 'image')}, labels included."
             )
         ],
-        warnings=[say("What somebody has downloaded cannot be called back.")],
+        warnings=["What somebody has downloaded cannot be called back."],
     )
 
 
 def _publish(session: Session, pool: Pool, request: ActRequest) -> ActDone:
     pool.published_at = now()
-    return ActDone(say("Participants can download it."), after={"pool": pool.slug, "public": True})
+    return ActDone("Participants can download it.", after={"pool": pool.slug, "public": True})
 
 
 def _look_hide(session: Session, pool: Pool, request: ActRequest) -> Findings:
     if pool.published_at is None:
-        return Findings(done=say("The pool is hidden already."))
+        return Findings(done="The pool is hidden already.")
     return Findings(
         does=[
-            say("Nobody but those who may change it can download it any more."),
-            say("It is not published by itself either, until you ask for that again."),
+            "Nobody but those who may change it can download it any more.",
+            "It is not published by itself either, until you ask for that again.",
         ],
-        warnings=[say("What somebody has downloaded cannot be called back.")],
+        warnings=["What somebody has downloaded cannot be called back."],
     )
 
 
 def _hide(session: Session, pool: Pool, request: ActRequest) -> ActDone:
     pool.published_at, pool.publish_when_over = None, False
-    return ActDone(say("It is hidden again."), after={"pool": pool.slug, "public": False})
+    return ActDone("It is hidden again.", after={"pool": pool.slug, "public": False})
 
 
 def _look_publish_later(session: Session, pool: Pool, request: ActRequest) -> Findings:
     if pool.deleted_at is not None:
         return Findings(refused=[DELETED])
     if pool.published_at is not None:
-        return Findings(done=say("The pool is public already."))
+        return Findings(done="The pool is public already.")
     if pool.publish_when_over:
-        return Findings(done=say("It will be published by itself already."))
+        return Findings(done="It will be published by itself already.")
     phases = [_named(session, phase, request.actor_id) for phase in phases_holding(session, pool)]
     trying = [_named(session, phase, request.actor_id) for phase in phases_trying(session, pool)]
     return Findings(
         does=[
-            say(
-                "As soon as every phase that uses it is closed, and its results are published where they have to be, "
-                "everybody with an account can download the pool, labels included. Nobody is asked again."
+            (
+                "As soon as every phase that uses it is closed, and its results are published where "
+                "they have to be, everybody with an account can download the pool, labels included. "
+                "Nobody is asked again."
             ),
-            *(say("%(name)s uses it.", name=name) for name in phases),
+            *(f"{name} uses it." for name in phases),
         ],
         warnings=[
             *([] if phases else [_NOT_TESTED_ON]),
             *(
-                say(
-                    "%(name)s has its smoke tests on this pool: there are none until it is public. The clock does not "
-                    "wait for smoke tests.",
-                    name=name,
+                (
+                    f"{name} has its smoke tests on this pool: there are none until it is public. The "
+                    "clock does not wait for smoke tests."
                 )
                 for name in trying
             ),
@@ -161,7 +150,7 @@ def _look_publish_later(session: Session, pool: Pool, request: ActRequest) -> Fi
 def _publish_later(session: Session, pool: Pool, request: ActRequest) -> ActDone:
     pool.publish_when_over = True
     return ActDone(
-        say("It will be published when every phase that uses it is over."),
+        "It will be published when every phase that uses it is over.",
         before={"when_over": False},
         after={"pool": pool.slug, "when_over": True},
     )
@@ -169,16 +158,16 @@ def _publish_later(session: Session, pool: Pool, request: ActRequest) -> ActDone
 
 def _look_keep_hidden(session: Session, pool: Pool, request: ActRequest) -> Findings:
     if pool.published_at is not None:
-        return Findings(done=say("The pool is public already; hide it to keep it hidden."))
+        return Findings(done="The pool is public already; hide it to keep it hidden.")
     if not pool.publish_when_over:
-        return Findings(done=say("It stays hidden until somebody publishes it, as before."))
-    return Findings(does=[say("It is not published by itself any more.")])
+        return Findings(done="It stays hidden until somebody publishes it, as before.")
+    return Findings(does=["It is not published by itself any more."])
 
 
 def _keep_hidden(session: Session, pool: Pool, request: ActRequest) -> ActDone:
     pool.publish_when_over = False
     return ActDone(
-        say("It stays hidden until you publish it."),
+        "It stays hidden until you publish it.",
         before={"when_over": True},
         after={"pool": pool.slug, "when_over": False},
     )
@@ -203,30 +192,28 @@ def publish_if_over(session: Session, pool_id: str) -> bool:
 
 def _look_delete(session: Session, pool: Pool, request: ActRequest) -> Findings:
     if pool.deleted_at is not None:
-        return Findings(done=say("The pool is deleted already."))
+        return Findings(done="The pool is deleted already.")
     phase = first_use(session, pool)
     return Findings(
-        refused=[say("%(named)s uses this pool.", named=_named(session, phase, request.actor_id))]
-        if phase
-        else [],
-        does=[say("No list shows it any more, and no phase can name it. Its datasets are kept.")],
+        refused=[f"{_named(session, phase, request.actor_id)} uses this pool."] if phase else [],
+        does=["No list shows it any more, and no phase can name it. Its datasets are kept."],
     )
 
 
 def _delete(session: Session, pool: Pool, request: ActRequest) -> ActDone:
     pool.deleted_at = now()
-    return ActDone(say("The pool is deleted; you can restore it."), after={"pool": pool.slug})
+    return ActDone("The pool is deleted; you can restore it.", after={"pool": pool.slug})
 
 
 def _look_restore(session: Session, pool: Pool, request: ActRequest) -> Findings:
     if pool.deleted_at is None:
-        return Findings(done=say("The pool is not deleted."))
-    return Findings(does=[say("It is listed again and can be named in phases, with all its versions.")])
+        return Findings(done="The pool is not deleted.")
+    return Findings(does=["It is listed again and can be named in phases, with all its versions."])
 
 
 def _restore(session: Session, pool: Pool, request: ActRequest) -> ActDone:
     pool.deleted_at = None
-    return ActDone(say("The pool is back."), after={"slug": pool.slug})
+    return ActDone("The pool is back.", after={"slug": pool.slug})
 
 
 class Receiver(ActOptions):
@@ -248,7 +235,7 @@ def _look_give(session: Session, pool: Pool, request: ActRequest) -> Findings:
     if pool.deleted_at is not None:
         return Findings(refused=[DELETED])
     if pool.competition_id == receiver.id:
-        return Findings(done=say("The pool belongs to “%(title)s” already.", title=receiver.title))
+        return Findings(done=f"The pool belongs to “{receiver.title}” already.")
     people = session.scalar(
         select(func.count(Membership.id)).where(
             Membership.competition_id == receiver.id,
@@ -258,11 +245,9 @@ def _look_give(session: Session, pool: Pool, request: ActRequest) -> Findings:
     )
     return Findings(
         does=[
-            say(
-                "The organizers of “%(title)s” (%(people)s) can look into it, change, publish and delete it; nobody "
-                "else can, not even who made it.",
-                people=people,
-                title=receiver.title,
+            (
+                f"The organizers of “{receiver.title}” ({people}) can look into it, change, publish "
+                "and delete it; nobody else can, not even who made it."
             )
         ]
     )
@@ -272,9 +257,7 @@ def _give(session: Session, pool: Pool, request: ActRequest) -> ActDone:
     receiver, before = _receiver(session, request), pool.competition_id
     pool.competition_id = receiver.id
     after = {"pool": pool.slug, "competition": receiver.slug}
-    return ActDone(
-        say("The pool belongs to “%(title)s”.", title=receiver.title), {"competition_id": before}, after
-    )
+    return ActDone(f"The pool belongs to “{receiver.title}”.", {"competition_id": before}, after)
 
 
 PUBLISH: Act[Pool] = Act(

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import Conflict, NotFound
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.organizers.pools.overlaps import phases_that_show
 from anyshot_platform.organizers.pools.uses import phases_testing_on
@@ -36,7 +36,7 @@ def find_pool(session: Session, viewer: Viewer, slug: str, *, to_change: bool = 
     allowed = changeable(viewer) if to_change else readable(viewer)
     pool = session.scalars(select(Pool).where(Pool.slug == slug, allowed)).one_or_none()
     if pool is None:
-        raise NotFound(say("There is no such pool."))
+        raise NotFound("There is no such pool.")
     return pool
 
 
@@ -49,21 +49,15 @@ def list_versions(session: Session, pool: Pool) -> list[PoolVersion]:
 def why_not_put(session: Session, pool: Pool, rows: Sequence[Pack]) -> list[str]:
     """What keeps the pool from having a version with these packs, as sentences."""
     if not rows:
-        return [say("A pool needs at least one dataset.")]
+        return ["A pool needs at least one dataset."]
     names = [row.name for row in rows]
     twice = sorted({name for name in names if names.count(name) > 1})
-    found = (
-        [say("A pool holds a dataset once: %(names)s is there twice.", names=", ".join(twice))]
-        if twice
-        else []
-    )
+    found = [f"A pool holds a dataset once: {', '.join(twice)} is there twice."] if twice else []
     waiting, digest = waiting_version(session, pool), digest_of_packs(row.digest for row in rows)
     if waiting is not None and waiting.digest and waiting.digest != digest:
-        words = say(
-            "These are not the packs that the competition names: the digest of its pool is %(wanted)s…, of these "
-            "%(found)s….",
-            wanted=waiting.digest[:12],
-            found=digest[:12],
+        words = (
+            "These are not the packs that the competition names: the digest of its pool is "
+            f"{waiting.digest[:12]}…, of these {digest[:12]}…."
         )
         found.append(words)
     return found + (_secrets(session, pool, rows) if pool.published_at is not None else [])
@@ -76,7 +70,7 @@ def put_packs(session: Session, pool: Pool, rows: Sequence[Pack], note: str, act
     """
     problems = why_not_put(session, pool, rows)
     if problems:
-        raise Conflict(together(problems))
+        raise Conflict(join_texts(problems))
     waiting = waiting_version(session, pool)
     made = create_pool_version(session, pool, rows, created_by=actor_id, note=note)
     if waiting is None:
@@ -98,17 +92,11 @@ def _secrets(session: Session, pool: Pool, rows: Sequence[Pack]) -> list[str]:
     found = []
     if new and phases_testing_on(session, pool, new):
         found.append(
-            say(
-                "This pool is public, and a phase that has not ended tests on one of these datasets: everybody would "
-                "have its labels. Hide the pool first, or leave the dataset out."
-            )
+            "This pool is public, and a phase that has not ended tests on one of these datasets: "
+            "everybody would have its labels. Hide the pool first, or leave the dataset out."
         )
     return found + [
-        say(
-            "This pool is public, and “%(name)s” tests on the same images. %(words)s",
-            name=phase.name,
-            words=shared.words,
-        )
+        f"This pool is public, and “{phase.name}” tests on the same images. {shared.words}"
         for phase, shared in phases_that_show(session, pool, new)
     ]
 
@@ -143,10 +131,7 @@ def combined_packs(session: Session, pool: Pool, viewer: Viewer) -> list[Pack]:
         found = newest_packs(session, find_pool(session, viewer, slug))
         if not found:
             raise Conflict(
-                say(
-                    "The pool %(slug)s has no packs yet: uploaded packs count once a version of it holds them.",
-                    slug=slug,
-                )
+                f"The pool {slug} has no packs yet: uploaded packs count once a version of it holds them."
             )
         rows += found
     return rows

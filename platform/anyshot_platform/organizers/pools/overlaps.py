@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.data.fingerprints import Overlap
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.kernel.language import Said, say, say_count, together
+from anyshot_platform.kernel.filters import decimal, join_texts
 from anyshot_platform.organizers.pools.uses import (
     TESTED,
     USED,
@@ -38,36 +38,33 @@ class Shared:
     pool: str  # of the other
     equal: int
     near: int
-    examples: tuple[Said, ...]
+    examples: tuple[str, ...]
 
     @property
-    def words(self) -> Said:
+    def words(self) -> str:
         """“2 images of A are also in B (pool p), and 1 looks like one of it: image 3 (cat) is image 7 (dog)”."""
         names = {"dataset": self.dataset, "other": self.other, "pool": self.pool}
-        equal = say_count(
-            self.equal,
-            "%(num)s image of %(dataset)s is in %(other)s too (pool %(pool)s)",
-            "%(num)s images of %(dataset)s are in %(other)s too (pool %(pool)s)",
-            **names,
-        )
-        near = say_count(
-            self.near,
-            "%(num)s image of %(dataset)s looks like one of %(other)s (pool %(pool)s)",
-            "%(num)s images of %(dataset)s look like one of %(other)s (pool %(pool)s)",
-            **names,
-        )
-        also_near = say_count(
-            self.near,
-            "%(num)s image looks like one of %(other)s",
-            "%(num)s images look like one of %(other)s",
-            **names,
-        )
+        equal = (
+            "%(num)s image of %(dataset)s is in %(other)s too (pool %(pool)s)"
+            if self.equal == 1
+            else "%(num)s images of %(dataset)s are in %(other)s too (pool %(pool)s)"
+        ) % {"num": decimal(self.equal), **names}
+        near = (
+            "%(num)s image of %(dataset)s looks like one of %(other)s (pool %(pool)s)"
+            if self.near == 1
+            else "%(num)s images of %(dataset)s look like one of %(other)s (pool %(pool)s)"
+        ) % {"num": decimal(self.near), **names}
+        also_near = (
+            "%(num)s image looks like one of %(other)s"
+            if self.near == 1
+            else "%(num)s images look like one of %(other)s"
+        ) % {"num": decimal(self.near), **names}
         what = _both(equal, also_near) if self.equal and self.near else equal if self.equal else near
-        return say("%(what)s: %(images)s.", what=what, images=together(self.examples, by=", "))
+        return f"{what}: {join_texts(self.examples, by=', ')}."
 
 
-def _both(equal: Said, near: Said) -> Said:
-    return say("%(equal)s, and %(near)s", equal=equal, near=near)
+def _both(equal: str, near: str) -> str:
+    return f"{equal}, and {near}"
 
 
 def _pairs(found: Overlap) -> list[tuple[list[int], bool]]:
@@ -76,10 +73,10 @@ def _pairs(found: Overlap) -> list[tuple[list[int], bool]]:
     return equal + [(pair, False) for pair in found.near.tolist()]
 
 
-def _example(one: str, other: str, *, equal: bool) -> Said:
+def _example(one: str, other: str, *, equal: bool) -> str:
     if equal:
-        return say("%(one)s is %(other)s", one=one, other=other)
-    return say("%(one)s looks like %(other)s", one=one, other=other)
+        return f"{one} is {other}"
+    return f"{one} looks like {other}"
 
 
 def find_shared(session: Session, ones: Sequence[Pack], others: Sequence[Placed]) -> Iterator[Shared]:
@@ -144,32 +141,34 @@ class Repeated:
     equal: int
     near: int
     relabelled: int  # of these, pairs of two classes
-    examples: tuple[Said, ...]
+    examples: tuple[str, ...]
 
     @property
-    def words(self) -> Said:
+    def words(self) -> str:
         """“3 images of A are in it twice, and 1 looks like another one; 2 pairs are of two classes: …”."""
-        equal = say_count(
-            self.equal,
-            "%(num)s image of %(dataset)s is in it twice",
-            "%(num)s images of %(dataset)s are in it twice",
-            dataset=self.dataset,
+        equal = (
+            f"1 image of {self.dataset} is in it twice"
+            if self.equal == 1
+            else f"{decimal(self.equal)} images of {self.dataset} are in it twice"
         )
-        near = say_count(
-            self.near,
-            "%(num)s image of %(dataset)s looks like another one of it",
-            "%(num)s images of %(dataset)s look like another one of it",
-            dataset=self.dataset,
+        near = (
+            f"1 image of {self.dataset} looks like another one of it"
+            if self.near == 1
+            else f"{decimal(self.near)} images of {self.dataset} look like another one of it"
         )
-        also_near = say_count(
-            self.near,
-            "%(num)s image looks like another one of it",
-            "%(num)s images look like another one of it",
+        also_near = (
+            "1 image looks like another one of it"
+            if self.near == 1
+            else f"{decimal(self.near)} images look like another one of it"
         )
-        classes = say_count(self.relabelled, "%(num)s pair of two classes", "%(num)s pairs of two classes")
+        classes = (
+            "1 pair of two classes"
+            if self.relabelled == 1
+            else f"{decimal(self.relabelled)} pairs of two classes"
+        )
         what = _both(equal, also_near) if self.equal and self.near else equal if self.equal else near
-        what = together([what, classes if self.relabelled else ""], by=say("; "))
-        return say("%(what)s: %(images)s.", what=what, images=together(self.examples, by=", "))
+        what = join_texts([what, classes if self.relabelled else ""], by="; ")
+        return f"{what}: {join_texts(self.examples, by=', ')}."
 
 
 def find_repeated(session: Session, packs: Sequence[Pack]) -> Iterator[Repeated]:

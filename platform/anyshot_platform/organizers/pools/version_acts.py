@@ -10,8 +10,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, by_name
 from anyshot_platform.errors import Conflict, NotFound
-from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import count, join_texts
 from anyshot_platform.organizers.pools import organizing
 from anyshot_platform.organizers.pools.acts import DELETED, pool_target
 from anyshot_platform.pools.models import Pack, Pool
@@ -55,22 +54,15 @@ def _look(session: Session, pool: Pool, rows: Sequence[Pack]) -> Findings:
         return Findings(refused=[DELETED])
     if list(before.values()) == [row.id for row in rows] and rows:
         names = ", ".join(before)
-        return Findings(
-            done=say(
-                "The newest version of %(slug)s holds exactly this already: %(names)s.",
-                slug=pool.slug,
-                names=names,
-            )
-        )
+        return Findings(done=f"The newest version of {pool.slug} holds exactly this already: {names}.")
     return Findings(
         refused=organizing.why_not_put(session, pool, rows),
         does=[
-            say(
-                "A version of %(datasets)s is created: %(difference)s.",
-                datasets=count(len(rows), "dataset"),
-                difference=_difference(before, rows) or say("in another order"),
+            (
+                f"A version of {count(len(rows), 'dataset')} is created: "
+                f"{_difference(before, rows) or 'in another order'}."
             ),
-            say("Phases keep the version that they use until their settings name another."),
+            "Phases keep the version that they use until their settings name another.",
         ],
     )
 
@@ -79,13 +71,11 @@ def _difference(before: dict[str, str], rows: Sequence[Pack]) -> str:
     """What is new, replaced and gone, as the note of a version says it."""
     gone = [name for name in before if name not in {row.name for row in rows}]
     said = [
-        say("%(name)s replaced", name=row.name)
-        if row.name in before
-        else say("%(name)s added", name=row.name)
+        f"{row.name} replaced" if row.name in before else f"{row.name} added"
         for row in rows
         if before.get(row.name) != row.id
     ]
-    return together([*said, *(say("%(name)s removed", name=name) for name in gone)], ", ")
+    return join_texts([*said, *(f"{name} removed" for name in gone)], ", ")
 
 
 def _make(session: Session, pool: Pool, rows: Sequence[Pack], note: str, request: ActRequest) -> ActDone:
@@ -94,11 +84,7 @@ def _make(session: Session, pool: Pool, rows: Sequence[Pack], note: str, request
         session, pool, rows, note or _difference(before, rows)[:2000], request.actor_id
     )
     return ActDone(
-        say(
-            "Version %(number)s holds %(datasets)s.",
-            number=made.number,
-            datasets=count(len(made.entries), "dataset"),
-        ),
+        f"Version {made.number} holds {count(len(made.entries), 'dataset')}.",
         before={"packs": list(before)},
         after={"slug": pool.slug, "version": made.number, "packs": [row.name for row in rows]},
         result=made,
@@ -116,9 +102,7 @@ def _without(session: Session, pool: Pool, request: ActRequest) -> list[Pack]:
 def _look_remove(session: Session, pool: Pool, request: ActRequest) -> Findings:
     left, name = _without(session, pool, request), request.options["dataset"]
     if len(left) == len(organizing.newest_packs(session, pool)):
-        return Findings(
-            done=say("The newest version of %(slug)s holds no dataset %(name)s.", slug=pool.slug, name=name)
-        )
+        return Findings(done=f"The newest version of {pool.slug} holds no dataset {name}.")
     return _look(session, pool, left)
 
 
@@ -128,7 +112,7 @@ def _remove(session: Session, pool: Pool, request: ActRequest) -> ActDone:
 
 def _look_combine(session: Session, pool: Pool, request: ActRequest) -> Findings:
     if not pool.combines:
-        return Findings(refused=[say("This pool combines no others.")])
+        return Findings(refused=["This pool combines no others."])
     try:
         return _look(session, pool, organizing.combined_packs(session, pool, request.viewer))
     except (Conflict, NotFound) as error:
@@ -137,7 +121,7 @@ def _look_combine(session: Session, pool: Pool, request: ActRequest) -> Findings
 
 def _combine(session: Session, pool: Pool, request: ActRequest) -> ActDone:
     rows = organizing.combined_packs(session, pool, request.viewer)
-    return _make(session, pool, rows, say("combines %(names)s", names=", ".join(pool.combines)), request)
+    return _make(session, pool, rows, f"combines {', '.join(pool.combines)}", request)
 
 
 VERSION = Act(

@@ -11,8 +11,7 @@ from anyshot_platform.baselines.boards import why_on_no_board
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.baselines.service import list_baselines, why_not_run
 from anyshot_platform.competitions.models import Competition, Rehearsal
-from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import count, join_texts
 from anyshot_platform.organizers.bundles.exporting import say_which_versions
 from anyshot_platform.organizers.competitions.acts import DELETED
 from anyshot_platform.organizers.competitions.organizing import what_is_missing
@@ -58,27 +57,27 @@ def _look(session: Session, competition: Competition, request: ActRequest) -> Fi
         return Findings(refused=[DELETED])
     underway = [row for row in list_rehearsals(session, competition) if row.ended_at is None]
     if underway:
-        return Findings(done=say("A rehearsal is under way."))
+        return Findings(done="A rehearsal is under way.")
     players, absent = _players(session, request.options["services"], competition)
     missing = what_is_missing(session, competition)
-    refused = [say("A rehearsal is not rehearsed.")] if is_copy(session, competition) else []
+    refused = ["A rehearsal is not rehearsed."] if is_copy(session, competition) else []
     if missing:
-        refused.append(together((say("Not ready to be rehearsed:"), *missing)))
+        refused.append(join_texts(("Not ready to be rehearsed:", *missing)))
     if not players:
-        refused.append(say("There is no baseline that could play. Add one under Baselines and gates."))
+        refused.append("There is no baseline that could play. Add one under Baselines and gates.")
     names = ", ".join(row.name for row in players)
     return Findings(
         refused=refused,
         warnings=absent,
         does=[
-            say(
-                "A hidden copy is created, and %(names)s play in it as teams, through all phases, on at most %(tasks)s "
-                "a run (one of each dataset where every dataset needs one), up to published results.",
-                names=names,
-                tasks=count(request.options["tasks"], "task"),
+            (
+                f"A hidden copy is created, and {names} play in it as teams, through all phases, on at "
+                f"most {count(request.options['tasks'], 'task')} a run (one of each dataset where "
+                "every dataset needs one), up to published results."
             ),
-            say(
-                "Gates are set to 0; questions of leagues and fact sheets are left out. Participants get no message."
+            (
+                "Gates are set to 0; questions of leagues and fact sheets are left out. Participants "
+                "get no message."
             ),
         ],
     )
@@ -107,7 +106,7 @@ def _start(session: Session, competition: Competition, request: ActRequest) -> A
     for words in say_which_versions(session, competition):
         tell(rehearsal, words)
     after = {"copy": copy.slug, "tasks": wishes["tasks"], "teams": wishes["teams"]}
-    return ActDone(say("The rehearsal has started."), after=after, result=rehearsal)
+    return ActDone("The rehearsal has started.", after=after, result=rehearsal)
 
 
 REHEARSE = Act(

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.baselines.service import list_baselines
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.leagues.models import Gate
 from anyshot_platform.organizers.competitions.organizing import what_is_missing, what_is_odd
 from anyshot_platform.organizers.rehearsals.acts import list_rehearsals
@@ -35,38 +35,34 @@ def checklist(session: Session, settings: PlatformSettings, competition: Competi
     missing, odd = what_is_missing(session, competition), what_is_odd(session, competition)
     rehearsed = [row for row in list_rehearsals(session, competition) if row.ended_at is not None]
     return [
-        ChecklistPoint(
-            say("Everything that scores need is there"), not missing, together(missing), "/phases"
-        ),
-        ChecklistPoint(say("Nothing contradicts itself"), not odd, together(odd), "/phases"),
+        ChecklistPoint("Everything that scores need is there", not missing, join_texts(missing), "/phases"),
+        ChecklistPoint("Nothing contradicts itself", not odd, join_texts(odd), "/phases"),
         _dates(phases),
         _final(session, phases),
         ChecklistPoint(
-            say("Baselines"),
+            "Baselines",
             bool(list_baselines(session, competition)),
-            say("None yet: nobody knows a score to beat."),
+            "None yet: nobody knows a score to beat.",
             "/baselines",
         ),
         ChecklistPoint(
-            say("Terms"),
+            "Terms",
             bool(competition.terms.strip()),
-            say("None yet: nobody accepts anything."),
+            "None yet: nobody accepts anything.",
             "/settings",
         ),
-        ChecklistPoint(say("Pages of text"), bool(competition.pages), say("None yet."), "/pages"),
+        ChecklistPoint("Pages of text", bool(competition.pages), "None yet.", "/pages"),
+        ChecklistPoint("Contact", bool(competition.contact_email), "No address to write to.", "/settings"),
         ChecklistPoint(
-            say("Contact"), bool(competition.contact_email), say("No address to write to."), "/settings"
-        ),
-        ChecklistPoint(
-            say("Mail"),
+            "Mail",
             settings.smtp_url is not None,
-            say("This site sends no mail: people learn of results on its pages only."),
+            "This site sends no mail: people learn of results on its pages only.",
             "",
         ),
         ChecklistPoint(
-            say("Rehearsal"),
+            "Rehearsal",
             bool(rehearsed),
-            say("Never played from the first upload to published results."),
+            "Never played from the first upload to published results.",
             "/rehearsals",
         ),
     ]
@@ -74,8 +70,8 @@ def checklist(session: Session, settings: PlatformSettings, competition: Competi
 
 def _dates(phases: list[Phase]) -> ChecklistPoint:
     over = [phase.name for phase in phases if phase.ends_at is not None and phase.ends_at <= now()]
-    words = say("%(phases)s: over already.", phases=", ".join(over)) if over else say("There are no phases.")
-    return ChecklistPoint(say("Dates"), bool(phases) and not over, words, "/phases")
+    words = f"{', '.join(over)}: over already." if over else "There are no phases."
+    return ChecklistPoint("Dates", bool(phases) and not over, words, "/phases")
 
 
 def _final(session: Session, phases: list[Phase]) -> ChecklistPoint:
@@ -84,8 +80,8 @@ def _final(session: Session, phases: list[Phase]) -> ChecklistPoint:
     gates = set(session.scalars(select(Gate.phase_id).where(Gate.phase_id.in_([row.id for row in finals]))))
     open_ones = [phase.name for phase in finals if phase.id not in gates]
     return ChecklistPoint(
-        say("Gates"),
+        "Gates",
         not open_ones,
-        say("%(phases)s: everybody with a score enters.", phases=", ".join(open_ones)),
+        f"{', '.join(open_ones)}: everybody with a score enters.",
         "/baselines",
     )

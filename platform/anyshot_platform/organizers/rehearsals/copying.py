@@ -25,7 +25,6 @@ from anyshot_platform.competitions.states import (
 from anyshot_platform.competitions.teams import free_name
 from anyshot_platform.database import new_id, now
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say, words_of
 from anyshot_platform.kernel.texts import name_key
 from anyshot_platform.leagues.states import Admission
 from anyshot_platform.organizers.bundles.exporting import describe
@@ -51,7 +50,7 @@ def make_copy(
     try:
         bundle = read_bundle(write_bundle(_reduced(spec, slug, tasks, datasets), files, secrets=False))
     except BundleInvalid as error:
-        words = say("It cannot be rehearsed before this is mended: %(error)s", error=words_of(error))
+        words = f"It cannot be rehearsed before this is mended: {str(error)}"
         raise Invalid(words) from error
     copy = import_competition(
         session, services.storage, bundle, viewer, slug=slug, start=now(), state=CompetitionState.PUBLISHED

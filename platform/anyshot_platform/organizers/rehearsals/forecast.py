@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.competitions.models import Competition, Rehearsal
-from anyshot_platform.kernel.language import Amount, say
+from anyshot_platform.kernel.filters import decimal
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases, live_version
 from anyshot_platform.runs.models import Run
@@ -59,23 +59,16 @@ class PhaseForecast:
     def words(self) -> str:
         """What it means for the workers that there are."""
         if self.workers == 0:
-            return say(
-                "No worker has the hardware class %(hardware)s: nothing would be scored.",
-                hardware=self.hardware,
-            )
+            return f"No worker has the hardware class {self.hardware}: nothing would be scored."
         if self.busy is not None and self.busy > 1:
-            days = Amount(self.busy, 1)
-            return say(
-                "Too few workers: they would need %(days)s days for the uploads of one day.", days=days
-            )
+            days = decimal(self.busy, 1)
+            return f"Too few workers: they would need {days} days for the uploads of one day."
         if self.wait_hours is None:
             return ""
-        said = {"workers": self.workers, "hardware": self.hardware, "hours": Amount(self.wait_hours, 1)}
+        said = {"workers": self.workers, "hardware": self.hardware, "hours": decimal(self.wait_hours, 1)}
         if self.busy is None:
-            return say("%(workers)s × %(hardware)s: all entries are scored within %(hours)s h.", **said)
-        return say(
-            "%(workers)s × %(hardware)s: all uploads of one day are scored within %(hours)s h.", **said
-        )
+            return "%(workers)s × %(hardware)s: all entries are scored within %(hours)s h." % said
+        return "%(workers)s × %(hardware)s: all uploads of one day are scored within %(hours)s h." % said
 
 
 def forecast(session: Session, rehearsal: Rehearsal) -> list[PhaseForecast]:

@@ -15,8 +15,7 @@ from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.database import now
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.intake.service import Wishes, create_submission
-from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import say, say_count, together
+from anyshot_platform.kernel.filters import count, decimal, join_texts
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.organizers.phases import final_acts, finals, publication
 from anyshot_platform.organizers.phases.leaks import evaluates
@@ -44,7 +43,7 @@ def go_on(services: Services, rehearsal_id: str) -> int:
             return 0
         copy = session.get_one(Competition, rehearsal.copy_id)
         if copy.deleted_at is not None:
-            return _end(session, rehearsal, copy, say("The copy was deleted: the rehearsal ended there."))
+            return _end(session, rehearsal, copy, "The copy was deleted: the rehearsal ended there.")
         try:
             return _step(session, services, rehearsal, copy)
         except PlatformError as error:
@@ -53,14 +52,14 @@ def go_on(services: Services, rehearsal_id: str) -> int:
     with services.database.writing() as session:
         rehearsal = session.get_one(Rehearsal, rehearsal_id, with_for_update=True)
         copy = session.get_one(Competition, rehearsal.copy_id)
-        return _end(session, rehearsal, copy, say("It could not go on: %(problem)s", problem=problem))
+        return _end(session, rehearsal, copy, f"It could not go on: {problem}")
 
 
 def _step(session: Session, services: Services, rehearsal: Rehearsal, copy: Competition) -> int:
     phases = [phase for phase in list_phases(session, copy) if evaluates(phase)]
     open_phases = [phase for phase in phases if phase.closed_at is None]
     if not open_phases:
-        return _end(session, rehearsal, copy, say("All phases were played."))
+        return _end(session, rehearsal, copy, "All phases were played.")
     ready = [phase for phase in open_phases if _source_is_over(session, phase)]
     for phase in ready:
         rows = list(session.scalars(select(Submission).where(Submission.phase_id == phase.id)))
@@ -86,27 +85,21 @@ def _begin(
         made = _submit_all(session, services, rehearsal, copy, phase)
         tell(
             rehearsal,
-            say_count(
-                made,
-                "%(phase)s: %(num)s team submitted.",
-                "%(phase)s: %(num)s teams submitted.",
-                phase=phase.name,
+            (
+                f"{phase.name}: 1 team submitted."
+                if made == 1
+                else f"{phase.name}: {decimal(made)} teams submitted."
             ),
         )
         return
     rows = finals.preview(session, phase)
     for row in rows:
         if not row.enters:
-            words = say(
-                "%(phase)s: %(team)s does not enter: %(why)s.",
-                phase=phase.name,
-                team=row.team.name,
-                why=together(row.reasons, by=say("; ")),
-            )
+            words = f"{phase.name}: {row.team.name} does not enter: {join_texts(row.reasons, by='; ')}."
             tell(rehearsal, words)
     launched = finals.launch(session, phase, rehearsal.actor_id)
     entries = count(len(launched), "entry", "entries")
-    tell(rehearsal, say("%(phase)s: launched with %(entries)s.", phase=phase.name, entries=entries))
+    tell(rehearsal, f"{phase.name}: launched with {entries}.")
     if not launched:
         phase.closed_at = now()
 
@@ -142,17 +135,15 @@ def _submit_all(
 def _finish(session: Session, rehearsal: Rehearsal, phase: Phase, rows: Sequence[Submission]) -> None:
     """Close a phase, say how its submissions ended, and publish what is to be published."""
     without = [row for row in rows if row.status != SubmissionStatus.FINISHED]
-    words = say_count(
-        len(rows),
-        "%(phase)s: %(scored)s of %(num)s submission has a score.",
-        "%(phase)s: %(scored)s of %(num)s submissions have a score.",
-        phase=phase.name,
-        scored=len(rows) - len(without),
+    words = (
+        f"{phase.name}: {len(rows) - len(without)} of 1 submission has a score."
+        if len(rows) == 1
+        else (f"{phase.name}: {len(rows) - len(without)} of {decimal(len(rows))} submissions have a score.")
     )
     tell(rehearsal, words)
     for row in without:
         said = {"phase": phase.name, "team": row.team.name, "state": status_words(row.status)}
-        tell(rehearsal, say("%(phase)s: %(team)s has no score (%(state)s).", **said))
+        tell(rehearsal, ("%(phase)s: %(team)s has no score (%(state)s)." % said))
     phase.closed_at = now()
     session.flush()
     if publication_of(phase).waits:
@@ -163,12 +154,10 @@ def _publish(session: Session, rehearsal: Rehearsal, phase: Phase) -> None:
     """Publish the results, and keep what an organizer would have been shown before."""
     found = final_acts.PUBLISH.look(session, phase, ActRequest(rehearsal.actor_id))
     for words in found.blocked:
-        asked = say(
-            "%(phase)s: before publishing you would be asked: %(words)s", phase=phase.name, words=words
-        )
+        asked = f"{phase.name}: before publishing you would be asked: {words}"
         tell(rehearsal, asked)
     for words in publication.podium(session, phase):
-        tell(rehearsal, say("%(phase)s, published: %(words)s", phase=phase.name, words=words))
+        tell(rehearsal, f"{phase.name}, published: {words}")
     publication.publish(session, phase)
 
 
@@ -177,6 +166,6 @@ def _end(session: Session, rehearsal: Rehearsal, copy: Competition, words: str) 
     rehearsal.ended_at = now()
     original = session.get_one(Competition, rehearsal.competition_id)
     url = f"/competitions/{original.slug}/manage/rehearsals"
-    title = say("The rehearsal of %(title)s has ended", title=original.title)
+    title = f"The rehearsal of {original.title} has ended"
     notify(session, [rehearsal.actor_id], kind="report", title=title, body=words, url=url)
     return 1

@@ -7,16 +7,13 @@ from sqlalchemy.orm import Session
 from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target, by_name
 from anyshot_platform.acts.hiding import delete_and_restore
 from anyshot_platform.judging.service import cancel_run
-from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.reports.catalogue import find_kind
 from anyshot_platform.reports.models import Report
 from anyshot_platform.runs.states import ENDED
 
 
 def _target(session: Session, report: Report) -> Target:
-    title = say(
-        "“%(title)s” on %(name)s", title=say(find_kind(report.analysis).title), name=report.phase.name
-    )
+    title = f"“{find_kind(report.analysis).title}” on {report.phase.name}"
     return Target("report", report.id, report.analysis, title, (report.competition_id,))
 
 
@@ -26,15 +23,15 @@ def _goes_on(report: Report) -> bool:
 
 def _look_cancel(session: Session, report: Report, request: ActRequest) -> Findings:
     if not _goes_on(report):
-        return Findings(done=say("This report has ended already."))
+        return Findings(done="This report has ended already.")
     if report.run.cancel_requested_at is not None:
-        return Findings(done=say("It is being stopped already."))
-    return Findings(does=[say("Its computation is stopped; nothing of it is kept.")])
+        return Findings(done="It is being stopped already.")
+    return Findings(does=["Its computation is stopped; nothing of it is kept."])
 
 
 def _cancel(session: Session, report: Report, request: ActRequest) -> ActDone:
     cancel_run(session, report.run, by=request.actor_id)
-    return ActDone(say("It is stopped."), after={"analysis": report.analysis})
+    return ActDone("It is stopped.", after={"analysis": report.analysis})
 
 
 def _can_be_stopped(report: Report) -> bool:
@@ -47,8 +44,8 @@ def _stop(session: Session, report: Report, request: ActRequest) -> None:
 
 
 def _hides(session: Session, report: Report) -> list[str]:
-    stops = [say("Its computation is stopped.")] if _goes_on(report) else []
-    return [say("It is taken off the list of reports."), *stops]
+    stops = ["Its computation is stopped."] if _goes_on(report) else []
+    return ["It is taken off the list of reports.", *stops]
 
 
 CANCEL: Act[Report] = Act(
@@ -61,5 +58,5 @@ CANCEL: Act[Report] = Act(
     also=("POST /cancel",),
     button=Button("Cancel", "x", _can_be_stopped),
 )
-DELETE, RESTORE = delete_and_restore("report", _target, _hides, say("It is on the list again."), first=_stop)
+DELETE, RESTORE = delete_and_restore("report", _target, _hides, "It is on the list again.", first=_stop)
 ACTS = by_name(CANCEL, DELETE, RESTORE)

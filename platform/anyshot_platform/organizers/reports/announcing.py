@@ -7,7 +7,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.judging.happenings import RunEnded
-from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.reports.models import Report
 from anyshot_platform.runs.states import RunState
@@ -23,8 +22,8 @@ def announce_report(session: Session, ended: RunEnded) -> None:
         return
     competition = session.get_one(Competition, report.competition_id)
     about = {"title": competition.title, "report": report.analysis, "phase": report.phase.name}
-    ready = say("%(title)s: the report “%(report)s” on %(phase)s is ready", **about)
-    failed = say("%(title)s: the report “%(report)s” on %(phase)s failed", **about)
+    ready = "%(title)s: the report “%(report)s” on %(phase)s is ready" % about
+    failed = "%(title)s: the report “%(report)s” on %(phase)s failed" % about
     notify(
         session,
         [report.requested_by],

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from anyshot_platform.errors import Invalid, NotFound
-from anyshot_platform.kernel.language import Amount, say
+from anyshot_platform.kernel.filters import decimal
 
 
 class Subject(StrEnum):
@@ -38,11 +38,11 @@ class ReportSetting:
         if value is None:
             return self.default
         if not self.least <= value <= self.most or (self.whole and value != int(value)):
-            bounds = {"label": say(self.label), "least": Amount(self.least), "most": Amount(self.most)}
+            bounds = {"label": self.label, "least": decimal(self.least), "most": decimal(self.most)}
             message = (
-                say("%(label)s: this must be a whole number from %(least)s to %(most)s.", **bounds)
+                ("%(label)s: this must be a whole number from %(least)s to %(most)s." % bounds)
                 if self.whole
-                else say("%(label)s: this must be a number from %(least)s to %(most)s.", **bounds)
+                else ("%(label)s: this must be a number from %(least)s to %(most)s." % bounds)
             )
             raise Invalid(message, field=self.name)
         return int(value) if self.whole else value
@@ -203,11 +203,5 @@ KINDS: dict[str, ReportKind] = {
 def find_kind(name: str) -> ReportKind:
     """The report of that name; raises `NotFound`."""
     if name not in KINDS:
-        raise NotFound(
-            say(
-                "There is no report %(name)s; there are %(kinds)s.",
-                name=repr(name[:40]),
-                kinds=", ".join(KINDS),
-            )
-        )
+        raise NotFound(f"There is no report {repr(name[:40])}; there are {', '.join(KINDS)}.")
     return KINDS[name]

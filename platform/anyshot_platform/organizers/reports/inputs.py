@@ -14,8 +14,6 @@ from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import Conflict
 from anyshot_platform.judging.pairs import MOST_ON_A_BOARD
 from anyshot_platform.judging.tables import PREDICTIONS
-from anyshot_platform.kernel.language import say
-from anyshot_platform.kernel.retold import words_of_core
 from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.leaderboards.reading import BOARD_ORDER
 from anyshot_platform.leagues.models import League
@@ -109,9 +107,7 @@ def gather_board(session: Session, version: PhaseVersion, league: League) -> Boa
     kept = {row.submission for row in results}
     lost = [stander.name for stander in standers if stander.submission not in kept]
     if lost:
-        raise NothingToReport(
-            say("The results of each task are no longer kept of %(lost)s.", lost=", ".join(lost[:5]))
-        )
+        raise NothingToReport(f"The results of each task are no longer kept of {', '.join(lost[:5])}.")
     return BoardInputs(tuple(standers), tuple(results))
 
 
@@ -240,13 +236,13 @@ def board_parameters(
 
 def _two(board: BoardInputs) -> BoardInputs:
     if len(board.standers) < 2:
-        raise NothingToReport(say("Fewer than two entries on this board have results."))
+        raise NothingToReport("Fewer than two entries on this board have results.")
     return board
 
 
 def _two_ranked(board: BoardInputs) -> BoardInputs:
     if len(board.standers) < 2:
-        raise NothingToReport(say("Fewer than two entries on this board are ranked."))
+        raise NothingToReport("Fewer than two entries on this board are ranked.")
     return board
 
 
@@ -255,9 +251,7 @@ def pool_parameters(name: str, version: PhaseVersion, settings: Mapping[str, flo
     try:
         protocol = protocol_from_dict(version.protocol)
     except ProtocolError as error:
-        raise NothingToReport(
-            say("The phase's task protocol cannot be used: %(error)s", error=words_of_core(error))
-        ) from error
+        raise NothingToReport(f"The phase's task protocol cannot be used: {str(error)}") from error
     if name == "audit":
         return Audit(tasks=version.tasks, protocol=protocol)
     tasks, drawn_twice = int(settings["tasks"]), int(settings["floor_tasks"])

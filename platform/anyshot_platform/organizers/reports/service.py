@@ -16,7 +16,6 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import NotFound
 from anyshot_platform.judging.kinds import REPORT
 from anyshot_platform.judging.queueing import enqueue
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.models import League
 from anyshot_platform.organizers.reports.catalogue import KINDS, ReportKind, Subject
 from anyshot_platform.organizers.reports.inputs import (
@@ -64,7 +63,7 @@ def request_report(
     inputs = ReportInputs()
     if kind.subject == Subject.BOARD:
         if league is None:
-            raise NothingToReport(say("This competition has no league, so no board."))
+            raise NothingToReport("This competition has no league, so no board.")
         board, parameters = board_parameters(
             kind.name, version, gather_board(session, version, league), chosen
         )
@@ -74,7 +73,7 @@ def request_report(
         inputs, parameters = gather_submissions(session, version, kind, submissions, chosen)
     else:
         if version.meta_test_pool_version_id is None:
-            raise NothingToReport(say("This phase has no meta-test pool yet."))
+            raise NothingToReport("This phase has no meta-test pool yet.")
         league, parameters = None, pool_parameters(kind.name, version, chosen)
     key = _key(session, kind, version, parameters, inputs)
     earlier = _find_earlier(session, competition, phase, key)
@@ -172,7 +171,7 @@ def find_report(session: Session, competition: Competition, report_id: str) -> R
     """A report of this competition, deleted or not; raises `NotFound`."""
     report = session.get(Report, report_id)
     if report is None or report.competition_id != competition.id:
-        raise NotFound(say("There is no such report."))
+        raise NotFound("There is no such report.")
     return report
 
 
@@ -187,7 +186,7 @@ def find_file(session: Session, report: Report, name: str) -> Artifact:
         )
     ).first()
     if file is None or name not in FILES:
-        raise NotFound(say("There is no such file."))
+        raise NotFound("There is no such file.")
     return file
 
 

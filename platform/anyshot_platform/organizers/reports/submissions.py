@@ -23,7 +23,6 @@ from anyshot_core.wire.reports import (
 from anyshot_platform.errors import Invalid
 from anyshot_platform.evaluations.reading import read_runs, read_scores
 from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.reports.catalogue import ReportKind
 from anyshot_platform.organizers.reports.inputs import NothingToReport, files_of, results_of
 from anyshot_platform.phases.models import Phase, PhaseVersion
@@ -74,10 +73,10 @@ def gather_submissions(
     if kind.name == "n-way-flips":
         results = results_of(session, version, list(names))
         if any(sum(row.submission == own for row in results) == 0 for own in names):
-            raise NothingToReport(say("The results of each task are no longer kept of one of them."))
+            raise NothingToReport("The results of each task are no longer kept of one of them.")
         if any(row.predictions is None for row in results):
             raise NothingToReport(
-                say("The predictions of one of them are not kept: they say which classes a task has.")
+                "The predictions of one of them are not kept: they say which classes a task has."
             )
         parameters = NWayFlips(share=settings["share"], draws=int(settings["draws"]), names=names, seed=seed)
         return ReportInputs(runs=tuple(results), subjects=subjects), parameters
@@ -100,7 +99,7 @@ def gather_submissions(
     both = tuple(layers[:2]) if len(names) == 1 else _of_run(layers, run)
     if len(both) != 2:
         raise NothingToReport(
-            say("The layers of two runs are compared, and there are those of one: choose two submissions.")
+            "The layers of two runs are compared, and there are those of one: choose two submissions."
         )
     return ReportInputs(exports=both, subjects=subjects), Representations(permutations=permutations)
 
@@ -111,20 +110,13 @@ def _find(session: Session, phase: Phase, kind: ReportKind, ids: Sequence[str]) 
         many = (
             count(kind.least, "submission")
             if kind.least == kind.most
-            else say("%(least)s to %(most)s submissions", least=kind.least, most=kind.most)
+            else f"{kind.least} to {kind.most} submissions"
         )
-        message = say(
-            "%(report)s is about %(many)s; %(chosen)s were chosen.",
-            report=say(kind.title),
-            many=many,
-            chosen=len(wanted),
-        )
+        message = f"{kind.title} is about {many}; {len(wanted)} were chosen."
         raise Invalid(message, field="submissions")
     found = {row.id: row for row in session.scalars(_scored(phase).where(Submission.id.in_(wanted)))}
     if missing := [one for one in wanted if one not in found]:
-        message = say(
-            "%(id)s is no scored submission of the phase %(phase)s.", id=missing[0][:40], phase=phase.name
-        )
+        message = f"{missing[0][:40]} is no scored submission of the phase {phase.name}."
         raise Invalid(message, field="submissions")
     return [found[one] for one in wanted]
 
@@ -147,11 +139,9 @@ def _tested(session: Session, version: PhaseVersion, names: Mapping[str, str]) -
         known = {score.evaluation for score in found.get(submission, []) if score.mean is not None}
         if not needed <= known:
             raise NothingToReport(
-                say(
-                    "%(name)s has no scores on base and on novel classes: let the phase test them "
-                    "(further evaluations base and novel, and mixtures for the curve), and wait until they have ended.",
-                    name=name,
-                )
+                f"{name} has no scores on base and on novel classes: let the phase test them "
+                "(further evaluations base and novel, and mixtures for the curve), and wait until "
+                "they have ended."
             )
     same = version.same_test_tasks
     return SubmissionShift(
@@ -174,12 +164,8 @@ def _exported(
     for own, name in names.items():
         if all(submission != own for submission, *_ in rows):
             raise NothingToReport(
-                say(
-                    "No run of %(name)s exported %(asked)s, or they are no longer kept: "
-                    "let the phase export them (settings of its tasks) and evaluate the submission again.",
-                    name=name,
-                    asked=ASKED[file],
-                )
+                f"No run of {name} exported {ASKED[file]}, or they are no longer kept: let the "
+                "phase export them (settings of its tasks) and evaluate the submission again."
             )
     order = list(names)
     rows.sort(key=lambda row: (order.index(row[0]), row[1]))
@@ -195,10 +181,6 @@ def _of_run(files: Sequence[ExportedFile], run: int) -> tuple[ExportedFile, ...]
     if {file.submission for file in found} != {file.submission for file in files}:
         there = sorted({file.run + 1 for file in files})
         raise NothingToReport(
-            say(
-                "There is no exported file of run %(run)s; there is of %(runs)s.",
-                run=run + 1,
-                runs=", ".join(map(str, there)),
-            )
+            f"There is no exported file of run {run + 1}; there is of {', '.join(map(str, there))}."
         )
     return found

@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.words import told
 from anyshot_platform.acts.declaration import (
     LOG_HOLDS,
     TEAM_READS,
@@ -28,7 +27,6 @@ from anyshot_platform.judging.queueing import queue_again, queue_runs
 from anyshot_platform.judging.repeating import newest_runs
 from anyshot_platform.judging.scores import find_score
 from anyshot_platform.judging.service import cancel_submission
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.queue import priorities
 from anyshot_platform.runs.models import Run
@@ -43,7 +41,7 @@ Change = Callable[[Session, Submission, ActRequest], None]
 
 
 def _target(session: Session, submission: Submission) -> Target:
-    title = say("no. %(number)s of “%(name)s”", number=submission.number, name=submission.team.name)
+    title = f"no. {submission.number} of “{submission.team.name}”"
     return Target("submission", submission.id, submission.id[:12], title, (submission.competition_id,))
 
 
@@ -64,12 +62,12 @@ def _open_runs(session: Session, submission: Submission) -> bool:
 
 def _look_rerun(session: Session, submission: Submission, request: ActRequest) -> Findings:
     if submission.status in (SubmissionStatus.QUEUED, SubmissionStatus.RUNNING):
-        return Findings(done=say("It is being evaluated already."))
+        return Findings(done="It is being evaluated already.")
     return Findings(
         does=[
-            say(
-                "It is meta-trained and meta-tested again under the phase's present settings; the new result "
-                "replaces the old one."
+            (
+                "It is meta-trained and meta-tested again under the phase's present settings; the new "
+                "result replaces the old one."
             )
         ]
     )
@@ -86,13 +84,13 @@ def _why_not_rescored(session: Session, submission: Submission) -> str:
     runs = sources or newest_runs(session, submission, version)
     parts = Counter(run.seed_index for run in runs if run.state == RunState.FINISHED)
     if not parts:
-        return say("It has no finished run to score again.")
+        return "It has no finished run to score again."
     if any(parts[run.seed_index] not in (0, run.shard_count) for run in runs):
-        return say("It has a run of which not all shards are finished.")
+        return "It has a run of which not all shards are finished."
     if not sources:
-        return say("Not all of its seeded runs are finished: there is no whole result to score again.")
+        return "Not all of its seeded runs are finished: there is no whole result to score again."
     if find_score(session, submission.id, version.id) is None:
-        return say("It failed when it was run again, and its earlier score is gone: run it again.")
+        return "It failed when it was run again, and its earlier score is gone: run it again."
     return ""
 
 
@@ -100,18 +98,14 @@ def _look_rescore(session: Session, submission: Submission, request: ActRequest)
     kind = starting_kind(submission)
     if not kind.counts:
         return Findings(
-            refused=[
-                say(
-                    "It is no entry (%(lower)s) and is run again, not scored again.", lower=kind.title.lower()
-                )
-            ]
+            refused=[f"It is no entry ({kind.title.lower()}) and is run again, not scored again."]
         )
     why_not = _why_not_rescored(session, submission)
     if why_not:
         return Findings(refused=[why_not])
     if _open_runs(session, submission):
-        return Findings(done=say("It is being evaluated already."))
-    return Findings(does=[say("The predictions that were kept are scored again.")])
+        return Findings(done="It is being evaluated already.")
+    return Findings(does=["The predictions that were kept are scored again."])
 
 
 def _rescore(session: Session, submission: Submission, request: ActRequest) -> None:
@@ -124,8 +118,8 @@ def _rescore(session: Session, submission: Submission, request: ActRequest) -> N
 
 def _look_cancel(session: Session, submission: Submission, request: ActRequest) -> Findings:
     if not _open_runs(session, submission):
-        return Findings(done=say("It has ended already."))
-    return Findings(does=[say("What is queued ends at once, and what is running within seconds.")])
+        return Findings(done="It has ended already.")
+    return Findings(does=["What is queued ends at once, and what is running within seconds."])
 
 
 def _cancel(session: Session, submission: Submission, request: ActRequest) -> None:
@@ -134,8 +128,8 @@ def _cancel(session: Session, submission: Submission, request: ActRequest) -> No
 
 def _look_disqualify(session: Session, submission: Submission, request: ActRequest) -> Findings:
     if standing_of(submission).disqualified is not None:
-        return Findings(done=say("It is disqualified already."))
-    return Findings(does=[say("It is taken off every board. The team sees the reason.")])
+        return Findings(done="It is disqualified already.")
+    return Findings(does=["It is taken off every board. The team sees the reason."])
 
 
 def _disqualify(session: Session, submission: Submission, request: ActRequest) -> None:
@@ -148,13 +142,13 @@ def _disqualify(session: Session, submission: Submission, request: ActRequest) -
 def require_reason(reason: str) -> None:
     """Raise `Invalid` where a disqualification would come without one."""
     if not reason.strip():
-        raise Invalid(say("Give the reason of a disqualification: the team sees it."), field="reason")
+        raise Invalid("Give the reason of a disqualification: the team sees it.", field="reason")
 
 
 def _look_qualify(session: Session, submission: Submission, request: ActRequest) -> Findings:
     if standing_of(submission).disqualified is None:
-        return Findings(done=say("It is not disqualified."))
-    return Findings(does=[say("It is back on the boards.")])
+        return Findings(done="It is not disqualified.")
+    return Findings(does=["It is back on the boards."])
 
 
 def _qualify(session: Session, submission: Submission, request: ActRequest) -> None:
@@ -164,12 +158,8 @@ def _qualify(session: Session, submission: Submission, request: ActRequest) -> N
 
 
 def _look_charge(counts: bool) -> Look:
-    already = say("It counts already.") if counts else say("It costs no quota already.")
-    does = (
-        say("It counts for the team's quotas again.")
-        if counts
-        else say("It does not count for the team's quotas.")
-    )
+    already = "It counts already." if counts else "It costs no quota already."
+    does = "It counts for the team's quotas again." if counts else "It does not count for the team's quotas."
 
     def look(session: Session, submission: Submission, request: ActRequest) -> Findings:
         return Findings(done=already) if submission.counts_quota == counts else Findings(does=[does])
@@ -178,7 +168,7 @@ def _look_charge(counts: bool) -> Look:
 
 
 def _charge(counts: bool) -> Change:
-    said = told("by the organizers") if counts else told("given back by the organizers")
+    said = "by the organizers" if counts else "given back by the organizers"
 
     def change(session: Session, submission: Submission, request: ActRequest) -> None:
         submission.counts_quota, submission.quota_reason = counts, request.reason.strip() or said
@@ -189,8 +179,8 @@ def _charge(counts: bool) -> Change:
 
 def _look_delete(session: Session, submission: Submission, request: ActRequest) -> Findings:
     if standing_of(submission).deleted:
-        return Findings(done=say("It is deleted already."))
-    return Findings(does=[say("It is hidden from the team and taken off the boards; nothing is lost.")])
+        return Findings(done="It is deleted already.")
+    return Findings(does=["It is hidden from the team and taken off the boards; nothing is lost."])
 
 
 def _delete(session: Session, submission: Submission, request: ActRequest) -> None:
@@ -201,8 +191,8 @@ def _delete(session: Session, submission: Submission, request: ActRequest) -> No
 
 def _look_restore(session: Session, submission: Submission, request: ActRequest) -> Findings:
     if not standing_of(submission).deleted:
-        return Findings(done=say("It is not deleted."))
-    return Findings(does=[say("It is back, on the boards too where its score counts.")])
+        return Findings(done="It is not deleted.")
+    return Findings(does=["It is back, on the boards too where its score counts."])
 
 
 def _restore(session: Session, submission: Submission, request: ActRequest) -> None:

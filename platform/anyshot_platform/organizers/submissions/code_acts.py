@@ -12,7 +12,6 @@ from anyshot_platform.acts.targets import team_target
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.sight.code import code_is_published, hides_code
 from anyshot_platform.submissions.models import Submission
@@ -61,26 +60,26 @@ def _published(session: Session, team: Team) -> list[Submission]:
 
 def _look_hide(session: Session, team: Team, request: ActRequest) -> Findings:
     if hides_code(team):
-        return Findings(done=say("The code of “%(name)s” is hidden already.", name=team.name))
+        return Findings(done=f"The code of “{team.name}” is hidden already.")
     return Findings(
         does=[
-            say("Nobody can download %(code)s any more.", code=_count(session, team)),
-            say("What is published later of the team stays hidden too. Its places on the boards stay."),
+            f"Nobody can download {_count(session, team)} any more.",
+            "What is published later of the team stays hidden too. Its places on the boards stay.",
         ],
-        warnings=[say("What was downloaded cannot be called back.")],
+        warnings=["What was downloaded cannot be called back."],
     )
 
 
 def _count(session: Session, team: Team) -> str:
     submissions = count(len(_published(session, team)), "submission")
-    return say("the code of %(submissions)s of “%(name)s”", submissions=submissions, name=team.name)
+    return f"the code of {submissions} of “{team.name}”"
 
 
 def _hide(session: Session, team: Team, request: ActRequest) -> ActDone:
     codes = [submission.id for submission in _published(session, team)]
     team.code_hidden_at = now()
     return ActDone(
-        say("The code of “%(name)s” is hidden.", name=team.name),
+        f"The code of “{team.name}” is hidden.",
         before={"hidden": False},
         after={"hidden": True, "code_of": codes},
     )
@@ -88,15 +87,15 @@ def _hide(session: Session, team: Team, request: ActRequest) -> ActDone:
 
 def _look_show(session: Session, team: Team, request: ActRequest) -> Findings:
     if not hides_code(team):
-        return Findings(done=say("The code of “%(name)s” is not hidden.", name=team.name))
-    return Findings(does=[say("Everybody can download %(code)s.", code=_count(session, team))])
+        return Findings(done=f"The code of “{team.name}” is not hidden.")
+    return Findings(does=[f"Everybody can download {_count(session, team)}."])
 
 
 def _show(session: Session, team: Team, request: ActRequest) -> ActDone:
     team.code_hidden_at = None
     codes = [submission.id for submission in _published(session, team)]
     return ActDone(
-        say("The code of “%(name)s” is no longer hidden.", name=team.name),
+        f"The code of “{team.name}” is no longer hidden.",
         before={"hidden": True},
         after={"hidden": False, "code_of": codes},
     )

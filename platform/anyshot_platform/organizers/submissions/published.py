@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.sight.code import code_is_public
 from anyshot_platform.sight.phases import look_at_phase
@@ -58,4 +57,4 @@ def find_published(session: Session, competition: Competition, submission_id: st
     for found in list_published(session, competition):
         if found.submission.id == submission_id:
             return found
-    raise NotFound(say("There is no such published code."))
+    raise NotFound("There is no such published code.")

@@ -17,7 +17,6 @@ from anyshot_platform.acts.declaration import (
 from anyshot_platform.acts.targets import team_target
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.teams import check_team_name
-from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.service import members_of_team, tell_team
 from anyshot_platform.organizers.teams.joining import give_name, has_submitted, may_have_name
 from anyshot_platform.sight.phases import published_results
@@ -33,14 +32,14 @@ class NewName(ActOptions):
 def _look(session: Session, team: Team, request: ActRequest) -> Findings:
     name = check_team_name(request.options["name"])
     if team.deleted_at is not None:
-        return Findings(refused=[say("Nobody is left in this team: it is dissolved.")])
+        return Findings(refused=["Nobody is left in this team: it is dissolved."])
     if name == team.name:
-        return Findings(done=say("The team is called “%(name)s” already.", name=name))
+        return Findings(done=f"The team is called “{name}” already.")
     taken = not may_have_name(session, team, name)
     return Findings(
-        refused=[say("Another team has this name.")] if taken else [],
+        refused=["Another team has this name."] if taken else [],
         warnings=_published(session, team),
-        does=[say("Leaderboards and pages show “%(name)s” from now on.", name=name)],
+        does=[f"Leaderboards and pages show “{name}” from now on."],
         told=len(members_of_team(session, team.id)),
         asks=has_submitted(session, team.id),
     )
@@ -49,9 +48,9 @@ def _look(session: Session, team: Team, request: ActRequest) -> Findings:
 def _published(session: Session, team: Team) -> list[str]:
     competition = session.get_one(Competition, team.competition_id)
     return [
-        say(
-            "The results of “%(name)s” are public: tables and certificates that were downloaded keep the old name.",
-            name=phase.name,
+        (
+            f"The results of “{phase.name}” are public: tables and certificates that were downloaded "
+            "keep the old name."
         )
         for phase in published_results(session, competition)
     ]
@@ -61,7 +60,7 @@ def _rename(session: Session, team: Team, request: ActRequest) -> ActDone:
     before, name = team.name, check_team_name(request.options["name"])
     give_name(session, team, name)
     _tell(session, team, before, request.reason)
-    return ActDone(say("The team is called “%(name)s” now.", name=name), {"name": before}, {"name": name})
+    return ActDone(f"The team is called “{name}” now.", {"name": before}, {"name": name})
 
 
 def _tell(session: Session, team: Team, before: str, reason: str) -> None:
@@ -70,12 +69,7 @@ def _tell(session: Session, team: Team, before: str, reason: str) -> None:
         session,
         team.id,
         kind="membership",
-        title=say(
-            "%(title)s: the organizers renamed your team from “%(before)s” to “%(name)s”",
-            title=competition.title,
-            before=before,
-            name=team.name,
-        ),
+        title=(f"{competition.title}: the organizers renamed your team from “{before}” to “{team.name}”"),
         body=reason,
         url=f"/competitions/{competition.slug}/team",
     )

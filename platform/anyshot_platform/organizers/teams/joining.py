@@ -22,7 +22,6 @@ from anyshot_platform.competitions.teams import (
 )
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Forbidden, Invalid, NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.texts import name_key
 from anyshot_platform.leaderboards.service import note_team
 from anyshot_platform.notifications.service import notify
@@ -100,16 +99,16 @@ def give_name(session: Session, team: Team, name: str) -> None:
 def rename(session: Session, team: Team, name: str, by: str) -> None:
     """Change the name on the board, as its captain, as long as nothing was handed in under it."""
     if team.captain_id != by:
-        raise Forbidden(say("Only the captain changes the team's name."))
+        raise Forbidden("Only the captain changes the team's name.")
     name = check_team_name(name)
     if name == team.name:
         return
     if has_submitted(session, team.id):
         raise TeamSettled(
-            say("A team that has submitted keeps its name; the organizers can change it."), field="name"
+            "A team that has submitted keeps its name; the organizers can change it.", field="name"
         )
     if not may_have_name(session, team, name):
-        raise Conflict(say("Another team has this name."), field="name")
+        raise Conflict("Another team has this name.", field="name")
     before = team.name
     give_name(session, team, name)
     audit.record(
@@ -127,22 +126,19 @@ def rename(session: Session, team: Team, name: str, by: str) -> None:
 def invite(session: Session, competition: Competition, team: Team, by: str, name: str) -> None:
     """Ask a participant to join the team."""
     if team.captain_id != by:
-        raise Forbidden(say("Only the captain invites."))
+        raise Forbidden("Only the captain invites.")
     user = find_by_name(session, name)  # an address would tell whose it is
     membership = _participant(session, competition, user.id) if user else None
     if user is None or membership is None:
         raise Invalid(
-            say("No participant of this competition has that name. Ask them to join it first."),
+            "No participant of this competition has that name. Ask them to join it first.",
             field="username",
         )
     if membership.team_id == team.id:
-        raise Conflict(say("%(username)s is in the team already.", username=user.username), field="username")
+        raise Conflict(f"{user.username} is in the team already.", field="username")
     if membership.team_id and has_submitted(session, membership.team_id):
         raise TeamSettled(
-            say(
-                "%(username)s has submitted already and cannot change teams. The organizers can move them.",
-                username=user.username,
-            ),
+            (f"{user.username} has submitted already and cannot change teams. The organizers can move them."),
             field="username",
         )
     _require_room(session, competition, team)
@@ -158,9 +154,7 @@ def invite(session: Session, competition: Competition, team: Team, by: str, name
         session,
         [user.id],
         kind="membership",
-        title=say(
-            "“%(name)s” invites you to their team in %(title)s", name=team.name, title=competition.title
-        ),
+        title=f"“{team.name}” invites you to their team in {competition.title}",
         url=f"/competitions/{competition.slug}/team",
     )
 
@@ -175,14 +169,14 @@ def answer(
     ours = invitation is not None and invitation.user_id == user_id and invitation.answered_at is None
     here = team is not None and team.competition_id == competition.id and team.deleted_at is None
     if invitation is None or team is None or not ours or not here:
-        raise NotFound(say("There is no such invitation."))
+        raise NotFound("There is no such invitation.")
     if accept:
         membership = _participant(session, competition, user_id)
         if membership is None:
-            raise Forbidden(say("Join the competition first."))
+            raise Forbidden("Join the competition first.")
         _require_room(session, competition, team)
         if membership.role != Role.PARTICIPANT and not team.out_of_ranking:
-            raise Forbidden(say("Organizers do not compete: with you the team would be out of the ranking."))
+            raise Forbidden("Organizers do not compete: with you the team would be out of the ranking.")
         _require_unsettled(session, membership)
         go(session, membership, team)
         ask_again(session, team.id)
@@ -191,7 +185,7 @@ def answer(
                 session,
                 [team.captain_id],
                 kind="membership",
-                title=say("Your invitation to “%(name)s” was accepted", name=team.name),
+                title=f"Your invitation to “{team.name}” was accepted",
                 url=f"/competitions/{competition.slug}/team",
             )
     invitation.answered_at, invitation.accepted = now(), accept
@@ -202,7 +196,7 @@ def withdraw_invitation(session: Session, team: Team, by: str, invitation_id: st
     """Take an invitation back."""
     invitation = session.get(TeamInvitation, invitation_id)
     if invitation is None or invitation.team_id != team.id or team.captain_id != by:
-        raise NotFound(say("There is no such invitation."))
+        raise NotFound("There is no such invitation.")
     session.delete(invitation)
 
 
@@ -211,13 +205,11 @@ def leave(session: Session, competition: Competition, user: User) -> None:
     membership = _participant(session, competition, user.id)
     team = session.get(Team, membership.team_id) if membership and membership.team_id else None
     if membership is None or team is None or len(list_members(session, team)) < 2:
-        raise Conflict(say("You are the only member of your team."))
+        raise Conflict("You are the only member of your team.")
     if has_submitted(session, team.id):
         raise TeamSettled(
-            say(
-                "Your team has submitted. Leaving now would give you a second quota: ask the organizers "
-                "to move you."
-            )
+            "Your team has submitted. Leaving now would give you a second quota: ask the "
+            "organizers to move you."
         )
     go(session, membership, None)
     ask_again(session, team.id)
@@ -225,7 +217,7 @@ def leave(session: Session, competition: Competition, user: User) -> None:
 
 def _require_unsettled(session: Session, membership: Membership) -> None:
     if membership.team_id and has_submitted(session, membership.team_id):
-        raise TeamSettled(say("You have submitted in your present team. Ask the organizers to move you."))
+        raise TeamSettled("You have submitted in your present team. Ask the organizers to move you.")
 
 
 def go(session: Session, membership: Membership, team: Team | None) -> Team:
@@ -285,6 +277,6 @@ def is_full(session: Session, competition: Competition, team: Team) -> bool:
 def _require_room(session: Session, competition: Competition, team: Team) -> None:
     if is_full(session, competition, team):
         raise Conflict(
-            say("Teams have at most %(team_size)s members.", team_size=competition.team_size),
+            f"Teams have at most {competition.team_size} members.",
             field="username",
         )

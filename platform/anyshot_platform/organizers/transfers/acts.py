@@ -17,8 +17,7 @@ from anyshot_platform.competitions.models import Competition, CompetitionFile
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.evaluations.models import FurtherTest
 from anyshot_platform.judging.kinds import counting_runs
-from anyshot_platform.kernel.filters import count, size
-from anyshot_platform.kernel.language import say, say_count, together
+from anyshot_platform.kernel.filters import count, decimal, join_texts, size
 from anyshot_platform.organizers.bundles.exporting import say_which_versions
 from anyshot_platform.organizers.competitions.organizing import figures
 from anyshot_platform.organizers.transfers.claims import TRANSFER as KEY
@@ -51,45 +50,37 @@ def _look(session: Session, competition: Competition, request: ActRequest) -> Fi
     )
     phases = list_phases(session, competition)
     mine = Submission.phase_id.in_([phase.id for phase in phases])
-    addresses = (
-        say("with their confirmed e-mail addresses")
-        if request.options.get("emails")
-        else say("by name alone")
-    )
+    addresses = "with their confirmed e-mail addresses" if request.options.get("emails") else "by name alone"
     named = ", ".join(phase.name for phase in phases)
     whole, largest = _sizes(session, competition)
     return Findings(
         refused=[*_unended(waiting or 0), *_too_large(session, competition)],
         does=[
-            say(
-                "You get a file with %(members)s (%(addresses)s), %(submissions)s with their code, results and "
-                "predictions, the scores and boards of each phase's live version, the discussion, and organizers' "
-                "notes.",
-                members=count(figures(session, competition)["members"], "member"),
-                addresses=addresses,
-                submissions=count(count_uploads(session, mine), "submission"),
+            (
+                f"You get a file with {count(figures(session, competition)['members'], 'member')} "
+                f"({addresses}), {count(count_uploads(session, mine), 'submission')} with their code, "
+                "results and predictions, the scores and boards of each phase's live version, the "
+                "discussion, and organizers' notes."
             ),
-            say(
-                "Its files have %(whole)s, the largest %(largest)s. The other site has to allow that: its settings "
-                "pack_max_bytes, and upload_max_bytes or artifact_max_bytes for the largest.",
-                whole=size(whole),
-                largest=size(largest),
+            (
+                f"Its files have {size(whole)}, the largest {size(largest)}. The other site has to "
+                "allow that: its settings pack_max_bytes, and upload_max_bytes or artifact_max_bytes "
+                "for the largest."
             ),
-            say(
-                "It holds the keys and seeds of %(value)s: anyone who has it can draw the hidden tasks.",
-                value=named or say("no phase"),
+            (
+                f"It holds the keys and seeds of {named or 'no phase'}: anyone who has it can draw the "
+                "hidden tasks."
             ),
-            say(
-                "No password, no token and no log travels. Hidden data do not either: upload the pools there."
-            ),
-            say(
-                "From now on each member sees under Account, Your places, a code to be known by on the other site."
+            ("No password, no token and no log travels. Hidden data do not either: upload the pools there."),
+            (
+                "From now on each member sees under Account, Your places, a code to be known by on "
+                "the other site."
             ),
         ],
         warnings=[
             *_staying(session, phases),
             *say_which_versions(session, competition),
-            say("The competition goes on here. If it moves for good, archive it."),
+            "The competition goes on here. If it moves for good, archive it.",
         ],
     )
 
@@ -110,29 +101,31 @@ def _staying(session: Session, phases: Sequence[Phase]) -> list[str]:
     files = number(select(func.count(Artifact.id)).join(Run).join(Submission), *exported)
     found = [
         scores
-        and say_count(
-            scores, "%(num)s score of a further evaluation", "%(num)s scores of further evaluations"
+        and (
+            "1 score of a further evaluation"
+            if scores == 1
+            else f"{decimal(scores)} scores of further evaluations"
         ),
         versions
-        and say_count(
-            versions,
-            "%(num)s version of a phase that is not live, with its scores",
-            "%(num)s versions of phases that are not live, with their scores",
+        and (
+            "1 version of a phase that is not live, with its scores"
+            if versions == 1
+            else f"{decimal(versions)} versions of phases that are not live, with their scores"
         ),
-        smoke and say_count(smoke, "%(num)s smoke test", "%(num)s smoke tests"),
-        files and say_count(files, "%(num)s exported file of a run", "%(num)s exported files of runs"),
+        smoke and ("1 smoke test" if smoke == 1 else f"{decimal(smoke)} smoke tests"),
+        files and ("1 exported file of a run" if files == 1 else f"{decimal(files)} exported files of runs"),
     ]
-    what = together(found, by=", ")
-    return [say("These stay here; download what you need of them: %(what)s.", what=what)] if what else []
+    what = join_texts(found, by=", ")
+    return [f"These stay here; download what you need of them: {what}."] if what else []
 
 
 def _unended(waiting: int) -> list[str]:
     if not waiting:
         return []
-    words = say_count(
-        waiting,
-        "%(num)s run has not ended. Wait for it, or cancel it.",
-        "%(num)s runs have not ended. Wait for them, or cancel them.",
+    words = (
+        "1 run has not ended. Wait for it, or cancel it."
+        if waiting == 1
+        else f"{decimal(waiting)} runs have not ended. Wait for them, or cancel them."
     )
     return [words]
 
@@ -149,11 +142,9 @@ def _too_large(session: Session, competition: Competition) -> list[str]:
     found = (baselines or 0) + (files or 0)
     if found <= LIMIT_NAMED:
         return []
-    words = say(
-        "Its baselines and the files of its pages have %(found)s, and a site takes in %(most)s at most: delete some "
-        "first.",
-        found=size(found),
-        most=size(LIMIT_NAMED),
+    words = (
+        f"Its baselines and the files of its pages have {size(found)}, and a site takes in "
+        f"{size(LIMIT_NAMED)} at most: delete some first."
     )
     return [words]
 
@@ -178,7 +169,7 @@ def _sizes(session: Session, competition: Competition) -> tuple[int, int]:
 def _do(session: Session, competition: Competition, request: ActRequest) -> ActDone:
     keys = [phase.slug for phase in list_phases(session, competition)]
     after = {"secrets_of": keys, "emails": bool(request.options.get("emails"))}
-    return ActDone(say("The archive was taken."), after=after)
+    return ActDone("The archive was taken.", after=after)
 
 
 TRANSFER = Act(

@@ -13,8 +13,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from anyshot_platform.described.wrong import in_words
-from anyshot_platform.kernel.filters import size
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts, size
 
 MANIFEST, BUNDLE, ROWS, BLOBS = "manifest.json", "bundle.zip", "rows.json", "blobs/"
 MOST_FILES = 200_000
@@ -75,7 +74,7 @@ class ArchiveWriter:
 def wrong_value(file: str, error: ValidationError) -> str:
     """The first thing that is wrong with the values in a file of the archive."""
     first = error.errors()[0]
-    return together((file, ".".join(map(str, first["loc"])), in_words(first)), by=say(": "))
+    return join_texts((file, ".".join(map(str, first["loc"])), in_words(first)), by=": ")
 
 
 def unpack(path: Path, folder: Path, *, most_file: int, most: int) -> ArchiveManifest:
@@ -95,26 +94,22 @@ def unpack(path: Path, folder: Path, *, most_file: int, most: int) -> ArchiveMan
                 _copy(archive, name, file, folder / unpacked_name(name))
             return manifest
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, KeyError) as error:
-        words = say("This is no archive of a competition that can be read (%(error)s).", error=error)
+        words = f"This is no archive of a competition that can be read ({error})."
         raise AlteredArchive(words) from error
 
 
 def _read_manifest(archive: zipfile.ZipFile) -> ArchiveManifest:
     names = archive.namelist()
     if len(names) > MOST_FILES or len(set(names)) != len(names):
-        raise AlteredArchive(
-            say("The archive holds too many files (%(found)s), or one name twice.", found=len(names))
-        )
+        raise AlteredArchive(f"The archive holds too many files ({len(names)}), or one name twice.")
     if MANIFEST not in names or archive.getinfo(MANIFEST).file_size > _SMALL:
-        raise AlteredArchive(
-            say("This is no archive of a competition: it has no %(file)s of an honest size.", file=MANIFEST)
-        )
+        raise AlteredArchive(f"This is no archive of a competition: it has no {MANIFEST} of an honest size.")
     try:
         manifest = ArchiveManifest.model_validate_json(archive.read(MANIFEST))
     except ValidationError as error:
         raise AlteredArchive(wrong_value(MANIFEST, error)) from error
     if set(names) != {MANIFEST, *manifest.files} or not {BUNDLE, ROWS} <= manifest.files.keys():
-        raise AlteredArchive(say("The files of the archive are not those that its list names."))
+        raise AlteredArchive("The files of the archive are not those that its list names.")
     return manifest
 
 
@@ -122,42 +117,32 @@ def _require_sizes(manifest: ArchiveManifest, most_file: int, most: int) -> None
     sizes = [file.size for file in manifest.files.values()]
     if sum(sizes) > most:
         raise AlteredArchive(
-            say(
-                "The archive unpacks to %(found)s, and this site takes %(most)s at most: its administrators can "
-                "raise pack_max_bytes.",
-                found=size(sum(sizes)),
-                most=size(most),
-            )
+            f"The archive unpacks to {size(sum(sizes))}, and this site takes {size(most)} at most: "
+            "its administrators can raise pack_max_bytes."
         )
     if max(sizes) > most_file:
         raise AlteredArchive(
-            say(
-                "A file of the archive has %(found)s, and this site takes %(most)s at most: its administrators "
-                "can raise upload_max_bytes or artifact_max_bytes.",
-                found=size(max(sizes)),
-                most=size(most_file),
-            )
+            f"A file of the archive has {size(max(sizes))}, and this site takes {size(most_file)} "
+            "at most: its administrators can raise upload_max_bytes or artifact_max_bytes."
         )
 
 
 def _require_place(name: str, file: ArchivedFile) -> None:
     if _NAME.fullmatch(name) is None:
         shown = repr(name[:80])
-        raise AlteredArchive(say("The archive holds %(name)s, which has no place in it.", name=shown))
+        raise AlteredArchive(f"The archive holds {shown}, which has no place in it.")
     if name.startswith(BLOBS) and name.removeprefix(BLOBS) != file.sha256:
-        raise AlteredArchive(say("%(name)s is called by another digest than its own.", name=name))
+        raise AlteredArchive(f"{name} is called by another digest than its own.")
 
 
 def _copy(archive: zipfile.ZipFile, name: str, file: ArchivedFile, target: Path) -> None:
     if archive.getinfo(name).file_size != file.size:
-        raise AlteredArchive(say("%(name)s has another size than the archive's list says.", name=name))
+        raise AlteredArchive(f"{name} has another size than the archive's list says.")
     with archive.open(name) as source, target.open("wb") as sink:
         shutil.copyfileobj(source, sink, 1 << 20)
     with target.open("rb") as written:
         if hashlib.file_digest(written, "sha256").hexdigest() != file.sha256:
-            raise AlteredArchive(
-                say("%(name)s was altered: its digest is not the one in the archive's list.", name=name)
-            )
+            raise AlteredArchive(f"{name} was altered: its digest is not the one in the archive's list.")
 
 
 def unpacked_name(name: str) -> str:
@@ -170,7 +155,7 @@ def read_rows(folder: Path) -> dict[str, Any]:
     try:
         found = json.loads((folder / ROWS).read_bytes())
     except ValueError as error:
-        raise AlteredArchive(say("%(file)s is no JSON: %(error)s", file=ROWS, error=error)) from error
+        raise AlteredArchive(f"{ROWS} is no JSON: {error}") from error
     if not isinstance(found, dict):
-        raise AlteredArchive(say("%(file)s holds no tables.", file=ROWS))
+        raise AlteredArchive(f"{ROWS} holds no tables.")
     return found

@@ -25,8 +25,7 @@ from anyshot_platform.competitions.models import Competition, Placeholder
 from anyshot_platform.confined.service import run_confined
 from anyshot_platform.database import Base, count_anew, new_id, now
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.kept import from_json
-from anyshot_platform.kernel.language import say, say_count, together, words_of
+from anyshot_platform.kernel.filters import decimal, join_texts
 from anyshot_platform.kernel.texts import name_key
 from anyshot_platform.leaderboards.service import forget_boards, rebuild_boards
 from anyshot_platform.leagues.models import League
@@ -119,11 +118,11 @@ def open_archive(settings: PlatformSettings, path: Path, folder: Path) -> Archiv
         most_bytes=settings.pack_max_bytes,
     )
     if "bad" in answer:
-        raise BadTransfer(from_json(answer["bad"]))
+        raise BadTransfer(answer["bad"])
     try:
         bundle = read_sent_bundle((folder / BUNDLE).read_bytes())
     except (BundleInvalid, BundleUnreadable) as error:
-        raise BadTransfer(together((BUNDLE, words_of(error)), by=say(": "))) from error
+        raise BadTransfer(join_texts((BUNDLE, str(error)), by=": ")) from error
     rows = json.loads((folder / ROWS).read_bytes())
     return Archive(folder, ArchiveManifest.model_validate(answer["manifest"]), bundle, rows)
 
@@ -150,12 +149,7 @@ def check_results(archive: Archive) -> int:
         order.write_text(json.dumps(runs))
         answer = run_confined("transfer_scores", order=str(order), cpu_seconds=_SECONDS)
         if answer["problems"]:
-            raise BadTransfer(
-                say(
-                    "A score of the archive is not what its files give. %(problem)s",
-                    problem=from_json(answer["problems"][0]),
-                )
-            )
+            raise BadTransfer(f"A score of the archive is not what its files give. {answer['problems'][0]}")
     return len(scores) - len(checked)
 
 
@@ -200,7 +194,7 @@ class _Evidence:
 def _listed(rows: dict[str, Any], name: str) -> list[dict[str, Any]]:
     found = rows.get(name, [])
     if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
-        raise BadTransfer(say("%(file)s: %(name)s is no list of rows.", file=ROWS, name=name))
+        raise BadTransfer(f"{ROWS}: {name} is no list of rows.")
     return found
 
 
@@ -220,21 +214,26 @@ def receive(
     people = len(_listed(archive.rows, "users"))
     handed = len(_listed(archive.rows, "submissions"))
     taken = [
-        say_count(
-            people,
-            "%(num)s person of %(site)s, as a placeholder until the place is claimed",
-            "%(num)s people of %(site)s, as placeholders until they claim their places",
-            site=archive.manifest.site,
+        (
+            f"1 person of {archive.manifest.site}, as a placeholder until the place is claimed"
+            if people == 1
+            else (
+                f"{decimal(people)} people of {archive.manifest.site}, as placeholders until they claim "
+                "their places"
+            )
         ),
-        say_count(
-            handed,
-            "%(num)s submission with code, results and scores: all computed again, and the boards are the same",
-            "%(num)s submissions with code, results and scores: all computed again, and the boards are the same",
+        (
+            ("1 submission with code, results and scores: all computed again, and the boards are the same")
+            if handed == 1
+            else (
+                f"{decimal(handed)} submissions with code, results and scores: all computed again, and the "
+                "boards are the same"
+            )
         ),
-        say_count(
-            len(_listed(archive.rows, "threads")),
-            "%(num)s thread of the discussion",
-            "%(num)s threads of the discussion",
+        (
+            "1 thread of the discussion"
+            if len(_listed(archive.rows, "threads")) == 1
+            else f"{decimal(len(_listed(archive.rows, 'threads')))} threads of the discussion"
         ),
     ]
     bundle = replace(archive.bundle, taken=[*archive.bundle.taken, *taken])
@@ -273,13 +272,7 @@ class _Arrival:
         except ValidationError as error:
             raise BadTransfer(wrong_value(ROWS, error)) from error
         except (KeyError, TypeError, ValueError) as error:
-            raise BadTransfer(
-                say(
-                    "%(file)s cannot be read: %(error)s",
-                    file=ROWS,
-                    error=f"{type(error).__name__} {str(error)[:80]}",
-                )
-            ) from error
+            raise BadTransfer(f"{ROWS} cannot be read: {type(error).__name__} {str(error)[:80]}") from error
 
     def _versions(self) -> Sequence[PhaseVersion]:
         query = select(PhaseVersion).join(Phase, Phase.id == PhaseVersion.phase_id)
@@ -336,14 +329,7 @@ class _Arrival:
             ):  # dissolved before it handed anything in: its name is free
                 key = new_id()
             if key in taken:
-                raise BadTransfer(
-                    say(
-                        "%(file)s: the names of two teams look alike: %(one)s and %(other)s.",
-                        file=ROWS,
-                        one=taken[key],
-                        other=name,
-                    )
-                )
+                raise BadTransfer(f"{ROWS}: the names of two teams look alike: {taken[key]} and {name}.")
             taken[key] = name
             if "name_key" in row:
                 row["name_key"] = key
@@ -391,14 +377,7 @@ class _Arrival:
         for row in found:
             if row.keys() != wanted:
                 odd = ", ".join(sorted(row.keys() ^ wanted)[:5])
-                raise BadTransfer(
-                    say(
-                        "%(file)s: a row of %(table)s lacks or has too much: %(fields)s.",
-                        file=ROWS,
-                        table=name,
-                        fields=odd,
-                    )
-                )
+                raise BadTransfer(f"{ROWS}: a row of {name} lacks or has too much: {odd}.")
             values = {key: self._value(attributes[key], row[key], name) for key in row.keys() - own}
             self.session.add(made := table(**values))
             waiting.append((made, row))
@@ -412,13 +391,7 @@ class _Arrival:
         if attribute.name == "id":
             return self.ids[table][str(value)]
         if attribute.refers_to == "blobs" and value is not None and value not in self.files:
-            raise BadTransfer(
-                say(
-                    "%(file)s: a row of %(table)s names a file that is not in the archive.",
-                    file=ROWS,
-                    table=table,
-                )
-            )
+            raise BadTransfer(f"{ROWS}: a row of {table} names a file that is not in the archive.")
         if attribute.refers_to not in (None, "blobs") and value is not None:
             return self._row_of(attribute, value, table)
         return attribute.read(self._renamed(value))
@@ -430,13 +403,8 @@ class _Arrival:
             return None  # of an earlier version: its pool stays at home
         if found is None:
             raise BadTransfer(
-                say(
-                    "%(file)s: %(field)s of a row of %(table)s names no row of %(other)s in the archive.",
-                    file=ROWS,
-                    field=attribute.name,
-                    table=table,
-                    other=attribute.refers_to,
-                )
+                f"{ROWS}: {attribute.name} of a row of {table} names no row of "
+                f"{attribute.refers_to} in the archive."
             )
         return found
 
@@ -453,18 +421,12 @@ class _Arrival:
     def _require_ended(self) -> None:
         going = select(Run.id).where(Run.competition_id == self.competition.id, Run.state.not_in(ENDED))
         if self.session.scalar(going.limit(1)) is not None:
-            raise BadTransfer(say("%(file)s: a run of the archive has not ended.", file=ROWS))
+            raise BadTransfer(f"{ROWS}: a run of the archive has not ended.")
 
 
 def _whole(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**31:
-        raise BadTransfer(
-            say(
-                "%(file)s: this must be a whole number from 1, not %(value)s.",
-                file=ROWS,
-                value=repr(str(value)[:40]),
-            )
-        )
+        raise BadTransfer(f"{ROWS}: this must be a whole number from 1, not {repr(str(value)[:40])}.")
     return value
 
 

@@ -16,7 +16,6 @@ from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
 from anyshot_platform.entries.models import LeagueAnswer
 from anyshot_platform.errors import Conflict, Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.signing import Signer, digest_secret
 from anyshot_platform.organizers.entries.acts import ask_again
 from anyshot_platform.organizers.teams.joining import go_out
@@ -102,14 +101,15 @@ def claim(session: Session, user: User, *, code: str = "", slug: str = "") -> Me
         place, by = (known[0] if known else None), "address"
     if place is None:
         raise Invalid(
-            say(
-                "This opens no place here. Copy the code from the other site, where Account, Your places shows it."
+            (
+                "This opens no place here. Copy the code from the other site, where Account, Your "
+                "places shows it."
             ),
             field="code",
         )
     session.refresh(place, with_for_update=True)
     if place.claimed_at is not None:
-        raise Conflict(say("Somebody has claimed this place already. Please ask the organizers."))
+        raise Conflict("Somebody has claimed this place already. Please ask the organizers.")
     competition = session.get_one(Competition, place.competition_id)
     role = _make_room(session, competition, user)
     for travelling in TRAVELLING:
@@ -125,7 +125,7 @@ def claim(session: Session, user: User, *, code: str = "", slug: str = "") -> Me
     session.expire_all()
     membership = find_membership(session, competition.id, user.id)
     if membership is None:
-        raise Invalid(say("Whoever had this place took no part in the competition."))
+        raise Invalid("Whoever had this place took no part in the competition.")
     if role is not None and role.includes(membership.role):
         membership.role = role
     audit.record(
@@ -163,10 +163,8 @@ def _make_room(session: Session, competition: Competition, user: User) -> Role |
         return None
     if known.team_id is not None and count_uploads(session, Submission.team_id == known.team_id):
         raise Conflict(
-            say(
-                "You have submissions of your own in this competition: two places cannot become one. "
-                "Please ask the organizers."
-            )
+            "You have submissions of your own in this competition: two places cannot become one. "
+            "Please ask the organizers."
         )
     left = go_out(session, known)
     role = known.role

@@ -13,7 +13,6 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import Invalid
 from anyshot_platform.judging.parts import list_generation
 from anyshot_platform.judging.scores import combine_scores
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.organizers.transfers.travelling import attributes_of
 from anyshot_platform.phases.models import Phase, PhaseVersion
@@ -62,9 +61,7 @@ def recompute(session: Session, competition: Competition) -> list[ClaimedRow]:
     ):
         said = (score.summary.mean, score.summary.half_width, score.summary.tasks)
         if (score.value, score.half_width, score.tasks) != said:
-            raise DoesNotFollow(
-                say("The score of run %(run)s is not that of its own summary.", run=run.seed_index + 1)
-            )
+            raise DoesNotFollow(f"The score of run {run.seed_index + 1} is not that of its own summary.")
     return claimed
 
 
@@ -82,14 +79,8 @@ def _recompute_one(session: Session, score: SubmissionScore, submission: Submiss
             break
     if not generations or _figures(score) != before:
         raise DoesNotFollow(
-            say(
-                "The score of submission %(number)s of “%(team)s” is %(claimed)s in the archive, and its runs "
-                "give %(found)s.",
-                number=submission.number,
-                team=submission.team.name,
-                claimed=f"{before[0]:.6f}",
-                found=f"{score.value:.6f}",
-            )
+            f"The score of submission {submission.number} of “{submission.team.name}” is "
+            f"{before[0]:.6f} in the archive, and its runs give {score.value:.6f}."
         )
 
 
@@ -121,12 +112,8 @@ def require_same_boards(session: Session, claimed: list[ClaimedRow]) -> None:
     missing = [row for row in claimed if _key(row) not in again]
     if missing or len(again) != len(claimed):
         raise DoesNotFollow(
-            say(
-                "The boards do not follow from the scores: %(other)s of %(rows)s rows of the archive are "
-                "others when they are made again.",
-                other=len(missing),
-                rows=len(claimed),
-            )
+            f"The boards do not follow from the scores: {len(missing)} of {len(claimed)} rows of "
+            "the archive are others when they are made again."
         )
 
 

@@ -7,7 +7,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target, by_name
 from anyshot_platform.database import now
-from anyshot_platform.kernel.language import say
 from anyshot_platform.queue.outbox import mark_outbox
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
 
@@ -24,36 +23,36 @@ def _done(hook: Webhook, message: str) -> ActDone:
 
 def _look_on(session: Session, hook: Webhook, request: ActRequest) -> Findings:
     if hook.active:
-        return Findings(done=say("The webhook is on already."))
-    return Findings(does=[say("What happens from now on is posted to it; what happened meanwhile is not.")])
+        return Findings(done="The webhook is on already.")
+    return Findings(does=[("What happens from now on is posted to it; what happened meanwhile is not.")])
 
 
 def _switch_on(session: Session, hook: Webhook, request: ActRequest) -> ActDone:
     hook.active = True
-    return _done(hook, say("The webhook is on."))
+    return _done(hook, "The webhook is on.")
 
 
 def _look_off(session: Session, hook: Webhook, request: ActRequest) -> Findings:
     if not hook.active:
-        return Findings(done=say("The webhook is off already."))
-    return Findings(does=[say("Nothing that happens from now on is posted to it.")])
+        return Findings(done="The webhook is off already.")
+    return Findings(does=["Nothing that happens from now on is posted to it."])
 
 
 def _switch_off(session: Session, hook: Webhook, request: ActRequest) -> ActDone:
     hook.active = False
-    return _done(hook, say("The webhook is off."))
+    return _done(hook, "The webhook is off.")
 
 
 def _look_renew(session: Session, hook: Webhook, request: ActRequest) -> Findings:
     return Findings(
-        does=[say("Messages are signed with a new secret at once, those that wait included.")],
-        warnings=[say("The receiver refuses them until it knows the new secret.")],
+        does=["Messages are signed with a new secret at once, those that wait included."],
+        warnings=["The receiver refuses them until it knows the new secret."],
     )
 
 
 def _renew(session: Session, hook: Webhook, request: ActRequest) -> ActDone:
     hook.secret_version += 1
-    return _done(hook, say("The webhook has a new secret: give it to who receives its messages."))
+    return _done(hook, "The webhook has a new secret: give it to who receives its messages.")
 
 
 def _waiting_test(session: Session, hook: Webhook) -> bool:
@@ -68,11 +67,9 @@ def _waiting_test(session: Session, hook: Webhook) -> bool:
 
 def _look_test(session: Session, hook: Webhook, request: ActRequest) -> Findings:
     if _waiting_test(session, hook):
-        return Findings(
-            done=say("A test message is on its way already; the list below says what becomes of it.")
-        )
+        return Findings(done="A test message is on its way already; the list below says what becomes of it.")
     return Findings(
-        does=[say("One message, of the event “test”, is posted to it, also where the webhook is off.")]
+        does=["One message, of the event “test”, is posted to it, also where the webhook is off."]
     )
 
 
@@ -80,20 +77,20 @@ def _test(session: Session, hook: Webhook, request: ActRequest) -> ActDone:
     body = {"event": "test", "at": now().isoformat(), "competition": hook.competition_id}
     session.add(WebhookDelivery(webhook_id=hook.id, event="test", payload=body))
     mark_outbox(session)
-    return _done(hook, say("A test message is on its way; the list below says what becomes of it."))
+    return _done(hook, "A test message is on its way; the list below says what becomes of it.")
 
 
 def _look_remove(session: Session, hook: Webhook, request: ActRequest) -> Findings:
     if hook.deleted_at is not None:
-        return Findings(done=say("The webhook is removed already."))
-    return Findings(does=[say("Nothing is posted to it any more, and no list shows it.")])
+        return Findings(done="The webhook is removed already.")
+    return Findings(does=["Nothing is posted to it any more, and no list shows it."])
 
 
 def _remove(session: Session, hook: Webhook, request: ActRequest) -> ActDone:
     hook.deleted_at, hook.active = now(), False
     waiting = WebhookDelivery.webhook_id == hook.id, WebhookDelivery.ended_at.is_(None)
     session.execute(update(WebhookDelivery).where(*waiting).values(ended_at=now()))
-    return _done(hook, say("The webhook is removed."))
+    return _done(hook, "The webhook is removed.")
 
 
 TEST: Act[Webhook] = Act(

@@ -9,7 +9,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
 from anyshot_platform.errors import Invalid, NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.webhooks.delivery import require_outside
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
 from anyshot_platform.webhooks.service import EVENTS
@@ -36,7 +35,7 @@ def find_webhook(session: Session, competition_id: str | None, webhook_id: str) 
     """A webhook of the competition or site; raises `NotFound`."""
     hook = session.get(Webhook, webhook_id)
     if hook is None or hook.competition_id != competition_id or hook.deleted_at is not None:
-        raise NotFound(say("There is no such webhook."))
+        raise NotFound("There is no such webhook.")
     return hook
 
 
@@ -53,9 +52,7 @@ def add_webhook(
     require_outside(url, private_allowed=private_allowed)
     unknown = set(events) - set(EVENTS)
     if unknown:
-        raise Invalid(
-            say("There is no event %(unknown)s.", unknown=", ".join(sorted(unknown))), field="events"
-        )
+        raise Invalid(f"There is no event {', '.join(sorted(unknown))}.", field="events")
     hook = Webhook(competition_id=competition_id, url=url, events=list(events), created_by=actor_id)
     session.add(hook)
     session.flush()

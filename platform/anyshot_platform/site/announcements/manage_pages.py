@@ -11,7 +11,6 @@ from starlette.responses import Response
 from anyshot_platform.acts.merging import seal
 from anyshot_platform.announcements import organizing
 from anyshot_platform.announcements.models import Announcement
-from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.service import members_of
 from anyshot_platform.organizers.announcements.acts import ACTS, ADD
 from anyshot_platform.sight.access import CompetitionAccess
@@ -32,7 +31,7 @@ def show_announcements(request: Request, access: AsReviewer, session: SessionDep
         access,
         "announcements.html",
         "announcements",
-        heading=say("Announcements"),
+        heading="Announcements",
         acts=ACTS,
         told=len(members_of(session, access.competition)),
         announcements=organizing.list_announcements(session, access.competition, deleted=True),
@@ -92,7 +91,7 @@ def edit_announcement(
     def show_again(refused: dict[str, Any]) -> Response:
         return _show_form(request, access, session, row, form.text("seen"), **refused)
 
-    back, done = manage_path(access, "/announcements"), say("The announcement is saved.")
+    back, done = manage_path(access, "/announcements"), "The announcement is saved."
     return save_typed(request, session, form, back, done, change, show_again)
 
 

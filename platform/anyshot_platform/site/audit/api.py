@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit.service import read_entries
-from anyshot_platform.kernel.kept import from_json
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.site.audit.object_names import names_of
 from anyshot_platform.site.shell.manage_frame import AsReviewer
@@ -73,7 +72,7 @@ def _show(session: Session, competition_id: str | None, action: str, who: str, n
             object_name=objects[row.id],
             reason=row.reason,
             before=row.before,
-            after=from_json(row.after),
+            after=row.after,
         )
         for row, name in rows
     ]

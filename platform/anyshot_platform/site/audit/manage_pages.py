@@ -12,8 +12,6 @@ from starlette.responses import Response
 
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.audit.service import read_entries
-from anyshot_platform.kernel.kept import from_json
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import Page, PageParam
 from anyshot_platform.site.audit.object_names import names_of
 from anyshot_platform.site.shell.manage_frame import AsReviewer, render_manage
@@ -43,7 +41,7 @@ def show_competition_log(
         access,
         "audit.html",
         "audit",
-        heading=say("Audit log"),
+        heading="Audit log",
         rows=rows,
         page=place,
         action=action,
@@ -92,5 +90,5 @@ def _row(entry: AuditEntry, name: str | None, thing: str) -> dict[str, object]:
         "object": thing,
         "who": name or "the platform",
         "before": json.dumps(entry.before, ensure_ascii=False, indent=1) if entry.before else "",
-        "after": json.dumps(from_json(entry.after), ensure_ascii=False, indent=1) if entry.after else "",
+        "after": json.dumps(entry.after, ensure_ascii=False, indent=1) if entry.after else "",
     }

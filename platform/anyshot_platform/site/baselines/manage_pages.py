@@ -13,7 +13,6 @@ from anyshot_platform.acts.merging import seal
 from anyshot_platform.baselines import gates, service
 from anyshot_platform.errors import Invalid
 from anyshot_platform.judging.kinds import GATE_SEEDS
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.models import Gate
 from anyshot_platform.leagues.service import find_league, list_leagues
 from anyshot_platform.organizers.baselines import acts
@@ -49,7 +48,7 @@ def _show(
         access,
         "baselines.html",
         "baselines",
-        heading=say("Baselines and gates"),
+        heading="Baselines and gates",
         acts=acts.ACTS,
         baselines=[row for row in baselines if row.deleted_at is None],
         removed=[row for row in baselines if row.deleted_at is not None],
@@ -74,7 +73,7 @@ def add_baseline(
     def change() -> None:
         uploaded = form.file("file")
         if uploaded is None:
-            raise Invalid(say("Choose the baseline's zip."), field="file")
+            raise Invalid("Choose the baseline's zip.", field="file")
         service.add_baseline(
             session,
             services,
@@ -88,7 +87,7 @@ def add_baseline(
     def show_again(refused: dict[str, Any]) -> Response:
         return _show(request, access, session, services, ticked=form.all("leagues"), **refused)
 
-    back, done = manage_path(access, "/baselines"), say("The baseline is kept.")
+    back, done = manage_path(access, "/baselines"), "The baseline is kept."
     return save_typed(request, session, form, back, done, change, show_again)
 
 
@@ -109,7 +108,7 @@ def set_gate(
     def show_again(refused: dict[str, Any]) -> Response:
         return _show(request, access, session, services, **refused)
 
-    back, done = manage_path(access, "/baselines#gates"), say("The gate is set.")
+    back, done = manage_path(access, "/baselines#gates"), "The gate is set."
     return save_typed(request, session, form, back, done, change, show_again)
 
 

@@ -17,7 +17,6 @@ from anyshot_platform.bundles.files import BundleUnreadable
 from anyshot_platform.bundles.reading import BundleInvalid
 from anyshot_platform.bundles.ready import ready_made
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import words_of
 from anyshot_platform.organizers.competitions.acts import TAKE_SECRETS
 from anyshot_platform.services import Services
 from anyshot_platform.site.bundles.making import (
@@ -125,7 +124,7 @@ def _take(
         ]
         raise Invalid(error.problems[0].words, problems=problems) from None
     except BundleUnreadable as error:
-        raise Invalid(words_of(error)) from None
+        raise Invalid(str(error)) from None
 
 
 @router.get("/competitions/{slug}/manage/bundle", response_class=Response, responses=_ZIP)

@@ -17,7 +17,6 @@ from anyshot_platform.bundles.ready import read_ready_made
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.service import create_competition
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.bundles.data import take_data
 from anyshot_platform.organizers.bundles.service import export_competition, import_competition
 from anyshot_platform.services import Services
@@ -32,7 +31,7 @@ def find_ready_made(name: str) -> CompetitionBundle:
     try:
         return read_ready_made(name)
     except KeyError:
-        raise NotFound(say("There is no such ready-made competition.")) from None
+        raise NotFound("There is no such ready-made competition.") from None
 
 
 def take_bundle(

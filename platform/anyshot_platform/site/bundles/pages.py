@@ -20,7 +20,6 @@ from anyshot_platform.bundles.ready import ready_made
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
-from anyshot_platform.kernel.language import say, words_of
 from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.organizers.bundles.service import clone_competition
 from anyshot_platform.organizers.competitions.acts import TAKE_SECRETS
@@ -89,7 +88,7 @@ def import_bundle(request: Request, services: ServicesDep, viewer: Beginner, for
     except BundleInvalid as error:
         problems, status = [problem.words for problem in error.problems], 422
     except (BundleUnreadable, ValueError) as error:
-        problems, status = [words_of(error)], 422
+        problems, status = [str(error)], 422
     except PlatformError as error:
         problems, status = [error.message], error.status
     else:
@@ -109,14 +108,14 @@ def show_import(request: Request, access: AsReviewer, session: SessionDep) -> Re
     """What the import that made the competition took over, what is left to do, what has no equivalent."""
     report = read_report(session, access.competition)
     if report is None:
-        raise NotFound(say("This competition was not imported, or no report was kept."))
+        raise NotFound("This competition was not imported, or no report was kept.")
     return render_manage(
         request,
         session,
         access,
         "imported.html",
         "overview",
-        heading=say("Imported"),
+        heading="Imported",
         report=report,
         placeholders=list_guests(session, access.competition),
     )
@@ -128,7 +127,7 @@ def _read(form: SentForm, folder: Path) -> CompetitionBundle:
         return find_ready_made(name)
     uploaded = form.file("bundle")
     if uploaded is None:
-        raise BundleUnreadable(say("Choose the zip of a competition first."))
+        raise BundleUnreadable("Choose the zip of a competition first.")
     return read_sent_bundle(uploaded[1], folder)
 
 
@@ -140,7 +139,7 @@ def begin_empty(request: Request, session: SessionDep, viewer: Beginner, form: F
     except PlatformError as error:
         session.rollback()
         return show_organize_page(request, session, viewer, status=error.status, problems=[error.message])
-    return redirect(f"/competitions/{made.slug}/manage", flash=say("The draft is there. Add a phase next."))
+    return redirect(f"/competitions/{made.slug}/manage", flash="The draft is there. Add a phase next.")
 
 
 @router.post("/competitions/{slug}/manage/clone", dependencies=[Depends(may_organize)])
@@ -162,7 +161,7 @@ def clone(access: AsOrganizer, session: SessionDep, services: ServicesDep, form:
             raise
         session.rollback()
         return redirect(manage_path(access, "/exports"), flash=error.message, tone="bad")
-    words = say("The copy is a draft. Its keys and seeds are new; look at its dates and texts.")
+    words = "The copy is a draft. Its keys and seeds are new; look at its dates and texts."
     return redirect(f"/competitions/{made.competition.slug}/manage", flash=words)
 
 
@@ -171,7 +170,7 @@ def _start(text: str) -> datetime | None:
     try:
         found = datetime.fromisoformat(text) if text else None
     except ValueError:
-        raise Invalid(say("This is not a date: %(text)s", text=text[:40]), field="start") from None
+        raise Invalid(f"This is not a date: {text[:40]}", field="start") from None
     return found.replace(tzinfo=UTC) if found and found.tzinfo is None else found
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kit.wheels import install_line
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.sight.access import CompetitionAccess
@@ -58,23 +57,23 @@ def read_first_steps(
     token = session.scalar(select(ApiToken.id).where(ApiToken.user_id == membership.user_id).limit(1))
     guide = "/docs/participants/first-submission/"
     steps = [
-        FirstStep(say("Join the competition"), True, f"/competitions/{slug}/join"),
-        FirstStep(say("Install the starting kit"), token is not None, guide, install_line(address)),
-        FirstStep(say("Log in from a shell"), token is not None, guide, f"anyshot login --server {address}"),
+        FirstStep("Join the competition", True, f"/competitions/{slug}/join"),
+        FirstStep("Install the starting kit", token is not None, guide, install_line(address)),
+        FirstStep("Log in from a shell", token is not None, guide, f"anyshot login --server {address}"),
     ]
     home = "anyshot dry-run my-method --quick"
     if has_public_data(session, access.competition):
-        get, data = say("Get the public data"), f"/competitions/{slug}/data"
+        get, data = "Get the public data", f"/competitions/{slug}/data"
         steps.append(FirstStep(get, has_taken_data(session, access), data, f"anyshot data get {slug}"))
         home += f" --data data/{slug}"
     steps += [
-        FirstStep(say("Start from the template"), bool(own), guide, "anyshot init my-method --notebook"),
-        FirstStep(say("Try it at home"), bool(own), guide, home),
+        FirstStep("Start from the template", bool(own), guide, "anyshot init my-method --notebook"),
+        FirstStep("Try it at home", bool(own), guide, home),
     ]
     if smoke_pool(session, phase) is not None:
         through = (SubmissionKind.SMOKE, SubmissionStatus.FINISHED) in {tuple(row) for row in own}
         command = f"anyshot submit my-method --to {target} --smoke --follow"
-        steps.append(FirstStep(say("Pass a smoke test"), through, submit, command))
+        steps.append(FirstStep("Pass a smoke test", through, submit, command))
     entered = any(row.kind == SubmissionKind.ENTRY for row in own)
     command = f"anyshot submit my-method --to {target} --follow"
-    return [*steps, FirstStep(say("Submit for scoring"), entered, submit, command)]
+    return [*steps, FirstStep("Submit for scoring", entered, submit, command)]

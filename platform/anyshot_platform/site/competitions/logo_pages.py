@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from anyshot_platform.competitions.files import find_file, is_image, media_type
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.web.access import public, visible_competition
 from anyshot_platform.web.files import BINARY, send_stored
@@ -31,7 +30,7 @@ def show_logo(
     """The picture itself. With its digest in the address it may be kept for good."""
     digest = access.competition.logo_digest
     if digest is None:
-        raise NotFound(say("This competition has no logo."))
+        raise NotFound("This competition has no logo.")
     kind = access.competition.logo_media_type or BINARY
     return send_stored(services, digest, None, kind, _headers(digest, v), from_here=True)
 

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.site.shell.manage_frame import AsReviewer
 from anyshot_platform.web.access import SlugParam, public
 from anyshot_platform.web.forms import FormDep
@@ -23,7 +22,7 @@ def look(access: AsReviewer, services: ServicesDep, form: FormDep) -> Response:
     """Show all pages, for an hour at most, as a participant or a visitor sees them."""
     role = form.text("as")
     if role not in LOOKS:
-        raise Invalid(say("Choose one of %(looks)s.", looks=", ".join(LOOKS)), field="as")
+        raise Invalid(f"Choose one of {', '.join(LOOKS)}.", field="as")
     slug = access.competition.slug
     response = redirect(f"/competitions/{slug}")
     secure = services.settings.cookies_over_https_only

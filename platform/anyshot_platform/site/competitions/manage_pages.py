@@ -14,7 +14,6 @@ from anyshot_platform.competitions.files import LOGO_LIMIT
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.organizers.competitions import acts, organizing
 from anyshot_platform.organizers.competitions.agenda import read_agenda
@@ -64,7 +63,7 @@ def show_overview(request: Request, access: AsReviewer, session: SessionDep) -> 
         access,
         "overview.html",
         "overview",
-        heading=say("Overview"),
+        heading="Overview",
         acts=acts.ACTS,
         phase_acts=PHASE_ACTS,
         rows=phase_rows(session, access),
@@ -120,7 +119,7 @@ def _settings_form(
         access,
         "settings.html",
         "settings",
-        heading=say("Settings"),
+        heading="Settings",
         fact_sheet_text=_questions(access.competition.fact_sheet),
         logo_limit=LOGO_LIMIT,
         seen=seen or seal(organizing.settings_of(access.competition)),
@@ -156,7 +155,7 @@ def save_settings(
         return _settings_form(request, access, session, form.text("seen"), **refused)
 
     back = manage_path(access, "/settings")
-    return save_typed(request, session, form, back, say("Saved."), change, show_again)
+    return save_typed(request, session, form, back, "Saved.", change, show_again)
 
 
 def _settings(form: SentForm, before: Competition) -> dict[str, object]:
@@ -192,5 +191,5 @@ def _moment(form: SentForm, name: str, before: datetime | None) -> datetime | No
     try:
         found = datetime.fromisoformat(text).replace(tzinfo=UTC) if text else None
     except ValueError:
-        raise Invalid(say("This is no moment: %(text)s", text=text[:40]), field=name) from None
+        raise Invalid(f"This is no moment: {text[:40]}", field=name) from None
     return before if before and found == before.replace(second=0, microsecond=0) else found

@@ -16,7 +16,6 @@ from anyshot_platform.competitions import files
 from anyshot_platform.competitions.models import Competition, CompetitionFile, CompetitionPage
 from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.organizers.bundles.service import clone_competition
 from anyshot_platform.organizers.competitions import acts, file_acts, organizing, page_acts
@@ -255,7 +254,7 @@ def show_import(access: AsReviewer, session: SessionDep) -> ImportOut:
     """What the import that made the competition took over, what is left to do, and what has no equivalent."""
     report = read_report(session, access.competition)
     if report is None:
-        raise NotFound(say("This competition was not imported, or no report was kept."))
+        raise NotFound("This competition was not imported, or no report was kept.")
     return ImportOut.model_validate(report.to_dict())
 
 

@@ -14,7 +14,6 @@ from anyshot_platform.competitions import service
 from anyshot_platform.competitions.models import CompetitionPage
 from anyshot_platform.competitions.states import MemberStatus, Registration, Role
 from anyshot_platform.errors import NotFound, PlatformError
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission
@@ -37,10 +36,10 @@ from anyshot_platform.web.viewer import ViewerDep
 router = APIRouter(include_in_schema=False)
 Visible = Annotated[CompetitionAccess, Depends(visible_competition)]
 ADMISSION_WORDS = {
-    Admission.ALL: say("open to all"),
-    Admission.DECLARED: say("declared with the submission"),
-    Admission.APPROVAL: say("organizers approve"),
-    Admission.FROM_SCRATCH: say("no pretrained weights"),
+    Admission.ALL: "open to all",
+    Admission.DECLARED: "declared with the submission",
+    Admission.APPROVAL: "organizers approve",
+    Admission.FROM_SCRATCH: "no pretrained weights",
 }
 _FIELDS = {
     "accepts_terms": "accept",
@@ -48,11 +47,11 @@ _FIELDS = {
     "name": "team_name",
 }  # service's words → the form's
 _REFUSALS = {
-    "pending": say("The organizers have your request; you get a message when they have answered."),
-    "banned": say("The organizers have closed this competition to you."),
-    "rejected": say("The organizers declined your registration. Only they can admit you."),
-    "invited": say("The organizers invite you. Accept or decline under Account, Competitions and teams."),
-    "closed": say("This competition takes no new participants."),
+    "pending": "The organizers have your request; you get a message when they have answered.",
+    "banned": "The organizers have closed this competition to you.",
+    "rejected": "The organizers declined your registration. Only they can admit you.",
+    "invited": ("The organizers invite you. Accept or decline under Account, Competitions and teams."),
+    "closed": "This competition takes no new participants.",
 }
 
 
@@ -108,7 +107,7 @@ def show_page(request: Request, access: Visible, session: SessionDep, page_slug:
     for page in access.competition.pages:
         if page.slug == page_slug:
             return _show_text(request, access, session, page, announcements=[])
-    raise NotFound(say("This competition has no such page."))
+    raise NotFound("This competition has no such page.")
 
 
 def _show_text(
@@ -155,23 +154,21 @@ def _show_text(
 def _facts(access: CompetitionAccess) -> list[tuple[str, Any]]:
     competition = access.competition
     ways = {
-        Registration.OPEN: say("open to everyone"),
-        Registration.APPROVAL: say("organizers approve"),
+        Registration.OPEN: "open to everyone",
+        Registration.APPROVAL: "organizers approve",
         Registration.CLOSED: "closed",
     }
     facts: list[tuple[str, Any]] = [
-        (say("Registration"), ways[competition.registration]),
+        ("Registration", ways[competition.registration]),
         (
-            say("Teams"),
-            say("single participants")
-            if competition.team_size < 2
-            else say("up to %(team_size)s people", team_size=competition.team_size),
+            "Teams",
+            "single participants" if competition.team_size < 2 else f"up to {competition.team_size} people",
         ),
     ]
     if competition.prizes:
-        facts.append((say("Prizes"), competition.prizes))
+        facts.append(("Prizes", competition.prizes))
     if competition.contact_email:
-        facts.append((say("Contact"), competition.contact_email))
+        facts.append(("Contact", competition.contact_email))
     return facts
 
 
@@ -255,10 +252,10 @@ def join(
     except PlatformError as error:
         return _show_join(request, access, session, error, team_name=team_name)
     if membership.status != MemberStatus.APPROVED:
-        words = say("The organizers will answer your request.")
+        words = "The organizers will answer your request."
     else:
         joined = find_access(session, access.viewer, access.competition)
         phases = list_phases(session, access.competition)
         steps = read_first_steps(session, joined, phases, site_address(request))
-        words = say("You are in. The first steps below tick themselves off.") if steps else say("You are in.")
+        words = "You are in. The first steps below tick themselves off." if steps else "You are in."
     return redirect(f"/competitions/{access.competition.slug}", flash=words)

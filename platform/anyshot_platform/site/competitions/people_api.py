@@ -17,7 +17,6 @@ from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.organizers.competitions import member_acts, people
 from anyshot_platform.organizers.competitions.member_acts import Invitation
@@ -153,11 +152,11 @@ def list_people(
 def act_on_many(access: AsOrganizer, session: SessionDep, body: PeopleActIn) -> PeopleDone:
     """Admit, reject or ban many people; who cannot be is left out with the reason."""
     if bool(body.ids) == (body.filter is not None):
-        raise Invalid(say("Give either ids or a filter."), field="ids")
+        raise Invalid("Give either ids or a filter.", field="ids")
     wanted = PeopleFilter(**body.filter.model_dump()) if body.filter else None
     chosen = people.pick_members(session, access, body.ids, wanted)
     found = do_to_many(session, MANY[body.act], chosen, ActRequest(access.viewer.id, body.reason))
-    unknown = dict.fromkeys(body.ids, say("There is no such member."))
+    unknown = dict.fromkeys(body.ids, "There is no such member.")
     for member in chosen:
         unknown.pop(member.id, None)
         unknown.pop(member.user.username, None)

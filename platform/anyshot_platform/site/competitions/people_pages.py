@@ -12,7 +12,6 @@ from anyshot_platform.acts.merging import seal
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.organizers.competitions import member_acts, people
 from anyshot_platform.organizers.competitions.member_acts import Invitation
@@ -35,10 +34,10 @@ router = APIRouter(prefix="/competitions/{slug}/manage/people", include_in_schem
 
 BULK = Menu(
     section="people",
-    heading=say("People and teams"),
+    heading="People and teams",
     noun=("person", "people"),
     acts=MANY,
-    words={"approve": say("approve"), "reject": say("reject"), "ban": say("ban")},
+    words={"approve": "approve", "reject": "reject", "ban": "ban"},
     undo=UNDO,
     name=lambda row: (row.user.username, f"../people?{urlencode({'q': row.user.username})}"),
     stern=frozenset({"reject", "ban"}),
@@ -64,7 +63,7 @@ def show_people(
         access,
         "people.html",
         "people",
-        heading=say("People and teams"),
+        heading="People and teams",
         seal=seal,
         team_fields=people.team_fields,
         people=found,
@@ -132,10 +131,10 @@ def act_on_member(
         people.note(session, membership, {**current, **mine}["note"], actor)
 
     changes = {
-        "note": (note, say("The note is kept.")),
-        "quota": (quota, say("The team's quota is changed.")),
+        "note": (note, "The note is kept."),
+        "quota": (quota, "The team's quota is changed."),
     }
     if act not in changes:
-        raise Invalid(say("There is no such act."))
+        raise Invalid("There is no such act.")
     change, message = changes[act]
     return save_merged(request, session, form, back, message, change)

@@ -14,7 +14,6 @@ from anyshot_platform.bundles.page_values import fill, has_values, unknown_in
 from anyshot_platform.competitions.files import MOST_BYTES, find_file, is_image, list_files
 from anyshot_platform.competitions.models import CompetitionPage
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import all_said_here, say
 from anyshot_platform.organizers.competitions import file_acts, organizing, page_acts
 from anyshot_platform.organizers.competitions.texts import values_now
 from anyshot_platform.sight.access import CompetitionAccess
@@ -42,7 +41,7 @@ def show_pages(request: Request, access: AsReviewer, session: SessionDep) -> Res
         access,
         "pages.html",
         "pages",
-        heading=say("Pages and files"),
+        heading="Pages and files",
         pages=access.competition.pages,
         files=list_files(session, access.competition),
         is_image=is_image,
@@ -78,7 +77,7 @@ def _show_form(
         access,
         "page.html",
         "pages",
-        heading=page.title if page else say("A new page"),
+        heading=page.title if page else "A new page",
         page=page,
         page_acts=page_acts.ACTS,
         page_values=values_now(session, access.competition),
@@ -94,10 +93,10 @@ def put_file(access: AsOrganizer, session: SessionDep, services: ServicesDep, fo
     def change() -> str:
         sent = form.file("file")
         if sent is None:
-            raise Invalid(say("Choose a file first."), field="file")
+            raise Invalid("Choose a file first.", field="file")
         name = form.text("name") or sent[0].rpartition("/")[2].replace(" ", "-")
         organizing.put_file(session, services.storage, access.competition, name, sent[1], access.viewer.id)
-        return say("Write files/%(name)s where a page shall show it.", name=name)
+        return f"Write files/{name} where a page shall show it."
 
     return carry_out_change(session, manage_path(access, "/pages#files"), "", change)
 
@@ -127,7 +126,7 @@ def save_page(request: Request, access: AsOrganizer, session: SessionDep, form: 
         page = organizing.find_page(competition, page_id) if page_id else None
         return _show_form(request, access, session, page, form.text("seen"), **refused)
 
-    back, done = manage_path(access, "/pages"), say("The page is saved.")
+    back, done = manage_path(access, "/pages"), "The page is saved."
     return save_typed(request, session, form, back, done, change, show_again)
 
 
@@ -140,16 +139,13 @@ def preview_text(access: AsOrganizer, session: SessionDep, form: FormDep, values
     text, known = form.text("body"), values_now(session, access.competition)
     files = f"/competitions/{access.competition.slug}/files/"
     if values == "no":
-        problems = [say("Values in braces stay as they are written here.")] if has_values(text) else []
-        return JSONResponse(all_said_here({"html": str(markdown(text, files)), "problems": problems}))
+        problems = ["Values in braces stay as they are written here."] if has_values(text) else []
+        return JSONResponse({"html": str(markdown(text, files)), "problems": problems})
     html = str(markdown(fill(text, known), files))
     there = {file.name for file in list_files(session, access.competition)}
     absent = sorted(set(re.findall(f'"{re.escape(files)}([^"]+)"', html)) - there)
-    problems = [
-        say("There is no file “%(name)s”: add it on the page “Pages and files”.", name=name)
-        for name in absent
-    ]
-    return JSONResponse(all_said_here({"html": html, "problems": [*unknown_in(text, known), *problems]}))
+    problems = [f"There is no file “{name}”: add it on the page “Pages and files”." for name in absent]
+    return JSONResponse({"html": html, "problems": [*unknown_in(text, known), *problems]})
 
 
 @router.post("/pages/{page_id}/{act}")

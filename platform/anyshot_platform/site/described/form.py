@@ -14,7 +14,6 @@ from anyshot_platform.described.parts import Part
 from anyshot_platform.described.settings import Elsewhere, Offered, Setting, Widget, part_in, put, settings_of
 from anyshot_platform.described.wrong import in_words
 from anyshot_platform.kernel.filters import in_utc
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.zones import words_on_skipped
 from anyshot_platform.web.forms import SentForm
 
@@ -91,7 +90,7 @@ def _field(setting: Setting, description: Part, offered: Mapping[str, Options], 
     if setting.widget == Widget.MOMENT:
         return Field(setting, written_moment(value, zone), ())
     mark = setting.mark(Offered)
-    options = offered[mark.what] if mark else [(name, say(words)) for name, words in setting.choices]
+    options = offered[mark.what] if mark else [(name, words) for name, words in setting.choices]
     return Field(setting, setting.text(description), options)
 
 
@@ -142,7 +141,7 @@ def read_moment(text: str, zone: str, name: str, errors: dict[str, str]) -> date
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        errors[name] = say("This is no moment: %(text)s", text=text[:40])
+        errors[name] = f"This is no moment: {text[:40]}"
         return None
     if words := words_on_skipped(moment, ZoneInfo(zone)):
         errors[name] = words

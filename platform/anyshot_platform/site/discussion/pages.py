@@ -12,7 +12,6 @@ from anyshot_platform.competitions.states import Role
 from anyshot_platform.discussion import reading, service
 from anyshot_platform.discussion.models import Post, Thread
 from anyshot_platform.errors import Forbidden, Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam, page_of
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.discussion.references import read_references
@@ -170,7 +169,7 @@ def show_edit(
     thread = reading.find_thread(session, access, thread_id)
     post = reading.find_post(session, thread, post_id)
     if post.author_id != access.viewer.id:
-        raise Forbidden(say("Only its author can edit a post."))
+        raise Forbidden("Only its author can edit a post.")
     return _show_edit(request, access, session, thread, post_id, post.body, None, seal({"body": post.body}))
 
 
@@ -218,7 +217,7 @@ def edit(
     except Invalid as error:
         read, sent = form.text("seen"), form.values()
         return _show_edit(request, access, session, thread, post_id, body, error, read, values=sent)
-    return redirect(back, flash=say("Saved."))
+    return redirect(back, flash="Saved.")
 
 
 @router.post("/{thread_id}/posts/{post_id}/accept")
@@ -245,7 +244,7 @@ def remove(access: Participant, session: SessionDep, thread_id: Id, post_id: Id)
     thread = reading.find_thread(session, access, thread_id)
     service.remove_post(session, access, thread, post_id)
     back = _address(access, thread_id if reading.sees(access, thread) else "").rstrip("/")
-    return redirect(back, flash=say("Removed. The organizers can put it back."))
+    return redirect(back, flash="Removed. The organizers can put it back.")
 
 
 @router.post("/{thread_id}/posts/{post_id}/restore")
@@ -253,7 +252,7 @@ def restore(access: Organizer, session: SessionDep, thread_id: Id, post_id: Id) 
     """Put a post back."""
     thread = reading.find_thread(session, access, thread_id)
     service.restore_post(session, access, thread, post_id)
-    return redirect(_address(access, thread_id), flash=say("The post is back."))
+    return redirect(_address(access, thread_id), flash="The post is back.")
 
 
 @router.post("/{thread_id}/moderate")
@@ -269,7 +268,7 @@ def moderate(
         mine = merge(session, form, ("thread", thread.id), sent, current)
         service.moderate(session, access, thread, **{**current, **mine})
 
-    return save_merged(request, session, form, _address(access, thread_id), say("Saved."), change)
+    return save_merged(request, session, form, _address(access, thread_id), "Saved.", change)
 
 
 def _own(access: CompetitionAccess, post: Post) -> bool:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from anyshot_platform.acts.merging import seal
 from anyshot_platform.entries.states import CHOICE_WORDS, STATE_WORDS
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.organizers.entries import moderating
@@ -53,7 +53,7 @@ def show_entries(
         access,
         "entries.html",
         "entries",
-        heading=say("Entries"),
+        heading="Entries",
         rows=rows,
         seen=seal(moderating.decided_on(session, rows)),
         histories={row.entry.id: [show_change(one) for one in row.history] for row in rows},
@@ -74,9 +74,9 @@ def act_on_entries(access: AsOrganizer, session: SessionDep, form: FormDep) -> R
     def change() -> str:
         chosen = form.all("entry")
         if not chosen:
-            raise Invalid(say("Tick the entries first."))
+            raise Invalid("Tick the entries first.")
         if form.text("act") not in set(moderating.EntryAct):
-            raise Invalid(say("There is no such act."))
+            raise Invalid("There is no such act.")
         found = moderating.act_on(
             session,
             access.competition,
@@ -86,10 +86,8 @@ def act_on_entries(access: AsOrganizer, session: SessionDep, form: FormDep) -> R
             form.text("reason"),
             seen_in(form),
         )
-        changed = say(
-            "%(changed)s of %(chosen)s entries changed.", changed=len(found.done), chosen=len(chosen)
-        )
+        changed = f"{len(found.done)} of {len(chosen)} entries changed."
         why = sorted(set(found.skipped.values()))
-        return together([changed, *([say("The others are as they were:"), *why] if why else ())])
+        return join_texts([changed, *(["The others are as they were:", *why] if why else ())])
 
     return carry_out_change(session, manage_path(access, "/entries"), "", change)

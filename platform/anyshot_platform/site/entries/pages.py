@@ -12,7 +12,6 @@ from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.entries import eligibility
 from anyshot_platform.errors import PlatformError
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.service import find_league
 from anyshot_platform.organizers.entries import acts
 from anyshot_platform.organizers.leagues.conditions import has_ended
@@ -91,7 +90,7 @@ def answer(
         session.rollback()
         sent = {"answered": league_slug, "values": form.values()}
         return _show(request, access, session, error, **sent)
-    return _back(access, say("Your answers for %(name)s are saved.", name=league.name))
+    return _back(access, f"Your answers for {league.name} are saved.")
 
 
 @router.post("/{league_slug}/choose")
@@ -112,8 +111,8 @@ def choose(
     except PlatformError as error:
         session.rollback()
         return _show(request, access, session, error)
-    words = say("Your choice stands") if chosen else say("The rule of the phase decides again")
-    return _back(access, say("%(words)s in %(name)s.", words=words, name=league.name))
+    words = "Your choice stands" if chosen else "The rule of the phase decides again"
+    return _back(access, f"{words} in {league.name}.")
 
 
 def _back(access: CompetitionAccess, words: str) -> Response:

@@ -14,7 +14,7 @@ from anyshot_platform.entries.choosing import EntryCandidate, choices_of, may_ch
 from anyshot_platform.entries.entering import default_leagues, first_status
 from anyshot_platform.entries.service import Change, TeamEntry, history_of, list_entries
 from anyshot_platform.entries.states import CHOICE_WORDS, STATE_WORDS, Choice, EntryState
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.leaderboards.reading import read_rank_of
 from anyshot_platform.leagues.models import LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
@@ -26,20 +26,18 @@ from anyshot_platform.sight.phases import PhaseSight
 from anyshot_platform.teams.models import Team
 
 _UPLOAD_WORDS = {
-    Choice.LAST: say("A new submission in this league replaces it as soon as it is scored."),
-    Choice.BEST: say("A new submission in this league replaces it if it scores better."),
-    Choice.ABOVE_GATE: say("A new submission in this league replaces it if it beats the gate."),
-    Choice.CLIMBED: say("A new submission in this league replaces it if it gains a step of the Ladder."),
-    Choice.BY_HAND: say("Your team chose it: a new submission does not replace it until you choose again."),
+    Choice.LAST: "A new submission in this league replaces it as soon as it is scored.",
+    Choice.BEST: "A new submission in this league replaces it if it scores better.",
+    Choice.ABOVE_GATE: "A new submission in this league replaces it if it beats the gate.",
+    Choice.CLIMBED: ("A new submission in this league replaces it if it gains a step of the Ladder."),
+    Choice.BY_HAND: ("Your team chose it: a new submission does not replace it until you choose again."),
 }
 
 _UPLOAD_WORDS_ONCE_ADMITTED = {  # where each submission waits for the evidence of its run, or for organizers
-    Choice.LAST: say("A new submission in this league replaces it once it is scored and admitted."),
-    Choice.BEST: say("A new submission in this league replaces it once admitted, if it scores better."),
-    Choice.ABOVE_GATE: say(
-        "A new submission in this league replaces it once admitted, if it beats the gate."
-    ),
-    Choice.CLIMBED: say(
+    Choice.LAST: "A new submission in this league replaces it once it is scored and admitted.",
+    Choice.BEST: "A new submission in this league replaces it once admitted, if it scores better.",
+    Choice.ABOVE_GATE: ("A new submission in this league replaces it once admitted, if it beats the gate."),
+    Choice.CLIMBED: (
         "A new submission in this league replaces it once admitted, if it gains a step of the Ladder."
     ),
     Choice.BY_HAND: _UPLOAD_WORDS[Choice.BY_HAND],
@@ -108,17 +106,15 @@ class EntryOut(BaseModel):
         """What counts now and what an upload does to it, in one line for the upload page."""
         standing = self.state == EntryState.STANDING
         if self.number is None:
-            now = say("Your entry here: %(what)s", what=self.choice_words if standing else self.state_words)
+            now = f"Your entry here: {self.choice_words if standing else self.state_words}"
         elif standing:
-            now = say("No. %(number)s counts here now", number=self.number)
+            now = f"No. {self.number} counts here now"
         else:
-            now = say(
-                "No. %(number)s is your entry here, %(state)s", number=self.number, state=self.state_words
-            )
-        score = "" if self.score is None else say("score %(score)s", score=f"{self.score:.3f}")
-        rank = "" if self.rank is None else say("rank %(rank)s", rank=self.rank)
-        known = together((now, score, rank), by=", ")
-        return together((say("%(words)s.", words=known), self.next_upload))
+            now = f"No. {self.number} is your entry here, {self.state_words}"
+        score = "" if self.score is None else f"score {self.score:.3f}"
+        rank = "" if self.rank is None else f"rank {self.rank}"
+        known = join_texts((now, score, rank), by=", ")
+        return join_texts((f"{known}.", self.next_upload))
 
 
 def show_entries(session: Session, phase: Phase, membership: Membership, sight: PhaseSight) -> list[EntryOut]:

@@ -15,7 +15,6 @@ from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.evaluations.points import list_evaluations
 from anyshot_platform.evaluations.reading import read_failed, read_runs, read_scores
 from anyshot_platform.evaluations.words import said_points, said_words
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.numbers import HalfWidth
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.sight.faults import EvaluationFault
@@ -180,8 +179,8 @@ def _cards(series: tuple[tuple[str, tuple[PointScore, ...]], ...]) -> tuple[Eval
 def _card(part: EvaluationPart) -> EvaluationCard:
     shared = part.name == TOGETHER[0]
     rows = tuple(_row(label, cells, shared) for label, cells in part.rows)
-    names = part.names if len(part.names) > 1 else (say("Score"),)
-    title = say("Further evaluations") if shared else part.title
+    names = part.names if len(part.names) > 1 else ("Score",)
+    title = "Further evaluations" if shared else part.title
     return EvaluationCard(part.name, title, names, rows, _chart(part, names, rows))
 
 
@@ -196,7 +195,7 @@ def _chart(
     if part.curves is None:
         return None
     cells = tuple((label, *(cell or "–" for cell in found)) for label, found in rows)
-    return ChartView(part.title, part.chart(SCORE), (say("Tested on"), *names), cells)
+    return ChartView(part.title, part.chart(SCORE), ("Tested on", *names), cells)
 
 
 def _masked(

@@ -8,7 +8,6 @@ from starlette.responses import Response
 from anyshot_platform.errors import NotFound
 from anyshot_platform.exports.archive import make_archive
 from anyshot_platform.exports.tables import table_of
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.tables import MEDIA, Form
 from anyshot_platform.site.shell.manage_frame import AsReviewer, render_manage
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -25,7 +24,7 @@ def show_exports(request: Request, access: AsReviewer, session: SessionDep) -> R
         access,
         "exports.html",
         "exports",
-        heading=say("Exports"),
+        heading="Exports",
         forms_of=[form.value for form in Form],
     )
 
@@ -43,7 +42,7 @@ def download_table(
 ) -> Response:
     """One table."""
     if form not in set(Form):
-        raise NotFound(say("There is no such form."))
+        raise NotFound("There is no such form.")
     content = table_of(session, services.storage, access.competition, name, Form(form))
     return _file(content, MEDIA[Form(form)], f"{access.competition.slug}-{name}.{form}")
 

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from anyshot_platform.fact_sheets import service
-from anyshot_platform.kernel.language import say
 from anyshot_platform.site.shell.manage_frame import AsReviewer, render_manage
 from anyshot_platform.web.services import SessionDep
 
@@ -22,7 +21,7 @@ def show_sheets(request: Request, access: AsReviewer, session: SessionDep) -> Re
         access,
         "fact_sheets.html",
         "fact-sheets",
-        heading=say("Fact sheets"),
+        heading="Fact sheets",
         questions=access.competition.fact_sheet,
         sheets=service.list_sheets(session, access.competition),
     )

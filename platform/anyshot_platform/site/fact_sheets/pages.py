@@ -12,7 +12,6 @@ from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.fact_sheets import service
-from anyshot_platform.kernel.language import say
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.fact_sheets.api import sheet_fields, show_sheet, who_wrote
 from anyshot_platform.site.shell.act_frame import ask_which, merge
@@ -78,9 +77,5 @@ def save(request: Request, access: Participant, session: SessionDep, form: FormD
     except PlatformError as error:
         session.rollback()
         return _show(request, access, session, error, form.text("seen"), values=form.values())
-    words = (
-        say("The fact sheet is submitted.")
-        if hand_in
-        else say("The draft is saved; it is not submitted yet.")
-    )
+    words = "The fact sheet is submitted." if hand_in else "The draft is saved; it is not submitted yet."
     return redirect(f"/competitions/{access.competition.slug}/fact-sheet", flash=words)

@@ -14,7 +14,6 @@ from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kit.tutorial import NAME, make_tutorial
 from anyshot_platform.kit.wheels import PROJECTS, Wheel, make_wheel
 from anyshot_platform.web.access import public
@@ -51,7 +50,7 @@ def send_file(digest: str, filename: str) -> Response:
     """Send a wheel of the kit that this site serves."""
     wheel = _find(filename.partition("-")[0].replace("_", "-"))
     if (wheel.digest, wheel.filename) != (digest, filename):
-        raise NotFound(say("This site serves another version of the starting kit; install it again."))
+        raise NotFound("This site serves another version of the starting kit; install it again.")
     return Response(wheel.content, media_type="application/octet-stream", headers=_FOR_EVER)
 
 
@@ -72,10 +71,5 @@ def _link(wheel: Wheel) -> str:
 
 def _find(project: str) -> Wheel:
     if project not in PROJECTS:
-        raise NotFound(
-            say(
-                "This index has %(projects)s; everything else comes from your usual index.",
-                projects=", ".join(PROJECTS),
-            )
-        )
+        raise NotFound(f"This index has {', '.join(PROJECTS)}; everything else comes from your usual index.")
     return make_wheel(project)

@@ -15,7 +15,6 @@ from anyshot_platform.baselines.service import not_run_in
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import Forbidden, NotFound
 from anyshot_platform.judging.pairs import Statement
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.numbers import HalfWidth
 from anyshot_platform.leaderboards.extra_columns import ExtraColumn, read_extra_columns
 from anyshot_platform.leaderboards.memo import read_state
@@ -135,7 +134,7 @@ def find_league(session: Session, competition: Competition, slug: str | None) ->
         query = query.where(League.slug == slug)
     league = session.scalars(query.order_by(League.position, League.slug).limit(1)).first()
     if league is None:
-        raise NotFound(say("There is no such league."))
+        raise NotFound("There is no such league.")
     return league
 
 

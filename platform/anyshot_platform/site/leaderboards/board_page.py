@@ -12,7 +12,7 @@ from anyshot_core.evaluations import PointScore
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.entries.choosing import gates_out_of
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import Amount, say, say_count
+from anyshot_platform.kernel.filters import decimal
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.extra_columns import ExtraColumn, read_extra_columns
@@ -59,7 +59,7 @@ def read_board_view(
     ).all()
     league = next((one for one in leagues if one.slug == league_slug), leagues[0] if leagues else None)
     if league is None or (league_slug and league.slug != league_slug):
-        raise NotFound(say("There is no such league."))
+        raise NotFound("There is no such league.")
     version = live_version(session, phase)
     base = f"/competitions/{access.competition.slug}/leaderboard"
     sight, status = access.sight_of(phase), status_of(phase)
@@ -81,15 +81,13 @@ def read_board_view(
     history = None if hidden or not at_front else _history(session, version, league, state, places, team_id)
     chosen = (("phase", phase.slug), ("league", league.slug))
     return BoardView(
-        subtitle=say_count(
-            page.total,
-            "%(phase)s, %(league)s league: %(num)s ranked",
-            "%(phase)s, %(league)s league: %(num)s ranked",
-            phase=phase.name,
-            league=league.name,
+        subtitle=(
+            f"{phase.name}, {league.name} league: 1 ranked"
+            if page.total == 1
+            else f"{phase.name}, {league.name} league: {decimal(page.total)} ranked"
         )
         if sort == "rank" and not text
-        else say("%(phase)s, %(league)s league", phase=phase.name, league=league.name),
+        else f"{phase.name}, {league.name} league",
         ended=status == PhaseStatus.CLOSED,
         opens=status == PhaseStatus.UPCOMING,
         starts_at=phase.starts_at,
@@ -135,9 +133,9 @@ def read_board_view(
         if rank and sight.scores
         else (),
         updated_at=state.at if not hidden else None,
-        score_title=say("Score"),
+        score_title="Score",
         margin=MARGIN,
-        rule_words=say("Ranking rule: %(rule)s", rule=rule_words(version.rule, version.seeded_runs)),
+        rule_words=f"Ranking rule: {rule_words(version.rule, version.seeded_runs)}",
         history=history,
     )
 
@@ -195,7 +193,7 @@ def _read(
 
 def _own_words(session: Session, version: PhaseVersion, league: League, state: BoardState, rank: int) -> str:
     ranked = read_board(session, version, league, limit=PAGE_SIZE, state=state).total
-    return say("Your team is on rank %(rank)s of %(ranked)s.", rank=Amount(rank), ranked=Amount(ranked))
+    return f"Your team is on rank {decimal(rank)} of {decimal(ranked)}."
 
 
 def _neighbours(
@@ -259,5 +257,5 @@ def _history(
     teams = first if own is None or own in first else [*first, own]
     found = read_lines(session, version, league, teams, state)
     lines = [(values[-1].team, values) for team in teams if (values := found.get(team))]
-    best = (say("Best so far"), read_history(session, version, league, state))
-    return draw_lines(say("History of the board"), [best, *lines], say("Score"))
+    best = ("Best so far", read_history(session, version, league, state))
+    return draw_lines("History of the board", [best, *lines], "Score")

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from anyshot_core.browser_charts.numbers import chart_data
 from anyshot_platform.kernel.filters import in_utc, score, when
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.reading import TopValue
 from anyshot_platform.site.shell.chart_data import ChartView, thinned
 
@@ -26,7 +25,7 @@ def draw_lines(title: str, lines: Sequence[Line], score_title: str) -> ChartView
     data = chart_data(
         [in_utc(moment).timestamp() for moment in moments],
         series,
-        x=say("When"),
+        x="When",
         y=score_title,
         x_kind="date",
     )
@@ -35,7 +34,7 @@ def draw_lines(title: str, lines: Sequence[Line], score_title: str) -> ChartView
         reverse=True,
     )
     rows = [(when(at), team, label, score(value)) for at, team, label, value in told]
-    return ChartView(title, data, (say("When"), say("Team"), say("Line"), score_title), tuple(thinned(rows)))
+    return ChartView(title, data, ("When", "Team", "Line", score_title), tuple(thinned(rows)))
 
 
 def _steps(values: Sequence[TopValue], moments: Sequence[object]) -> list[float | None]:

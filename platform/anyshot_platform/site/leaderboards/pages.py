@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from anyshot_platform.baselines.service import not_run_in
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, list_phases, status_of
@@ -42,7 +41,7 @@ def show_board(
     phases = list_phases(session, access.competition)
     chosen = find_phase(session, access.competition, phase) if phase else _default_phase(phases)
     if chosen is None:
-        raise NotFound(say("This competition has no phases yet."))
+        raise NotFound("This competition has no phases yet.")
     board = read_board_view(
         session, services.storage, access, phases, chosen, league, sort=sort, text=q.strip(), number=page
     )

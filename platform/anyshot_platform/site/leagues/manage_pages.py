@@ -12,7 +12,6 @@ from starlette.responses import Response
 
 from anyshot_platform.acts.merging import seal
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.description import METRIC_WORDS, LeagueSpec, describe_league
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.questions import read_questions, write_questions
@@ -37,19 +36,19 @@ from anyshot_platform.web.services import SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage/leagues", include_in_schema=False)
 _LABELS = {  # of the form, by the part of the description
-    "key": say("Short name in addresses"),
-    "title": say("Name"),
-    "description": say("Who belongs in it"),
-    "admission": say("Who decides"),
-    "questions": say("Questions"),
-    "opens": say("Opens, UTC"),
-    "quota.per_day": say("Submissions a day"),
-    "quota.total": say("Submissions in a phase"),
-    "prizes": say("Prizes in words"),
-    "awards.amounts": say("Prize money of the first places"),
-    "awards.currency": say("Currency"),
-    "awards.split": say("A team's prize"),
-    "columns": say("Further columns of its board"),
+    "key": "Short name in addresses",
+    "title": "Name",
+    "description": "Who belongs in it",
+    "admission": "Who decides",
+    "questions": "Questions",
+    "opens": "Opens, UTC",
+    "quota.per_day": "Submissions a day",
+    "quota.total": "Submissions in a phase",
+    "prizes": "Prizes in words",
+    "awards.amounts": "Prize money of the first places",
+    "awards.currency": "Currency",
+    "awards.split": "A team's prize",
+    "columns": "Further columns of its board",
 }
 
 
@@ -71,7 +70,7 @@ def _leagues_page(
         access,
         "leagues.html",
         "leagues",
-        heading=say("Leagues"),
+        heading="Leagues",
         labels=_LABELS,
         metrics=METRIC_WORDS,
         seen_of=lambda league: seal(_fields(league)),
@@ -140,7 +139,7 @@ def _read(form: SentForm, key: str, current: Mapping[str, Any]) -> LeagueSpec:
     except ValidationError as error:
         path, words = next(iter(problems_of(error).items()))
         label = next((label for part, label in _LABELS.items() if f"{path}.".startswith(f"{part}.")), path)
-        raise Invalid(say("%(label)s: %(words)s", label=label, words=words)) from error
+        raise Invalid(f"{label}: {words}") from error
 
 
 @router.post("")
@@ -167,7 +166,7 @@ def save_league(request: Request, access: AsOrganizer, session: SessionDep, form
         (problem,) = refused["errors"].values()
         return _leagues_page(request, access, session, **refused | {"typed": typed, "problem": problem})
 
-    back, done = manage_path(access, "/leagues"), say("The league is saved.")
+    back, done = manage_path(access, "/leagues"), "The league is saved."
     return save_typed(request, session, form, back, done, change, show_again)
 
 
@@ -183,7 +182,7 @@ def decide_teams(request: Request, access: AsOrganizer, session: SessionDep, for
         status = EntryStatus.ADMITTED if form.text("act") == "admit" else EntryStatus.REFUSED
         chosen = [entry.partition(":") for entry in form.all("team")]
         if not chosen:
-            raise Invalid(say("Tick the teams first."))
+            raise Invalid("Tick the teams first.")
         changed = sum(
             team_acts.judge(
                 session,
@@ -197,12 +196,7 @@ def decide_teams(request: Request, access: AsOrganizer, session: SessionDep, for
             )
             for league, _, team in chosen
         )
-        return say(
-            "%(changed)s of %(chosen)s decisions changed: %(state)s.",
-            changed=changed,
-            chosen=len(chosen),
-            state=status_words(status),
-        )
+        return f"{changed} of {len(chosen)} decisions changed: {status_words(status)}."
 
     return save_merged(request, session, form, manage_path(access, "/leagues"), "", change)
 
@@ -215,7 +209,7 @@ def decide(request: Request, access: AsOrganizer, session: SessionDep, form: For
         status = EntryStatus.ADMITTED if form.text("act") == "admit" else EntryStatus.REFUSED
         chosen = [(one, two) for one, _, two in (entry.partition(":") for entry in form.all("entry"))]
         if not chosen:
-            raise Invalid(say("Tick the entries first."))
+            raise Invalid("Tick the entries first.")
         changed = organizing.decide(
             session,
             access.competition,
@@ -225,12 +219,7 @@ def decide(request: Request, access: AsOrganizer, session: SessionDep, form: For
             form.text("reason"),
             seen_in(form),
         )
-        return say(
-            "%(changed)s of %(chosen)s entries changed: %(state)s.",
-            changed=changed,
-            chosen=len(chosen),
-            state=status_words(status),
-        )
+        return f"{changed} of {len(chosen)} entries changed: {status_words(status)}."
 
     return save_merged(request, session, form, manage_path(access, "/leagues"), "", change)
 

@@ -14,7 +14,6 @@ from anyshot_platform.acts.merging import SeenFields, require_tag, tag_of
 from anyshot_platform.acts.service import ActOutcome
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues import service
 from anyshot_platform.leagues.description import LeagueSpec, describe_league
 from anyshot_platform.leagues.models import League
@@ -136,7 +135,7 @@ def _change_league(
     if_match: str | None,
 ) -> LeagueState:
     if body.key != league.slug:
-        raise Invalid(say("A league keeps its short name, which is %(slug)s.", slug=league.slug), field="key")
+        raise Invalid(f"A league keeps its short name, which is {league.slug}.", field="key")
     current = describe_league(league).model_dump(mode="json")
     require_tag(session, ("league", league.id), if_match, sent, current)
     return _show(organizing.save_league(session, access.competition, body, access.viewer.id, league))

@@ -11,7 +11,6 @@ from starlette.responses import Response
 
 from anyshot_platform.acts.merging import Written, seal
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.models import Notification, NotificationChoice
 from anyshot_platform.notifications.service import (
     KINDS,
@@ -36,9 +35,9 @@ from anyshot_platform.web.services import SessionDep
 
 router = APIRouter(include_in_schema=False)
 RHYTHMS = (
-    (MailRhythm.AT_ONCE, say("Each at once"), ""),
-    (MailRhythm.DAILY, say("Once a day"), say("one e-mail at 8:00 in your time zone")),
-    (MailRhythm.WEEKLY, say("Once a week"), say("one e-mail on Monday at 8:00 in your time zone")),
+    (MailRhythm.AT_ONCE, "Each at once", ""),
+    (MailRhythm.DAILY, "Once a day", "one e-mail at 8:00 in your time zone"),
+    (MailRhythm.WEEKLY, "Once a week", "one e-mail on Monday at 8:00 in your time zone"),
 )
 _WAYS = ("page", "email")
 InBrowser = Annotated[Viewer, Depends(browser_session)]
@@ -70,7 +69,7 @@ def open_notification(
     """Mark one as read and go where it leads."""
     note = session.get(Notification, notification_id)
     if note is None or note.user_id != viewer.id:
-        raise NotFound(say("There is no such message."))
+        raise NotFound("There is no such message.")
     mark_read(session, viewer.id, note.id)
     return redirect(safe_next(note.url) if note.url else "/notifications")
 
@@ -111,7 +110,7 @@ def save_choices(request: Request, viewer: InBrowser, session: SessionDep, form:
             choose(session, viewer.id, kind, **{way: chosen[f"{way}:{kind}"] for way in _WAYS})
         choose_rhythm(session, viewer.id, MailRhythm(chosen["mail_rhythm"]))
 
-    return save_merged(request, session, form, "/account/notifications", say("Saved."), change)
+    return save_merged(request, session, form, "/account/notifications", "Saved.", change)
 
 
 def _choices(session: Session, viewer: Viewer) -> dict[str, Any]:
@@ -137,6 +136,6 @@ def mute_competition(
     muted = form.flag("muted")
     mute(session, viewer.id, access.competition.id, muted=muted)
     title = access.competition.title
-    no_more = say("You get no more messages about %(title)s.", title=title)
-    again = say("You get messages about %(title)s again.", title=title)
+    no_more = f"You get no more messages about {title}."
+    again = f"You get messages about {title} again."
     return redirect(safe_next(form.text("next")), flash=no_more if muted else again)

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import Response
 
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.unsubscribing import PATH, end_emails, is_signed
 from anyshot_platform.users.models import User
 from anyshot_platform.web.access import public
@@ -27,7 +26,7 @@ def signed_user(
     """The account that the address is signed for."""
     user = session.get(User, user_id) if is_signed(services.signer, user_id, signature) else None
     if user is None:
-        raise NotFound(say("There is no such message."))
+        raise NotFound("There is no such message.")
     return user
 
 

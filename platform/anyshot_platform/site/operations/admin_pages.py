@@ -16,7 +16,6 @@ from anyshot_platform.alerts.service import list_open
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.operations import (
     account_acts,
@@ -194,7 +193,7 @@ def offer_image(request: Request, viewer: Admin, session: SessionDep, form: Form
         wish = ActRequest(viewer.id, options=options, viewer=viewer)
         return carry_out(session, image_acts.OFFER, image, wish).message
 
-    return save_merged(request, session, form, "/admin/workers", say("Saved."), change)
+    return save_merged(request, session, form, "/admin/workers", "Saved.", change)
 
 
 @router.post("/images/{name}/{act}")

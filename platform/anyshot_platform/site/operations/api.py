@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 from starlette.responses import JSONResponse, Response
 
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.metrics import REGISTRY
 from anyshot_platform.operations.figures import collect_figures
 from anyshot_platform.operations.health import check_readiness
@@ -31,7 +30,7 @@ def metrics_reader(request: Request, services: ServicesDep) -> None:
             return
     elif "x-forwarded-for" not in request.headers and _is_loopback(request):
         return
-    raise NotFound(say("There is no such page."))
+    raise NotFound("There is no such page.")
 
 
 def _is_loopback(request: Request) -> bool:

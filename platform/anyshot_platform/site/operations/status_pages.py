@@ -5,7 +5,6 @@ from __future__ import annotations
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from anyshot_platform.kernel.language import say
 from anyshot_platform.operations.health import check_readiness
 from anyshot_platform.operations.overview import read_queues
 from anyshot_platform.web.access import public
@@ -14,9 +13,9 @@ from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
 _PARTS = {
-    "database": say("Pages, submissions and leaderboards"),
-    "storage": say("Uploads and downloads"),
-    "loops": say("E-mails, deadlines and other work in the background"),
+    "database": "Pages, submissions and leaderboards",
+    "storage": "Uploads and downloads",
+    "loops": "E-mails, deadlines and other work in the background",
 }
 
 

@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 from anyshot_core.protocols import ProtocolError
 from anyshot_platform.bundles.sense import not_a_protocol
 from anyshot_platform.described.settings import settings_of
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.zones import words_on_zone
 from anyshot_platform.organizers.phases.checks import problems_of, usable_pools
 from anyshot_platform.phases.description import PhaseSpec
@@ -42,11 +41,11 @@ def _offered(
     classes = {"cpu", spec.machine.hardware, *session.scalars(select(Worker.hardware_class).distinct())}
     images = {spec.machine.image or "", "", *session.scalars(select(Image.name).where(Image.enabled))}
     return {
-        "pools": [("", say("none yet")), *usable_pools(session, access.viewer, spec)],
-        "phases": [("", say("uploads only")), *((other.slug, other.name) for other in others)],
-        "rules": [(name, say(rule.title)) for name, rule in RULES.items()],
+        "pools": [("", "none yet"), *usable_pools(session, access.viewer, spec)],
+        "phases": [("", "uploads only"), *((other.slug, other.name) for other in others)],
+        "rules": [(name, rule.title) for name, rule in RULES.items()],
         "hardware": [(name, name) for name in sorted(classes)],
-        "images": [(name, name or say("the worker's default")) for name in sorted(images)],
+        "images": [(name, name or "the worker's default") for name in sorted(images)],
     }
 
 

@@ -8,7 +8,6 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.competitions.states import Role
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.reading import read_board
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.organizers.phases import final_acts, finals, repeats, winner_acts
@@ -38,9 +37,7 @@ def show_final(request: Request, access: AsReviewer, session: SessionDep, phase:
     if chosen in listed:
         context |= _results(session, access, chosen) | _entering(session, chosen)
         context["codes"] = list_teams(session, access.competition)
-    return render_manage(
-        request, session, access, "final.html", "final", heading=say("Final phase"), **context
-    )
+    return render_manage(request, session, access, "final.html", "final", heading="Final phase", **context)
 
 
 def _results(session: Session, access: CompetitionAccess, phase: Phase) -> dict[str, object]:

@@ -16,8 +16,7 @@ from anyshot_platform.acts.merging import Stale, changes, seal, unseal
 from anyshot_platform.audit.service import select_entries
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, PlatformError
-from anyshot_platform.kernel.language import said_here, say, together
-from anyshot_platform.kernel.retold import words_of_core
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.organizers.phases import organizing, versions
 from anyshot_platform.organizers.phases.acts import ACTS
 from anyshot_platform.organizers.phases.checks import foreign_pools, open_protocol
@@ -58,7 +57,7 @@ def show_phases(request: Request, access: AsReviewer, session: SessionDep) -> Re
         access,
         "phases.html",
         "phases",
-        heading=say("Phases"),
+        heading="Phases",
         phase_acts=ACTS,
         rows=phase_rows(session, access),
         deleted=list(session.scalars(query)),
@@ -70,7 +69,7 @@ def show_new(request: Request, access: AsOrganizer, session: SessionDep) -> Resp
     """The editor with the defaults of a new phase."""
     spec = PhaseSpec(
         key="feedback",
-        title=said_here(say("New phase")),
+        title="New phase",
         start=now().replace(minute=0, second=0, microsecond=0),
     )
     return _editor(request, session, access, None, spec)
@@ -91,9 +90,7 @@ def add_phase(request: Request, access: AsOrganizer, session: SessionDep, form: 
         session.rollback()
         field = str(error.details.get("field", ""))
         return _editor(request, session, access, None, spec, form=form, errors={field: error.message})
-    return redirect(
-        manage_path(access, f"/phases/{phase.slug}"), flash=say("%(name)s is added.", name=phase.name)
-    )
+    return redirect(manage_path(access, f"/phases/{phase.slug}"), flash=f"{phase.name} is added.")
 
 
 @router.get("/{phase_slug}")
@@ -119,7 +116,7 @@ def show_example(
         if sent.text(f"{protocol_form.PREFIX}.name"):
             protocol = protocol_form.read_protocol(sent, protocol)
     except ProtocolError as error:
-        raise Invalid(words_of_core(error), field=protocol_form.PREFIX) from error
+        raise Invalid(str(error), field=protocol_form.PREFIX) from error
     content = protocol_form.example(session, services.storage, version, protocol, number)
     return Response(content, media_type="image/png", headers={"Cache-Control": "private, max-age=300"})
 
@@ -165,18 +162,15 @@ def change_phase(
         refused = isinstance(error, organizing.Incomparable)
         shown = {field: error.message}
         return _editor(request, session, access, phase, old, form=form, errors=shown, offer_version=refused)
-    return redirect(target, flash=say("Saved."))
+    return redirect(target, flash="Saved.")
 
 
 def _drafted(drafted: versions.Drafted) -> str:
-    words = say("Version %(number)s is drafted.", number=drafted.version.number)
+    words = f"Version {drafted.version.number} is drafted."
     if not drafted.saved:
         return words
-    saved = say(
-        "What decides no scores does not wait for it and is saved: %(settings)s.",
-        settings=labels_of(drafted.saved),
-    )
-    return together([words, saved])
+    saved = f"What decides no scores does not wait for it and is saved: {labels_of(drafted.saved)}."
+    return join_texts([words, saved])
 
 
 def _merged(session: Session, phase: Phase, form: SentForm, sent: PhaseSpec, old: PhaseSpec) -> PhaseSpec:
@@ -200,10 +194,10 @@ def _pools_held(phase: Phase | None) -> list[tuple[str, PoolVersion]]:
         return []
     live = phase.live
     held = [
-        (say("meta-train"), live.meta_train),
-        (say("meta-test"), live.meta_test),
-        (say("smoke test"), phase.smoke_pool),
-        *((say("further evaluations"), pool) for pool in phase.evaluation_pools),
+        ("meta-train", live.meta_train),
+        ("meta-test", live.meta_test),
+        ("smoke test", phase.smoke_pool),
+        *(("further evaluations", pool) for pool in phase.evaluation_pools),
     ]
     return [(role, version) for role, version in held if version is not None]
 
@@ -226,7 +220,7 @@ def _editor(
         access,
         "phase.html",
         "phases",
-        heading=phase.name if phase else say("New phase"),
+        heading=phase.name if phase else "New phase",
         phase=phase,
         acts=ACTS,
         end=next(f.value for f in shown[0].fields if f.setting.path == "end"),
@@ -239,7 +233,7 @@ def _editor(
         pools_held=_pools_held(phase),
         seen=form.text("seen") if form else seal(flatten(spec)),
         errors=errors or {},
-        labels={"": say("This change")} | {path: label_of(path) for path in errors or {} if path},
+        labels={"": "This change"} | {path: label_of(path) for path in errors or {} if path},
         offer_version=offer_version,
         missing=missing_in(session, phase) if phase else [],
         odd=odd_in(session, phase) if phase else [],
@@ -284,6 +278,6 @@ def restore_phase(
     """Restore a deleted phase with its versions and boards."""
     phase = session.get(Phase, phase_id)
     if phase is None or phase.competition_id != access.competition.id:
-        raise Invalid(say("There is no such phase."))
+        raise Invalid("There is no such phase.")
     back = manage_path(access, "/phases")
     return perform(request, session, form, ACTS["restore"], phase, ActRequest(access.viewer.id), back)

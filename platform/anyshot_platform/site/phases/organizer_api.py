@@ -15,7 +15,6 @@ from anyshot_platform.acts.merging import require_tag, tag_of
 from anyshot_platform.acts.service import ActOutcome
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.phases import organizing
 from anyshot_platform.organizers.phases.acts import ACTS
 from anyshot_platform.organizers.phases.checks import open_protocol, require_sound
@@ -139,7 +138,7 @@ def _find_deleted(session: Session, competition: Competition, phase_slug: PhaseP
     deleted = select(Phase).where(Phase.slug == phase_slug, Phase.deleted_at.is_not(None))
     phase = session.scalars(deleted.where(Phase.competition_id == competition.id)).first()
     if phase is None:
-        raise NotFound(say("There is no such deleted phase."))
+        raise NotFound("There is no such deleted phase.")
     return phase
 
 

@@ -12,8 +12,7 @@ from starlette.responses import Response
 from anyshot_core.weights import list_weights
 from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.filters import count, duration, size
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import count, duration, join_texts, size
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.ranking import rule_words
 from anyshot_platform.phases.service import find_phase, live_version, status_of
@@ -32,11 +31,11 @@ from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
 _LOG_WORDS = {
-    LogPolicy.EVERYTHING: say("all output of your code"),
-    LogPolicy.META_TRAIN: say(
+    LogPolicy.EVERYTHING: "all output of your code",
+    LogPolicy.META_TRAIN: (
         "full output of meta-training; of meta-testing only type, file and line of an error"
     ),
-    LogPolicy.NOTHING: say("none"),
+    LogPolicy.NOTHING: "none",
 }
 
 
@@ -96,37 +95,37 @@ def _runs_nothing(phase: Phase) -> bool:
 
 def _scoring(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]]:
     if version is None:
-        return [(say("Settings"), say("The organizers have not set this phase up yet."))]
+        return [("Settings", "The organizers have not set this phase up yet.")]
     rows: list[tuple[str, Any]] = [
-        (say("Tasks"), say("%(tasks)s, the same for everybody", tasks=count(version.tasks, "hidden task")))
+        ("Tasks", f"{count(version.tasks, 'hidden task')}, the same for everybody")
     ]
-    rows.append((say("Protocol"), protocol_words(version.protocol)))
-    rows.append((say("A task"), task_words(version.protocol)))
+    rows.append(("Protocol", protocol_words(version.protocol)))
+    rows.append(("A task", task_words(version.protocol)))
     for label, named in (
-        (say("Training tasks"), version.train_protocol),
-        (say("Validation tasks"), version.validation_protocol),
+        ("Training tasks", version.train_protocol),
+        ("Validation tasks", version.validation_protocol),
     ):
         if named:
-            words = say("%(protocol)s; code sees no other images", protocol=protocol_words(named))
+            words = f"{protocol_words(named)}; code sees no other images"
             rows.append((label, words))
     if version.each_dataset:
         rows.append(
             (
-                say("Meta-training"),
-                say("dataset by dataset: a fresh learner for each, trained on its other classes"),
+                "Meta-training",
+                "dataset by dataset: a fresh learner for each, trained on its other classes",
             )
         )
     if version.seeded_runs > 1:
-        rows.append((say("Seeded runs"), version.seeded_runs))
-    rows.append((say("Ranking"), rule_words(version.rule, version.seeded_runs)))
-    counts = say("%(which)s of each team in each league", which=BOARD_WORDS[phase.board_shows])
-    chooses = say("a team may choose another") if phase.team_chooses else ""
-    rows.append((say("What counts"), together((counts, chooses), by=say("; "))))
+        rows.append(("Seeded runs", version.seeded_runs))
+    rows.append(("Ranking", rule_words(version.rule, version.seeded_runs)))
+    counts = f"{BOARD_WORDS[phase.board_shows]} of each team in each league"
+    chooses = "a team may choose another" if phase.team_chooses else ""
+    rows.append(("What counts", join_texts((counts, chooses), by="; ")))
     if phase.board_shows == BoardShows.LADDER:
-        rows.append((say("Step of the Ladder"), f"{phase.ladder_step:g}"))
+        rows.append(("Step of the Ladder", f"{phase.ladder_step:g}"))
     if any(True for _ in weaknesses(version)):
-        rows.append((say("Secrecy"), say("tasks follow from small numbers: for comparison, not for prizes")))
-    rows.append((say("Dataset names"), say("shown") if look_at_phase(phase, None).names else say("hidden")))
+        rows.append(("Secrecy", ("tasks follow from small numbers: for comparison, not for prizes")))
+    rows.append(("Dataset names", "shown" if look_at_phase(phase, None).names else "hidden"))
     return rows
 
 
@@ -136,9 +135,9 @@ def _committed(phase: Phase, version: PhaseVersion | None, status: PhaseStatus) 
         return []
     rows = [
         ("SHA-256", known.commitment),
-        (say("Key"), known.key),
-        (say("Test seeds"), ", ".join(map(str, known.test_seeds))),
-        (say("Split seed"), "" if known.split_seed is None else str(known.split_seed)),
+        ("Key", known.key),
+        ("Test seeds", ", ".join(map(str, known.test_seeds))),
+        ("Split seed", "" if known.split_seed is None else str(known.split_seed)),
     ]
     return [(term, value) for term, value in rows if value]
 
@@ -150,59 +149,56 @@ def _smoke_test(session: Session, phase: Phase) -> list[tuple[str, str]]:
     a_day = phase.smoke_quota_day
     words = (
         count(phase.smoke_tasks, "public task"),
-        say("%(time)s for all of it", time=duration(phase.smoke_seconds)),
-        say("no quota") if a_day is None else say("no quota, at most %(number)s a day", number=a_day),
+        f"{duration(phase.smoke_seconds)} for all of it",
+        "no quota" if a_day is None else f"no quota, at most {a_day} a day",
     )
-    return [(say("Smoke test"), together(words, by=", "))]
+    return [("Smoke test", join_texts(words, by=", "))]
 
 
 def _weights(folder: Path | None) -> list[tuple[str, str]]:
     """The pretrained weights that runs may read, where there are any."""
-    offered = [
-        say("%(name)s (%(licence)s)", name=one.name, licence=one.licence or say("licence not recorded"))
-        for one in list_weights(folder)
-    ]
-    return [(say("Pretrained weights in /weights"), together(offered, by=", "))] if offered else []
+    offered = [f"{one.name} ({one.licence or 'licence not recorded'})" for one in list_weights(folder)]
+    return [("Pretrained weights in /weights", join_texts(offered, by=", "))] if offered else []
 
 
 def image_words(version: PhaseVersion) -> str:
     """Which sandbox image the runs of a version use."""
     if version.image_digest is not None:
-        return say("%(image)s, and no other", image=version.image_digest)
-    return say("%(image)s; the page of a run says which it was", image=version.image or say("the usual one"))
+        return f"{version.image_digest}, and no other"
+    return f"{version.image or 'the usual one'}; the page of a run says which it was"
 
 
 def _limits(phase: Phase, version: PhaseVersion | None, weights: Path | None) -> list[tuple[str, Any]]:
     rows: list[tuple[str, Any]] = []
     if phase.accepts_uploads:
         parts = [
-            say(words, limit=limit)
+            (words % {"limit": limit})
             for limit, words in (
-                (phase.quota_day, say("%(limit)s a day (UTC)")),
-                (phase.quota_phase, say("%(limit)s in all")),
-                (phase.quota_concurrent, say("%(limit)s at a time")),
+                (phase.quota_day, "%(limit)s a day (UTC)"),
+                (phase.quota_phase, "%(limit)s in all"),
+                (phase.quota_concurrent, "%(limit)s at a time"),
             )
             if limit is not None
         ]
-        rows.append((say("Submissions"), together(parts, by=", ") or say("no limit")))
+        rows.append(("Submissions", join_texts(parts, by=", ") or "no limit"))
     else:
-        rows.append((say("Submissions"), say("none are taken in this phase")))
+        rows.append(("Submissions", "none are taken in this phase"))
     if _runs_nothing(phase):
         return rows
     if version is not None:
         each = version.each_dataset and version.budget_each_dataset
-        shared = say("in equal parts for its datasets") if version.each_dataset and not each else ""
-        label = say("Time of a dataset") if each else say("Time of a run")
-        rows.append((label, together((duration(version.run_seconds), shared), by=", ")))
+        shared = "in equal parts for its datasets" if version.each_dataset and not each else ""
+        label = "Time of a dataset" if each else "Time of a run"
+        rows.append((label, join_texts((duration(version.run_seconds), shared), by=", ")))
         if version.meta_train_seconds:
-            rows.append((say("of which meta-training"), duration(version.meta_train_seconds)))
+            rows.append(("of which meta-training", duration(version.meta_train_seconds)))
         if version.task_seconds:
-            each_task = say("%(time)s for fit and predict", time=duration(version.task_seconds))
-            rows.append((say("Time of a task"), each_task))
-        memory = say("%(size)s memory", size=size(version.memory_bytes))
-        gpus = count(version.gpus, "GPU") if version.gpus else say("no GPU")
-        rows.append((say("Machine"), together((count(version.cpus, "core"), memory, gpus), by=", ")))
-        rows.append((say("Scratch space"), size(version.scratch_bytes)))
-        rows.append((say("Image"), image_words(version)))
-    rows.append((say("Logs"), _LOG_WORDS[shown_logs(phase)]))
+            each_task = f"{duration(version.task_seconds)} for fit and predict"
+            rows.append(("Time of a task", each_task))
+        memory = f"{size(version.memory_bytes)} memory"
+        gpus = count(version.gpus, "GPU") if version.gpus else "no GPU"
+        rows.append(("Machine", join_texts((count(version.cpus, "core"), memory, gpus), by=", ")))
+        rows.append(("Scratch space", size(version.scratch_bytes)))
+        rows.append(("Image", image_words(version)))
+    rows.append(("Logs", _LOG_WORDS[shown_logs(phase)]))
     return [*rows, *_weights(weights)]

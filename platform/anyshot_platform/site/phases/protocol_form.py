@@ -28,7 +28,7 @@ from anyshot_core.protocols import (
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.described.wrong import no_number
 from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.organizers.phases.checks import open_protocol
 from anyshot_platform.phases.description import SETTINGS, PhaseSpec
@@ -149,7 +149,7 @@ def read_protocol(form: SentForm, current: Mapping[str, Any], path: str = PREFIX
         return {}
     kind = PROTOCOLS.get(name)
     if kind is None:
-        raise ProtocolError(say("there is no protocol “%(name)s”", name=name[:40]))
+        raise ProtocolError(f"there is no protocol “{name[:40]}”")
     known = open_protocol(dict(current))
     sent: dict[str, Any] = {"name": kind.name}
     for field in _fields(kind):
@@ -196,7 +196,7 @@ def _number(text: str, kind: type[int] | type[float], name: str) -> Any:
         return kind(text) if text else None
     except ValueError:
         named = next(part for part in reversed(name.split(".")) if part not in ("low", "high"))
-        raise ProtocolError(together((say(_label(named)), no_number(text, kind)), by=say(": "))) from None
+        raise ProtocolError(join_texts((_label(named), no_number(text, kind)), by=": ")) from None
 
 
 def _label(name: str) -> str:
@@ -216,9 +216,7 @@ def example(
     """
     packs = _packs(version.meta_train)
     if not packs:
-        raise Invalid(
-            say("An example is drawn from the meta-train pool: choose one that has data, and save.")
-        )
+        raise Invalid("An example is drawn from the meta-train pool: choose one that has data, and save.")
     try:
         with opened(storage, packs[number % len(packs)]) as pack:
             task = protocol_from_dict(dict(protocol)).task(Pool([pack]), _EXAMPLE_SEED, number)
@@ -227,7 +225,7 @@ def example(
         raise Invalid(words_without_place(error)) from error
     except (OSError, BadPack) as error:
         raise Invalid(
-            say("The file of a dataset of the meta-train pool cannot be read: upload it again.")
+            "The file of a dataset of the meta-train pool cannot be read: upload it again."
         ) from error
     picture.thumbnail((_WIDEST, _WIDEST))
     target = io.BytesIO()

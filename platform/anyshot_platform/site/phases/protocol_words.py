@@ -6,63 +6,66 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from anyshot_core.protocols import PROTOCOLS
-from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import Said, gettext, say, say_count, together
+from anyshot_platform.kernel.filters import count, decimal, join_texts
 
 _NAMES = {
-    "any_way_any_shot": say("any-way any-shot, cross-domain"),
-    "fixed": say("fixed ways and shots"),
-    "held_out_domains": say("held-out domains"),
-    "within_domain": say("within-domain"),
-    "legacy": say("any-way any-shot, as drawn in 2022"),
-    "class_side": say("classes split into base and novel ones"),
-    "base_novel": say("base and novel classes together"),
-    "fixed_supports": say("fixed support sets"),
-    "attribute_pairs": say("pairs of attributes"),
-    "writers": say("one task per writer"),
+    "any_way_any_shot": "any-way any-shot, cross-domain",
+    "fixed": "fixed ways and shots",
+    "held_out_domains": "held-out domains",
+    "within_domain": "within-domain",
+    "legacy": "any-way any-shot, as drawn in 2022",
+    "class_side": "classes split into base and novel ones",
+    "base_novel": "base and novel classes together",
+    "fixed_supports": "fixed support sets",
+    "attribute_pairs": "pairs of attributes",
+    "writers": "one task per writer",
 }
 # Which part of its datasets a protocol shows, where it divides them.
 _SHOWN = {
     "side": {
-        "base": say("base classes"),
-        "valid": say("validation classes"),
-        "novel": say("novel classes"),
+        "base": "base classes",
+        "valid": "validation classes",
+        "novel": "novel classes",
     },
     "part": {
-        "meta_train": say("the training part"),
-        "meta_valid": say("the validation part"),
-        "meta_test": say("the test part"),
+        "meta_train": "the training part",
+        "meta_valid": "the validation part",
+        "meta_test": "the test part",
     },
     "among": {
-        "first": say("the first half of the attributes"),
-        "second": say("the second half of the attributes"),
+        "first": "the first half of the attributes",
+        "second": "the second half of the attributes",
     },
 }
 
 
-def _shown(protocol: Mapping[str, Any]) -> Iterator[Said]:
+def _shown(protocol: Mapping[str, Any]) -> Iterator[str]:
     for setting, words in _SHOWN.items():
         if found := words.get(str(protocol.get(setting))):
             yield found
 
 
-def _counts(protocol: Mapping[str, Any]) -> Iterator[Said]:
+def _counts(protocol: Mapping[str, Any]) -> Iterator[str]:
     least, most = _range(protocol.get("ways"))
     if least is not None:
-        ways = say("%(least)s to %(most)s ways", least=least, most=most)
+        ways = f"{least} to {most} ways"
         yield count(least, "way") if least == most else ways
     least, most = _range(protocol.get("shots"))
     if least is not None:
-        shots = say("%(least)s to %(most)s shots", least=least, most=most)
+        shots = f"{least} to {most} shots"
         yield count(least, "shot") if least == most else shots
     if isinstance(protocol.get("query"), int):
-        yield say_count(protocol["query"], "%(num)s query image per class", "%(num)s query images per class")
+        yield (
+            "1 query image per class"
+            if protocol["query"] == 1
+            else f"{decimal(protocol['query'])} query images per class"
+        )
 
 
 def protocol_words(protocol: Mapping[str, Any]) -> str:
     """Its name, what it shows, ways, shots and query images, from what its dictionary says."""
     name = str(protocol.get("name", ""))
-    return together(
+    return join_texts(
         [_NAMES.get(name, name.replace("_", " ")), *_shown(protocol), *_counts(protocol)], by=", "
     )
 
@@ -77,4 +80,4 @@ def _range(value: Any) -> tuple[int | None, int | None]:
 def task_words(protocol: Mapping[str, Any]) -> str:
     """The sentence that the form of a phase says of the protocol; nothing for one that this release does not know."""
     kind = PROTOCOLS.get(str(protocol.get("name", "")))
-    return gettext((kind.__doc__ or "").strip().partition("\n")[0]) if kind else ""
+    return (kind.__doc__ or "").strip().partition("\n")[0] if kind else ""

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from anyshot_platform.judging.joining import not_queued
-from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.phases import side_by_side, versions
 from anyshot_platform.organizers.phases.checks import open_protocol
 from anyshot_platform.organizers.phases.version_acts import ACTS
@@ -33,7 +32,7 @@ def show_version(
         access,
         "version.html",
         "phases",
-        heading=say("%(phase)s, version %(number)s", phase=phase.name, number=number),
+        heading=f"{phase.name}, version {number}",
         phase=phase,
         version=version,
         protocol=", ".join(f"{name} {value}" for name, value in open_protocol(version.protocol).items()),

@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 from anyshot_platform.acts.service import ActOutcome
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.pools import acts, version_acts
 from anyshot_platform.pools.models import Pool
 from anyshot_platform.sight.access import CompetitionAccess
@@ -28,7 +27,7 @@ def _find(session: Session, competition: Competition, pool_slug: PoolParam) -> P
     owned = (Pool.slug == pool_slug, Pool.competition_id == competition.id)
     pool = session.scalars(select(Pool).where(*owned)).one_or_none()
     if pool is None:
-        raise NotFound(say("This competition owns no such pool."))
+        raise NotFound("This competition owns no such pool.")
     return pool
 
 

@@ -17,7 +17,6 @@ from anyshot_platform.acts.service import ActOutcome, carry_out
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Invalid, NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.pools import acts, organizing, version_acts
 from anyshot_platform.organizers.pools.overlaps import compare_pool
 from anyshot_platform.organizers.pools.uses import owner_of
@@ -264,9 +263,7 @@ def put_dataset(
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     (pack,) = find_packs(session, viewer, [body.pack])
     if pack.name != name:
-        raise Invalid(
-            say("This pack holds %(name)s, not %(wanted)s.", name=pack.name, wanted=name), field="pack"
-        )
+        raise Invalid(f"This pack holds {pack.name}, not {name}.", field="pack")
     return _make(session, viewer, pool, version_acts.VERSION, packs=[body.pack], keep=True, note=body.note)
 
 
@@ -284,13 +281,7 @@ def remove_dataset(
     """Create a version without a dataset; phases keep the version that they use."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     if name not in {row.name for row in organizing.newest_packs(session, pool)}:
-        raise NotFound(
-            say(
-                "The newest version of %(pool_slug)s holds no dataset %(name)s.",
-                pool_slug=pool_slug,
-                name=name,
-            )
-        )
+        raise NotFound(f"The newest version of {pool_slug} holds no dataset {name}.")
     return _make(session, viewer, pool, version_acts.REMOVE_DATASET, dataset=name)
 
 

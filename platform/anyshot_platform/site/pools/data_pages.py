@@ -12,7 +12,6 @@ from starlette.responses import Response
 from anyshot_core.data.problems import BadPack
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.organizers.pools.organizing import contact_sheet
 from anyshot_platform.sight.access import CompetitionAccess
@@ -58,7 +57,7 @@ def _sheet(session: Session, storage: Storage, digest: str) -> bytes:
     try:
         return _drawn(storage, digest)
     except (OSError, BadPack) as error:
-        raise NotFound(say("The pack's file cannot be read.")) from error
+        raise NotFound("The pack's file cannot be read.") from error
 
 
 @lru_cache(maxsize=64)  # some 100 KB each: drawing one reads a pack and takes a tenth of a second

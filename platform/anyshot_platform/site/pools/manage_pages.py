@@ -18,7 +18,7 @@ from anyshot_platform.acts.service import carry_out
 from anyshot_platform.audit.reads import note_read
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.organizers.pools import acts, organizing, version_acts
 from anyshot_platform.organizers.pools.overlaps import compare_pool
 from anyshot_platform.organizers.pools.uses import competitions_using, owner_of, uses_of
@@ -81,9 +81,7 @@ def add_pool(
             description=form.text("description"),
         )
 
-    return carry_out_change(
-        session, "/organize/pools", say("The pool %(pool)s is there: add packs to it.", pool=slug), change
-    )
+    return carry_out_change(session, "/organize/pools", f"The pool {slug} is there: add packs to it.", change)
 
 
 @router.get("/{slug}")
@@ -131,7 +129,7 @@ def upload_packs(services: ServicesDep, viewer: Owner, slug: str, form: FormDep)
         ids, left_out = _store(services, viewer, form)
         left_out += [words[:_LONGEST] for words in form.all("left_out")]
         if left_out and not ids and not form.all("pack_digest"):
-            raise Invalid(together(left_out), field="packs")
+            raise Invalid(join_texts(left_out), field="packs")
         with services.database.writing() as session:
             pool = organizing.find_pool(session, viewer, slug, to_change=True)
             brought = [session.get_one(Pack, pack_id).digest for pack_id in ids]
@@ -147,9 +145,9 @@ def upload_packs(services: ServicesDep, viewer: Owner, slug: str, form: FormDep)
             raise
         return redirect(target, flash=error.message, tone="bad")
     if left_out:
-        more = [say("%(number)s more", number=len(left_out) - _SHOWN)] if len(left_out) > _SHOWN else []
-        named = together([*left_out[:_SHOWN], *more])
-        words = say("%(message)s Left out: %(named)s", message=message, named=named)
+        more = [f"{len(left_out) - _SHOWN} more"] if len(left_out) > _SHOWN else []
+        named = join_texts([*left_out[:_SHOWN], *more])
+        words = f"{message} Left out: {named}"
         return redirect(target, flash=words, tone="warn")
     return redirect(target, flash=message)
 
@@ -158,7 +156,7 @@ def _store(services: Services, viewer: Viewer, form: SentForm) -> tuple[list[str
     """The packs of a form by their ids, and what is wrong with the others."""
     uploads = form.uploads("packs")
     if not uploads and not form.all("pack_digest"):
-        raise Invalid(say("Choose the packs (files that end in .anyshot-pack)."), field="packs")
+        raise Invalid("Choose the packs (files that end in .anyshot-pack).", field="packs")
     ids, left_out = list[str](), list[str]()
     with tempfile.TemporaryDirectory() as folder:
         for index, upload in enumerate(uploads):
@@ -168,9 +166,7 @@ def _store(services: Services, viewer: Viewer, form: SentForm) -> tuple[list[str
             try:
                 ids.append(add_pack(services, path, viewer.id).id)
             except PlatformError as error:
-                left_out.append(
-                    say("%(filename)s: %(message)s", filename=upload.filename, message=error.message)
-                )
+                left_out.append(f"{upload.filename}: {error.message}")
             path.unlink()
     return ids, left_out
 
@@ -196,7 +192,7 @@ def _pack_of(session: SessionDep, viewer: Viewer, slug: str, pack_id: str) -> Pa
         .limit(1)
     ).one_or_none()
     if pack is None:
-        raise NotFound(say("There is no such dataset in this pool."))
+        raise NotFound("There is no such dataset in this pool.")
     return pack
 
 
@@ -209,7 +205,7 @@ def show_sheet(
     try:
         content = organizing.contact_sheet(services.storage, pack.digest)
     except (OSError, BadPack) as error:
-        raise NotFound(say("The pack's file cannot be read.")) from error
+        raise NotFound("The pack's file cannot be read.") from error
     return Response(content, media_type="image/png", headers={"Cache-Control": "private, max-age=86400"})
 
 

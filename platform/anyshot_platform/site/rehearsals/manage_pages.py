@@ -7,7 +7,6 @@ from starlette.responses import Response
 
 from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.rehearsals.acts import (
     MOST_TASKS,
     MOST_TEAMS,
@@ -38,7 +37,7 @@ def show_rehearsals(
         access,
         "rehearsals.html",
         "rehearsals",
-        heading=say("Rehearsal"),
+        heading="Rehearsal",
         checks=checklist(session, services.settings, access.competition),
         copy_of_another=is_copy(session, access.competition),
         rehearsals=[

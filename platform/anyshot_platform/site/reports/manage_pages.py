@@ -11,7 +11,6 @@ from starlette.responses import Response
 
 from anyshot_core.report import section_of
 from anyshot_platform.errors import NotFound, PlatformError
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.organizers.reports import service
@@ -54,7 +53,7 @@ def show_reports(
         access,
         "reports.html",
         "reports",
-        heading=say("Reports"),
+        heading="Reports",
         acts=ACTS,
         reports=[_row(session, report) for report in service.list_reports(session, access.competition)],
         deleted=[
@@ -99,11 +98,7 @@ def request_report(access: AsOrganizer, session: SessionDep, form: FormDep) -> R
             raise
         session.rollback()
         return redirect(manage_path(access, "/reports"), flash=error.message, tone="bad")
-    words = (
-        say("A worker computes it now.")
-        if queued
-        else say("Nothing has changed since this report was created.")
-    )
+    words = "A worker computes it now." if queued else "Nothing has changed since this report was created."
     return redirect(manage_path(access, f"/reports/{report.id}"), flash=words)
 
 
@@ -133,7 +128,7 @@ def show_report(
         access,
         "report.html",
         "reports",
-        heading=say(find_kind(report.analysis).title),
+        heading=find_kind(report.analysis).title,
         row=_row(session, report),
         place=find_place(session, report.run),
         ended=report.run.state in ENDED,
@@ -165,7 +160,7 @@ def download_file(
     """The page as one file, the numbers, the rows."""
     report = service.find_report(session, access.competition, report_id)
     if name not in service.FILES:
-        raise NotFound(say("There is no such file."))
+        raise NotFound("There is no such file.")
     file = service.find_file(session, report, name)
     target = f"{access.competition.slug}-{report.phase.slug}-{report.analysis}-{name}"
     return send_stored(services, file.digest, target, service.FILES[name])

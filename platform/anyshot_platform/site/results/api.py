@@ -9,7 +9,6 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.numbers import HalfWidth
 from anyshot_platform.leagues.states import AwardSplit
 from anyshot_platform.results import certificates, tables, view
@@ -134,7 +133,7 @@ def download_certificate(
     """A team's certificate as PDF, for its members and the organizers."""
     chosen = team or access.team_id
     if chosen is None:
-        raise NotFound(say("Name the team: you have none in this competition."))
+        raise NotFound("Name the team: you have none in this competition.")
     results = view.results_of(session, access, phase_slug)
     said = view.certificate_of(session, access, results, league_slug, chosen, services.settings.base_url)
     return Response(certificates.as_pdf(said), media_type="application/pdf")

@@ -15,7 +15,6 @@ from anyshot_platform.acts.declaration import Act, ActRequest, Consent, Options
 from anyshot_platform.acts.merging import Fields, SeenFields, Stale, Subject, changes, seal, unseal
 from anyshot_platform.acts.service import NeedsConsent, Preview, carry_out
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.description import SETTINGS
 from anyshot_platform.sight.access import CompetitionAccess, require_role
 from anyshot_platform.site.described.form import problems_of
@@ -63,7 +62,7 @@ def perform_named(
     `access` is who asks: to an object of no competition the door of the page has let them in, whatever the act's role.
     """
     if name not in acts:
-        raise NotFound(say("There is no such act. There are: %(acts)s.", acts=", ".join(acts)))
+        raise NotFound(f"There is no such act. There are: {', '.join(acts)}.")
     act = acts[name]
     if isinstance(access, CompetitionAccess):
         require_role(access, act.role)

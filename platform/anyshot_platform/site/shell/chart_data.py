@@ -16,11 +16,10 @@ from anyshot_core.browser_charts.numbers import (
     task_dots,
     task_spread,
 )
-from anyshot_platform.kernel.filters import interval, score
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import interval, join_texts, score
 from anyshot_scoring.summary import Group
 
-SCORE = say("Normalized accuracy")
+SCORE = "Normalized accuracy"
 _TABLE_ROWS = 40
 Row = tuple[Any, ...]
 
@@ -49,44 +48,40 @@ class ChartView:
 def of_groups(title: str, key: str, groups: Sequence[Group]) -> ChartView:
     """A dot with its 95 % interval for each group; no interval where it is undefined."""
     data = group_dots(groups, key, SCORE)
-    return ChartView(title, data, (key, SCORE, "95 %", say("Tasks")), group_rows(groups))
+    return ChartView(title, data, (key, SCORE, "95 %", "Tasks"), group_rows(groups))
 
 
 def over_numbers(title: str, key: str, groups: Sequence[Group]) -> ChartView:
     """A line over ways or shots; groups of fewer than five tasks are joined with their neighbours."""
     data = group_line(groups, key, SCORE)
     joined = len(data["at"]) < len(groups)
-    note = say("Points of fewer than 5 tasks are joined with their neighbours.") if joined else ""
-    return ChartView(title, data, (key, SCORE, "95 %", say("Tasks")), group_rows(groups), note)
+    note = "Points of fewer than 5 tasks are joined with their neighbours." if joined else ""
+    return ChartView(title, data, (key, SCORE, "95 %", "Tasks"), group_rows(groups), note)
 
 
 def of_tasks(title: str, values: Mapping[str, np.ndarray]) -> ChartView:
     """A dot a task, side by side in the place of its dataset; of many tasks of a dataset evenly many by rank."""
     rows = tuple((name, *map(score, five), tasks) for name, five, tasks in task_spread(values))
-    note = together(
+    note = join_texts(
         (
-            say("One dot a task."),
+            "One dot a task.",
             (
-                say(
-                    "Of datasets with more than %(most_dots)s tasks, %(most_dots)s are drawn, evenly by "
-                    "rank.",
-                    most_dots=MOST_DOTS,
-                )
+                (f"Of datasets with more than {MOST_DOTS} tasks, {MOST_DOTS} are drawn, evenly by rank.")
                 if leaves_dots_out(values)
                 else ""
             ),
         )
     )
     columns = (
-        say("Dataset"),
-        say("Lowest"),
-        say("Quarter"),
-        say("Median"),
-        say("Three quarters"),
-        say("Highest"),
-        say("Tasks"),
+        "Dataset",
+        "Lowest",
+        "Quarter",
+        "Median",
+        "Three quarters",
+        "Highest",
+        "Tasks",
     )
-    return ChartView(title, task_dots(values, say("Dataset"), SCORE), columns, rows, note)
+    return ChartView(title, task_dots(values, "Dataset", SCORE), columns, rows, note)
 
 
 def group_rows(groups: Sequence[Group]) -> tuple[Row, ...]:

@@ -13,7 +13,6 @@ from anyshot_platform.acts.merging import Stale
 from anyshot_platform.alerts.service import list_open
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import PlatformError
-from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.competitions.people import count_pending
 from anyshot_platform.organizers.leagues.waiting import count_waiting
 from anyshot_platform.sight.access import CompetitionAccess
@@ -26,23 +25,23 @@ AsOrganizer = Annotated[CompetitionAccess, Depends(competition_role(Role.ORGANIZ
 AsOwner = Annotated[CompetitionAccess, Depends(competition_role(Role.OWNER))]
 
 _ITEMS = (
-    ("overview", say("Overview"), "", "house"),
-    ("settings", say("Settings"), "/settings", "settings"),
-    ("pages", say("Pages and files"), "/pages", "file-text"),
-    ("phases", say("Phases"), "/phases", "calendar-clock"),
-    ("leagues", say("Leagues"), "/leagues", "trophy"),
-    ("baselines", say("Baselines and gates"), "/baselines", "gauge"),
-    ("people", say("People and teams"), "/people", "users"),
-    ("submissions", say("Submissions"), "/submissions", "layers"),
-    ("entries", say("Entries"), "/entries", "award"),
-    ("final", say("Final phase"), "/final", "flag"),
-    ("fact-sheets", say("Fact sheets"), "/fact-sheets", "file-text"),
-    ("reports", say("Reports"), "/reports", "chart-column"),
-    ("announcements", say("Announcements"), "/announcements", "megaphone"),
-    ("webhooks", say("Webhooks"), "/webhooks", "link"),
-    ("rehearsals", say("Rehearsal"), "/rehearsals", "play"),
-    ("exports", say("Exports"), "/exports", "download"),
-    ("audit", say("Audit log"), "/audit", "list"),
+    ("overview", "Overview", "", "house"),
+    ("settings", "Settings", "/settings", "settings"),
+    ("pages", "Pages and files", "/pages", "file-text"),
+    ("phases", "Phases", "/phases", "calendar-clock"),
+    ("leagues", "Leagues", "/leagues", "trophy"),
+    ("baselines", "Baselines and gates", "/baselines", "gauge"),
+    ("people", "People and teams", "/people", "users"),
+    ("submissions", "Submissions", "/submissions", "layers"),
+    ("entries", "Entries", "/entries", "award"),
+    ("final", "Final phase", "/final", "flag"),
+    ("fact-sheets", "Fact sheets", "/fact-sheets", "file-text"),
+    ("reports", "Reports", "/reports", "chart-column"),
+    ("announcements", "Announcements", "/announcements", "megaphone"),
+    ("webhooks", "Webhooks", "/webhooks", "link"),
+    ("rehearsals", "Rehearsal", "/rehearsals", "play"),
+    ("exports", "Exports", "/exports", "download"),
+    ("audit", "Audit log", "/audit", "list"),
 )
 
 

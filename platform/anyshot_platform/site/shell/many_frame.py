@@ -14,7 +14,6 @@ from anyshot_platform.acts.declaration import LOG_HOLDS, Act, ActRequest
 from anyshot_platform.acts.many import do_to_many, preview_many
 from anyshot_platform.acts.service import preview
 from anyshot_platform.errors import Invalid, PlatformError
-from anyshot_platform.kernel.language import say
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.manage_frame import render_manage
 from anyshot_platform.web.forms import SentForm
@@ -67,10 +66,10 @@ def act_on_many(sent: Sent[S], pick: Callable[[], Sequence[S]]) -> Response:
     try:
         name = sent.form.text("act")
         if name not in sent.menu.acts:
-            raise Invalid(say("Choose what to do."))
+            raise Invalid("Choose what to do.")
         chosen = pick()
         if not chosen:
-            raise Invalid(say("Tick rows of the table first."))
+            raise Invalid("Tick rows of the table first.")
         return _do(sent, name, chosen) if sent.form.flag("confirmed") else _ask(sent, name, chosen)
     except PlatformError as error:
         if error.status not in (409, 422):
@@ -89,7 +88,7 @@ def _ask(sent: Sent[S], name: str, chosen: Sequence[S]) -> Response:
 def _do(sent: Sent[S], name: str, chosen: Sequence[S]) -> Response:
     reason = sent.form.text("reason").strip()
     if name in sent.menu.reasoned and not reason:
-        raise Invalid(say("Give the reason: whom it concerns reads it."), field="reason")
+        raise Invalid("Give the reason: whom it concerns reads it.", field="reason")
     asked = ActRequest(sent.access.viewer.id, reason)
     outcome = do_to_many(sent.session, sent.menu.acts[name], chosen, asked)
     rows = {row.id: sent.menu.name(row) for row in chosen if row.id in outcome.skipped}  # type: ignore[attr-defined]

@@ -19,7 +19,6 @@ from anyshot_platform.competitions.states import (
     Visibility,
 )
 from anyshot_platform.database import now
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases, status_of
 from anyshot_platform.phases.states import PhaseKind, PhaseStatus
@@ -97,15 +96,15 @@ def logo_href(competition: Competition) -> str | None:
 def competition_status(competition: Competition, phases: Sequence[Phase]) -> tuple[str, str]:
     """Words and tone: what the competition is doing now; of phases side by side, that which takes uploads says it."""
     if competition.state == CompetitionState.ARCHIVED:
-        return say("archived"), ""
+        return "archived", ""
     statuses = {phase.id: status_of(phase) for phase in phases}
     for wanted in (PhaseStatus.OPEN, PhaseStatus.PAUSED, PhaseStatus.UPCOMING):
         for phase in sorted(phases, key=lambda one: not one.accepts_uploads):
             if statuses[phase.id] == wanted:
-                words = {"open": say("open"), "paused": say("paused"), "upcoming": say("starts soon")}
-                said = say("%(phase)s: %(state)s", phase=phase.name, state=words[wanted.value])
+                words = {"open": "open", "paused": "paused", "upcoming": "starts soon"}
+                said = f"{phase.name}: {words[wanted.value]}"
                 return said, TONES[wanted]
-    return say("over") if phases else say("no phases yet"), ""
+    return "over" if phases else "no phases yet", ""
 
 
 def next_dates(competition: Competition, phases: Sequence[Phase]) -> tuple[datetime | None, datetime | None]:
@@ -187,32 +186,32 @@ def read_header(
 def _hidden_words(competition: Competition) -> str:
     """Who sees a competition that is not for everybody yet."""
     if competition.opens_at is not None and competition.opens_at > now():
-        return say("opens %(moment)s UTC", moment=f"{competition.opens_at:%Y-%m-%d %H:%M}")
-    words = {Visibility.UNLISTED: say("unlisted"), Visibility.PRIVATE: say("private: only members see it")}
+        return f"opens {competition.opens_at:%Y-%m-%d %H:%M} UTC"
+    words = {Visibility.UNLISTED: "unlisted", Visibility.PRIVATE: "private: only members see it"}
     return words.get(competition.visibility, "")
 
 
 def _tabs(
     base: str, *, board: bool, data: bool, member: bool, team: bool, terms: bool, code: bool, results: bool
 ) -> tuple[Tab, ...]:
-    tabs = [Tab("overview", say("Overview"), base, "book-open")]
+    tabs = [Tab("overview", "Overview", base, "book-open")]
     if board:
-        tabs.append(Tab("leaderboard", say("Leaderboard"), f"{base}/leaderboard", "trophy"))
+        tabs.append(Tab("leaderboard", "Leaderboard", f"{base}/leaderboard", "trophy"))
     if data:
-        tabs.append(Tab("data", say("Data"), f"{base}/data", "database"))
+        tabs.append(Tab("data", "Data", f"{base}/data", "database"))
     if results:
-        tabs.append(Tab("results", say("Results"), f"{base}/results", "award"))
+        tabs.append(Tab("results", "Results", f"{base}/results", "award"))
     if member:
-        tabs.append(Tab("submissions", say("My submissions"), f"{base}/submissions", "layers"))
+        tabs.append(Tab("submissions", "My submissions", f"{base}/submissions", "layers"))
     if member and team:
-        tabs.append(Tab("team", say("Team"), f"{base}/team", "users"))
-        tabs.append(Tab("leagues", say("Leagues and entries"), f"{base}/leagues", "flag"))
-    tabs.append(Tab("announcements", say("Announcements"), f"{base}/announcements", "megaphone"))
-    tabs.append(Tab("discussion", say("Discussion"), f"{base}/discussion", "message-square"))
+        tabs.append(Tab("team", "Team", f"{base}/team", "users"))
+        tabs.append(Tab("leagues", "Leagues and entries", f"{base}/leagues", "flag"))
+    tabs.append(Tab("announcements", "Announcements", f"{base}/announcements", "megaphone"))
+    tabs.append(Tab("discussion", "Discussion", f"{base}/discussion", "message-square"))
     if code:
-        tabs.append(Tab("code", say("Winners' code"), f"{base}/code", "code"))
+        tabs.append(Tab("code", "Winners' code", f"{base}/code", "code"))
     if terms:
-        tabs.append(Tab("terms", say("Terms"), f"{base}/join", "file-text"))
+        tabs.append(Tab("terms", "Terms", f"{base}/join", "file-text"))
     return tuple(tabs)
 
 
@@ -278,7 +277,7 @@ def _card(
         slug=competition.slug,
         title=competition.title,
         summary=competition.summary,
-        organizer=say("by %(name)s", name=owner.display_name or owner.username) if owner else "",
+        organizer=f"by {owner.display_name or owner.username}" if owner else "",
         logo_href=logo_href(competition),
         status_text=status_text,
         status_tone=status_tone,
@@ -293,7 +292,7 @@ def _next_date(phases: Sequence[Phase]) -> tuple[datetime | None, str]:
     for phase in phases:
         status = status_of(phase)
         if status == PhaseStatus.UPCOMING:
-            return phase.starts_at, say("opens")
+            return phase.starts_at, "opens"
         if status in (PhaseStatus.OPEN, PhaseStatus.PAUSED):
-            return phase.ends_at, say("closes")
+            return phase.ends_at, "closes"
     return None, ""

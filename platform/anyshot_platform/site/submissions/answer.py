@@ -10,9 +10,7 @@ from anyshot_platform.entries.choosing import COMPETES
 from anyshot_platform.entries.service import TeamEntry, list_entries
 from anyshot_platform.entries.states import EntryState
 from anyshot_platform.judging.pairs import Statement
-from anyshot_platform.kernel.filters import score
-from anyshot_platform.kernel.language import Amount, begun, say, together
-from anyshot_platform.kernel.retold import retold
+from anyshot_platform.kernel.filters import capitalized, decimal, join_texts, score
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.best import find_best_baseline, find_best_other
 from anyshot_platform.leaderboards.reading import read_board, read_rank_of
@@ -53,7 +51,7 @@ class ScoreChange:
         rounded = round(self.difference, 3)
         size = f"{'+' * (rounded > 0)}{score(rounded or 0.0)}"
         in_ranks = self.statement is not None and self.statement.in_ranks
-        return say("%(size)s average ranks", size=size) if in_ranks else size
+        return f"{size} average ranks" if in_ranks else size
 
     @property
     def tone(self) -> str:
@@ -112,35 +110,26 @@ def _place(
 
 
 _STANDS = {
-    EntryState.STANDING: say("Stands on the leaderboard."),
-    EntryState.HELD_BACK: say("Held back."),
-    EntryState.REFUSED: say("Refused."),
-    EntryState.WITHDRAWN: say("Withdrawn by the team."),
-    EntryState.DISQUALIFIED: say("Disqualified."),
-    EntryState.GONE: say("No longer in the league."),
+    EntryState.STANDING: "Stands on the leaderboard.",
+    EntryState.HELD_BACK: "Held back.",
+    EntryState.REFUSED: "Refused.",
+    EntryState.WITHDRAWN: "Withdrawn by the team.",
+    EntryState.DISQUALIFIED: "Disqualified.",
+    EntryState.GONE: "No longer in the league.",
 }
 
 
 def _own_words(row: TeamEntry, rank: int | None, ranked: int) -> str:
     if row.entry.state != EntryState.STANDING:
-        return together((_STANDS[row.entry.state], retold(row.entry.reason)))
-    return (
-        say("Rank %(rank)s of %(ranked)s.", rank=Amount(rank), ranked=Amount(ranked))
-        if rank
-        else say("This is your team's entry.")
-    )
+        return join_texts((_STANDS[row.entry.state], row.entry.reason))
+    return f"Rank {decimal(rank)} of {decimal(ranked)}." if rank else "This is your team's entry."
 
 
 def _other_words(row: TeamEntry, rank: int | None, ranked: int) -> str:
     number = row.submission.number
     if not rank:
-        return say("Your team's entry is another one, #%(number)s.", number=number)
-    return say(
-        "Your team's entry is another one, #%(number)s, on rank %(rank)s of %(ranked)s.",
-        number=number,
-        rank=Amount(rank),
-        ranked=Amount(ranked),
-    )
+        return f"Your team's entry is another one, #{number}."
+    return f"Your team's entry is another one, #{number}, on rank {decimal(rank)} of {decimal(ranked)}."
 
 
 def _others(session: Session, found: SubmissionAccess, version: PhaseVersion) -> list[_Other]:
@@ -148,12 +137,12 @@ def _others(session: Session, found: SubmissionAccess, version: PhaseVersion) ->
     submission, sight = found.submission, found.sight
     others = []
     if best := find_best_other(session, version, submission, found.beside()):
-        name = say("your best other submission (#%(number)s)", number=best.number)
-        others.append(_Other(best, name, say("your best other (#%(number)s)", number=best.number), True))
+        name = f"your best other submission (#{best.number})"
+        others.append(_Other(best, name, f"your best other (#{best.number})", True))
     if not sight.phase.board_hidden and (best := find_best_baseline(session, version)):
         name = best.comment or best.filename
-        words = say("the best baseline (“%(name)s”)", name=name)
-        others.append(_Other(best, words, say("the baseline"), sight.everything))
+        words = f"the best baseline (“{name}”)"
+        others.append(_Other(best, words, "the baseline", sight.everything))
     return others
 
 
@@ -177,11 +166,11 @@ def _change(submission: Submission, other: _Other, statement: Statement | None) 
     if statement and statement.in_ranks:
         difference = statement.difference
     words = (
-        statement.words(say("this submission"), other.short)
+        statement.words("this submission", other.short)
         if statement
-        else say(
-            "How sure this is cannot be told: the two did not meet the same tasks, or results are no "
-            "longer kept."
+        else (
+            "How sure this is cannot be told: the two did not meet the same tasks, or results "
+            "are no longer kept."
         )
     )
     return ScoreChange(
@@ -189,5 +178,5 @@ def _change(submission: Submission, other: _Other, statement: Statement | None) 
         submission_id=other.submission.id if other.open else None,
         difference=difference,
         statement=statement,
-        words=begun(words),
+        words=capitalized(words),
     )

@@ -6,9 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from anyshot_platform.kernel.language import all_said_here
-from anyshot_platform.kernel.retold import retold
-
 _TONES = {"ok": "good", "warning": "warn", "failed": "bad"}
 
 
@@ -27,9 +24,9 @@ def check_views(checks: Sequence[Mapping[str, Any]]) -> list[CheckView]:
     return [
         CheckView(
             tone=_TONES.get(str(check.get("outcome")), "warn"),
-            title=retold(str(check.get("title", ""))),
-            message=retold(str(check.get("found", ""))),
-            remedy=retold(str(check.get("remedy", ""))) if check.get("outcome") != "ok" else "",
+            title=str(check.get("title", "")),
+            message=str(check.get("found", "")),
+            remedy=str(check.get("remedy", "")) if check.get("outcome") != "ok" else "",
         )
         for check in checks
     ]
@@ -38,7 +35,4 @@ def check_views(checks: Sequence[Mapping[str, Any]]) -> list[CheckView]:
 def checks_here(checks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The checks of a `BundleReport` as JSON, in the language of who reads the answer."""
     said = ("title", "found", "remedy")
-    return [
-        {name: all_said_here(retold(value)) if name in said else value for name, value in check.items()}
-        for check in checks
-    ]
+    return [{name: value if name in said else value for name, value in check.items()} for check in checks]

@@ -12,7 +12,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.confined.service import run_confined
 from anyshot_platform.errors import NotFound, PlatformError
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import FolderStorage, as_file
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import SubmissionAccess
@@ -71,7 +70,7 @@ def find_other(session: Session, found: SubmissionAccess, number: int | None) ->
     same = (Submission.number == number, Submission.phase_id == found.submission.phase_id)
     other = session.scalars(select(Submission).where(*_beside(found), *same)).first()
     if other is None:
-        raise NotFound(say("Your team has no submission %(number)s in this phase.", number=number))
+        raise NotFound(f"Your team has no submission {number} in this phase.")
     return other
 
 
@@ -84,10 +83,10 @@ def _local(services: Services, submission: Submission) -> Iterator[Path]:
     """The zip as a file of this machine. Raises `NotFound` if it is gone, `TooLargeToShow`."""
     elsewhere = not isinstance(services.storage, FolderStorage)
     if elsewhere and submission.size > LARGEST_COPY:
-        raise TooLargeToShow(say("This zip is too large to be shown here. Download it."))
+        raise TooLargeToShow("This zip is too large to be shown here. Download it.")
     with ExitStack() as stack:
         try:
             path = stack.enter_context(as_file(services.storage, submission.digest))
         except FileNotFoundError as error:
-            raise NotFound(say("This zip is no longer kept.")) from error
+            raise NotFound("This zip is no longer kept.") from error
         yield path

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.judging.tables import counting_tables
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.sight.access import SubmissionAccess
@@ -107,19 +107,16 @@ def _describe(session: Session, found: Sequence[SubmissionAccess]) -> list[Compa
 def _hint(chosen: int, offered: int, named: int) -> str:
     """What to do while there is nothing to compare, and what was left out of it."""
     if named > chosen:
-        return say(
-            "%(most)s submissions are compared at most: the first %(most)s of the %(named)s that you chose are here.",
-            most=MOST,
-            named=named,
+        return (
+            f"{MOST} submissions are compared at most: the first {MOST} of the {named} that you "
+            "chose are here."
         )
     if chosen > 1:
         return ""
     if offered < 2:
-        return say("You need two submissions with a score in one phase before there is something to compare.")
+        return "You need two submissions with a score in one phase before there is something to compare."
     return (
-        say("Choose a second submission of the same phase.")
-        if chosen
-        else say("Choose two submissions of one phase.")
+        "Choose a second submission of the same phase." if chosen else "Choose two submissions of one phase."
     )
 
 
@@ -141,7 +138,7 @@ def _options(session: Session, viewer: Viewer, found: Sequence[SubmissionAccess]
             known.add(one.submission.id)
             labels.append((one.submission.id, one.submission.phase.name, title_of(one), one.sight.score))
     return [
-        {"id": key, "label": together((phase, title), by=say(": ")), "score": score or 0.0}
+        {"id": key, "label": join_texts((phase, title), by=": "), "score": score or 0.0}
         for key, phase, title, score in labels
     ]
 
@@ -169,7 +166,7 @@ def _compare(
             for a, b in pairwise(range(len(found)))
         ]
     except NotComparable as error:
-        raise CannotCompare(say("These submissions cannot be compared: %(error)s", error=error)) from error
+        raise CannotCompare(f"These submissions cannot be compared: {error}") from error
     scores = [one.sight.score for one in found]
     return compare_all(titles, scores, said) if len(found) > 2 else None, pairs
 
@@ -181,11 +178,6 @@ def _tables(
     submission = one.submission
     tables = counting_tables(session, storage, submission, version)
     if tables is None:
-        raise CannotCompare(
-            say(
-                "The results of each task of %(submission)s are no longer kept.",
-                submission=title_of(one),
-            )
-        )
+        raise CannotCompare(f"The results of each task of {title_of(one)} are no longer kept.")
     names = name_datasets(session, one.sight.phase, version)
     return [hide_names(table, names) for table in tables]

@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Conflict, NotFound
 from anyshot_platform.judging.pairs import MOST_ON_A_BOARD, Statement
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.trust import read_beside
 from anyshot_platform.phases.models import PhaseVersion
@@ -63,7 +62,7 @@ def on_board(session: Session, viewer: Viewer, baseline: Submission) -> Submissi
 def title_of(one: SubmissionAccess) -> str:
     submission = one.submission
     if submission.kind == SubmissionKind.BASELINE:
-        return say("Baseline “%(name)s”", name=submission.comment or submission.filename)
+        return f"Baseline “{submission.comment or submission.filename}”"
     return submission_title(submission)
 
 
@@ -71,10 +70,10 @@ def versions_of(session: Session, found: Sequence[SubmissionAccess]) -> list[Pha
     """The version of the phase that each has a score of. Raises `CannotCompare` where one has none to show."""
     if len({one.submission.phase_id for one in found}) > 1:
         raise CannotCompare(
-            say("Only submissions to the same phase met the same tasks. Choose submissions of one phase.")
+            "Only submissions to the same phase met the same tasks. Choose submissions of one phase."
         )
     if not all(one.sight.phase.scores for one in found):
-        raise CannotCompare(say("This phase shows no scores yet."))
+        raise CannotCompare("This phase shows no scores yet.")
     return [_version(session, one) for one in found]
 
 
@@ -91,16 +90,15 @@ def read_all_pairs(
         if one is None:
             names = {"first": title_of(found[a]), "second": title_of(found[b])}
             raise CannotCompare(
-                say(
+                (
                     "These submissions cannot be compared: %(first)s and %(second)s did not meet the same tasks, or "
-                    "the leaderboard among whose rows they are ranked is hidden or has %(most)s rows or more.",
-                    **names,
-                    most=MOST_ON_A_BOARD,
+                    "the leaderboard among whose rows they are ranked is hidden or has %(most)s rows or more."
+                    % {**names, "most": MOST_ON_A_BOARD}
                 )
                 if version.rule.relative
-                else say(
-                    "These submissions cannot be compared: %(first)s and %(second)s did not meet the same tasks.",
-                    **names,
+                else (
+                    "These submissions cannot be compared: %(first)s and %(second)s did not meet the same tasks."
+                    % names
                 )
             )
         said |= {(a, b): one, (b, a): one.turned()}
@@ -110,5 +108,5 @@ def read_all_pairs(
 def _version(session: Session, one: SubmissionAccess) -> PhaseVersion:
     version = find_version(session, one.submission)
     if version is None or not one.sight.scored:
-        raise CannotCompare(say("%(submission)s has no score.", submission=title_of(one)))
+        raise CannotCompare(f"{title_of(one)} has no score.")
     return version

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from anyshot_core.browser_charts.numbers import chart_data, interval_ends, scatter
 from anyshot_platform.judging.pairs import Statement
-from anyshot_platform.kernel.filters import chance, count, number, percent, score
-from anyshot_platform.kernel.language import Amount, say, together
+from anyshot_platform.kernel.filters import chance, count, join_texts, number, percent, score
+from anyshot_platform.kernel.language import Amount
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.site.shell.chart_data import ChartView
 from anyshot_scoring.intervals import t_interval
@@ -53,12 +53,12 @@ class PairView:
 
 
 _BADGES = {
-    "first": (say("the first is better"), "good"),
-    "second": (say("the second is better"), "good"),
-    "better": (say("better"), "good"),  # the row of a table, than the column
-    "worse": (say("worse"), "bad"),
-    "equivalent": (say("equal"), "info"),
-    "undecided": (say("cannot be told"), "warn"),
+    "first": ("the first is better", "good"),
+    "second": ("the second is better", "good"),
+    "better": ("better", "good"),  # the row of a table, than the column
+    "worse": ("worse", "bad"),
+    "equivalent": ("equal", "info"),
+    "undecided": ("cannot be told", "warn"),
 }
 
 
@@ -88,24 +88,25 @@ def compare_pair(
         interval=range_words(said),
         stats=[
             (
-                say("Tasks in common"),
+                "Tasks in common",
                 number(len(difference)),
-                say("the same support and query images for both"),
+                "the same support and query images for both",
             ),
-            (say("%(first)s is ahead", first=first), percent(wins), say("of the tasks")),
+            (f"{first} is ahead", percent(wins), "of the tasks"),
             _on_other_datasets(first, said, len(shown.datasets)),
         ],
         chart=_draw(rows, first, second),
         tasks=_draw_tasks(shown, difference, first, second) if single_tasks else None,
         rows=rows,
-        population=together((_POPULATION, _whose_runs(matrix, shown, version)), by=" "),
+        population=join_texts((_POPULATION, _whose_runs(matrix, shown, version)), by=" "),
     )
 
 
-_POPULATION = say(
-    "Verdict, difference and their interval are those of the board: by its ranking rule, and by one model of all its "
-    "submissions. They are about other tasks of these datasets. The interval of a dataset's own difference is about "
-    "its tasks alone: of twenty of them one misses by chance."
+_POPULATION = (
+    "Verdict, difference and their interval are those of the board: by its ranking "
+    "rule, and by one model of all its submissions. They are about other tasks of these "
+    "datasets. The interval of a dataset's own difference is about its tasks alone: of "
+    "twenty of them one misses by chance."
 )
 
 
@@ -120,28 +121,29 @@ def _whose_runs(matrix: ScoreMatrix, shown: ScoreMatrix, version: PhaseVersion) 
     """That tasks and datasets are shown by all runs, where the ranking goes by others."""
     if matrix.runs == 1 or shown is not matrix or version.rule.join is MEAN:
         return ""
-    return say(
-        "Tasks and datasets are shown by all runs here: the two have different runs that count, which met other tasks."
+    return (
+        "Tasks and datasets are shown by all runs here: the two have different runs that "
+        "count, which met other tasks."
     )
 
 
 def _on_other_datasets(first: str, said: Statement, datasets: int) -> tuple[str, str, str]:
-    title = say("On other datasets")
+    title = "On other datasets"
     if said.elsewhere is None:
         few = count(datasets, "dataset")
         return (
             title,
-            say("not known"),
-            say("%(few)s tell nothing of others: it takes %(least)s", few=few, least=FEWEST_UNITS),
+            "not known",
+            f"{few} tell nothing of others: it takes {FEWEST_UNITS}",
         )
-    return title, chance(said.elsewhere), say("probability that %(first)s is better there", first=first)
+    return title, chance(said.elsewhere), f"probability that {first} is better there"
 
 
 def range_words(said: Statement) -> str:
     """The interval of the true difference; nothing where it is undefined, or has no width."""
     if said.low is None or said.high is None or said.low == said.high:
         return ""
-    return say("(95 %%: %(low)s to %(high)s)", low=score(said.low), high=score(said.high))
+    return f"(95 %: {score(said.low)} to {score(said.high)})"
 
 
 @dataclass(frozen=True)
@@ -173,9 +175,10 @@ def compare_all(
         titles=list(titles),
         scores=list(scores),
         cells=[[None if i == j else _cell(said[i, j]) for j in places] for i in places],
-        words=say(
-            "Rows minus columns, with 95 % intervals. All are read off one model of the board, which draws lucky "
-            "differences towards the middle: so a pair is judged here as it is where only its two are compared."
+        words=(
+            "Rows minus columns, with 95 % intervals. All are read off one model of the board, "
+            "which draws lucky differences towards the middle: so a pair is judged here as it "
+            "is where only its two are compared."
         ),
     )
 
@@ -216,15 +219,11 @@ def _draw_tasks(matrix: ScoreMatrix, difference: NDArray[np.float64], first: str
         here = difference[matrix.dataset == place]
         rows.append((name, int((here > 0).sum()), int((here == 0).sum()), int((here < 0).sum())))
     return ChartView(
-        say("Each task"),
-        scatter(*values, x=first, y=second, equal=say("Both equal")),
-        (say("Dataset"), say("First is ahead"), say("Both equal"), say("Second is ahead")),
+        "Each task",
+        scatter(*values, x=first, y=second, equal="Both equal"),
+        ("Dataset", "First is ahead", "Both equal", "Second is ahead"),
         tuple(sorted(rows, key=lambda row: (len(row[0]), row[0]))),
-        say(
-            "One dot a task: %(first)s across, %(second)s upwards. Above the line %(second)s is better.",
-            first=first,
-            second=second,
-        ),
+        f"One dot a task: {first} across, {second} upwards. Above the line {second} is better.",
     )
 
 
@@ -239,10 +238,10 @@ def _draw(rows: Sequence[DatasetLine], first: str, second: str) -> ChartView:
     data = chart_data(
         range(len(rows)),
         [series],
-        x=say("Dataset"),
-        y=say("Difference"),
+        x="Dataset",
+        y="Difference",
         x_kind="names",
         names=names,
         limit=0.0,
     )
-    return ChartView(say("Difference by dataset"), data)
+    return ChartView("Difference by dataset", data)

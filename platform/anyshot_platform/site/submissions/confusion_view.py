@@ -10,8 +10,7 @@ from sqlalchemy.orm import Session
 from anyshot_core.browser_charts.numbers import cell_map
 from anyshot_platform.errors import NotFound
 from anyshot_platform.judging.tables import find_predictions, read_confusion
-from anyshot_platform.kernel.filters import percent
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts, percent
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.sight.names import DatasetNames, name_datasets, natural
@@ -62,10 +61,10 @@ def read_confusions(session: Session, storage: Storage, found: SubmissionAccess)
     """Of each dataset over all tasks of all runs that count, by label. Raises `NotFound` where there is none to see."""
     version = find_version(session, found.submission)
     if version is None or not found.sight.confusion:
-        raise NotFound(say("This phase does not show which classes are mixed up."))
+        raise NotFound("This phase does not show which classes are mixed up.")
     known = read_confusion(storage, find_predictions(session, found.submission, version))
     if not known:
-        raise NotFound(say("The predictions are no longer kept."))
+        raise NotFound("The predictions are no longer kept.")
     names = name_datasets(session, found.sight.phase, version)
     shown = sorted(known, key=lambda one: _place(names, one.dataset))
     return [NamedConfusion(names.label(one.dataset), one) for one in shown]
@@ -100,7 +99,7 @@ def make_view(confusion: Confusion, label: str) -> ConfusionView:
 
 def class_label(confusion: Confusion, place: int) -> str:
     """`Class 7`, by its number."""
-    return say("Class %(value)s", value=class_numbers(confusion)[place])
+    return f"Class {class_numbers(confusion)[place]}"
 
 
 def class_numbers(confusion: Confusion) -> list[int]:
@@ -124,30 +123,28 @@ def _chart(confusion: Confusion, label: str, drawn: tuple[int, ...]) -> ChartVie
     """The shares of the classes that are drawn, as cells and as a table."""
     labels = [class_label(confusion, place) for place in drawn]
     rates = confusion.rates()[np.ix_(drawn, drawn)]
-    true, taken = say("True class"), say("Taken for")
-    data = cell_map(rates, labels, labels, x=taken, y=true, cell=say("Rate"))
+    true, taken = "True class", "Taken for"
+    data = cell_map(rates, labels, labels, x=taken, y=true, cell="Rate")
     rows = tuple(
         (name, *("" if np.isnan(rate) else percent(rate) for rate in found))
         for name, found in zip(labels, rates, strict=True)
     )
-    return ChartView(
-        say("Confusion on %(label)s", label=label), data, (true, *labels), rows, _note(confusion, drawn)
-    )
+    return ChartView(f"Confusion on {label}", data, (true, *labels), rows, _note(confusion, drawn))
 
 
 def _note(confusion: Confusion, drawn: tuple[int, ...]) -> str:
     left_out = len(drawn) < len(confusion.classes)
-    return together(
+    return join_texts(
         (
-            say(
-                "Rows are true classes, columns what they were taken for. A cell is a share of those images that "
-                "could have been: those in tasks with both classes; empty where the two never met."
+            (
+                "Rows are true classes, columns what they were taken for. A cell is a share of those "
+                "images that could have been: those in tasks with both classes; empty where the two "
+                "never met."
             ),
             (
-                say(
-                    "The chart has the %(drawn)s of %(classes)s classes that are mixed up most.",
-                    drawn=len(drawn),
-                    classes=len(confusion.classes),
+                (
+                    f"The chart has the {len(drawn)} of {len(confusion.classes)} classes that are "
+                    "mixed up most."
                 )
                 if left_out
                 else ""

@@ -12,7 +12,6 @@ from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.artifacts.service import read_chunks
 from anyshot_platform.audit.reads import note_read
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.runs.models import Run
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import SubmissionAccess
@@ -32,7 +31,7 @@ def find_artifact(session: Session, found: SubmissionAccess, run_id: str, name: 
         )
     ).first()
     if artifact is None or not found.sight.may_have(name):
-        raise NotFound(say("There is no such file."))
+        raise NotFound("There is no such file.")
     return artifact
 
 
@@ -50,7 +49,7 @@ def open_stored(services: Services, digest: str) -> BinaryIO:
     try:
         return services.storage.open(digest)
     except FileNotFoundError as error:
-        raise NotFound(say("This file is no longer kept.")) from error
+        raise NotFound("This file is no longer kept.") from error
 
 
 def attached(found: SubmissionAccess, name: str) -> dict[str, str]:

@@ -21,7 +21,6 @@ from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import NotFound
 from anyshot_platform.events.measures import read_measures
 from anyshot_platform.events.service import count_missing_lines, read_events
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.tables import Form, write
 from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore
@@ -138,7 +137,7 @@ def report_page(session: Session, services: Services, found: SubmissionAccess) -
     sight.require_scored()
     results = list(_results(session, services, found))
     if not results:
-        raise NotFound(say("There are no results."))
+        raise NotFound("There are no results.")
     score, table = min(results, key=lambda pair: abs(pair[0].value - (sight.score or 0.0)))
     summary = hide_summary(score.summary, _names(session, found))
     facts = {"title": submission_title(found.submission), "phase": found.submission.phase.name}
@@ -240,7 +239,7 @@ def _copy(services: Services, archive: zipfile.ZipFile, name: str, digest: str) 
 def _names(session: Session, found: SubmissionAccess) -> DatasetNames:
     version = find_version(session, found.submission)
     if version is None:
-        raise NotFound(say("There are no results to see."))
+        raise NotFound("There are no results to see.")
     return name_datasets(session, found.sight.phase, version)
 
 
@@ -260,5 +259,5 @@ def _results(
     for run, score in _scores(session, found):
         table = read_table(services.storage, find_results(session, run))
         if table is None:
-            raise NotFound(say("The results of each task are no longer kept."))
+            raise NotFound("The results of each task are no longer kept.")
         yield score, hide_names(table, names)

@@ -9,8 +9,6 @@ from urllib.parse import urlencode
 
 from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.kernel.filters import duration, size
-from anyshot_platform.kernel.language import Said, say
-from anyshot_platform.kernel.retold import retold
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.sight.faults import EvaluationFault, is_of_gpu_memory, ran_out_of_gpu_memory
@@ -46,7 +44,7 @@ class FailureView:
     message: str
     frames: list[TraceLine]
     reproduce: str
-    reproduce_words: Said | str
+    reproduce_words: str | str
 
 
 def find_failed(runs: list[Run]) -> Run | None:
@@ -64,7 +62,7 @@ def show_failure(sight: Sight, run: Run, *, budget: float) -> FailureView:
         sentence=words.sentence,
         next_step=words.next_step,
         facts=_facts(sight.submission, run, budget),
-        message=retold(fault.message),
+        message=fault.message,
         frames=mark_traceback(fault.detail, f"/submissions/{sight.submission.id}/code"),
         reproduce=(repeat_command(run) or "") if run.cause == Cause.PARTICIPANT else "",
         reproduce_words=words_on_repeat(run),
@@ -81,8 +79,8 @@ def show_failed_evaluation(submission: Submission, fault: EvaluationFault, gpus:
         icon=words.icon,
         sentence=words.sentence,
         next_step=words.next_step,
-        facts=[*task, (say("Quota"), say("It cost nothing of your quota."))],
-        message=retold(fault.message),
+        facts=[*task, ("Quota", "It cost nothing of your quota.")],
+        message=fault.message,
         frames=mark_traceback(fault.detail, f"/submissions/{submission.id}/code"),
         reproduce="",
         reproduce_words="",
@@ -129,49 +127,41 @@ def _facts(submission: Submission, run: Run, budget: float) -> list[tuple[str, A
     facts: list[tuple[str, Any]] = []
     stage = last_stage(run)
     if stage is not None:
-        facts.append((say("Stage"), STAGE_WORDS[stage]))
+        facts.append(("Stage", STAGE_WORDS[stage]))
     if run.task_index is not None:
         facts.append(_task(run.task_index, run.task_ways, run.task_shots))
     facts.append(
         (
-            say("Time used"),
-            say(
-                "%(seconds_used)s of %(budget)s",
-                seconds_used=duration(run.seconds_used),
-                budget=duration(budget),
-            ),
+            "Time used",
+            f"{duration(run.seconds_used)} of {duration(budget)}",
         )
     )
     if memory := run.used.memory_peak_bytes:
         granted = size(run.phase_version.memory_bytes)
-        facts.append(
-            (say("Peak memory"), say("%(memory)s of %(granted)s", memory=size(memory), granted=granted))
-        )
+        facts.append(("Peak memory", f"{size(memory)} of {granted}"))
     if run.attempt > 1:
-        facts.append((say("Attempts"), run.attempt))
-    facts.append((say("Quota"), quota_words(submission)))
+        facts.append(("Attempts", run.attempt))
+    facts.append(("Quota", quota_words(submission)))
     return facts
 
 
 def _task(index: int, ways: int | None, shots: int | None) -> tuple[str, str]:
     number = index + 1
     if ways is None or shots is None:
-        return say("Task"), say("number %(number)s", number=number)
-    return say("Task"), say(
-        "number %(number)s, %(ways)s ways, %(shots)s shots", number=number, ways=ways, shots=shots
-    )
+        return "Task", f"number {number}"
+    return "Task", f"number {number}, {ways} ways, {shots} shots"
 
 
 def quota_words(submission: Submission) -> str:
     """What the submission cost of the quota, and why."""
     if submission.quota_reason:
-        return retold(submission.quota_reason)
+        return submission.quota_reason
     if submission.kind == "smoke":
-        return say("A smoke test costs nothing.")
+        return "A smoke test costs nothing."
     if not submission.counts_quota:
-        return say("It cost nothing of your quota.")
+        return "It cost nothing of your quota."
     if submission.cause == Cause.USER:
-        return say("It counts: in this phase a cancelled submission costs one of the quota.")
+        return "It counts: in this phase a cancelled submission costs one of the quota."
     if submission.cause == Cause.INFRASTRUCTURE:
-        return say("It cost nothing: failures of the platform never count.")
-    return say("Counts toward your quota, because the error was in your code.")
+        return "It cost nothing: failures of the platform never count."
+    return "Counts toward your quota, because the error was in your code."

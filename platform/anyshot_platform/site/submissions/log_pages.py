@@ -10,8 +10,7 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.events.service import read_events
-from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import Amount, say
+from anyshot_platform.kernel.filters import count, decimal
 from anyshot_platform.runs.models import Run
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.site.submissions.log_view import SHOWN_LINES, LogPart, all_lines_href, parts_of
@@ -62,11 +61,11 @@ def _search(session: Session, found: SubmissionAccess, runs: list[Run], text: st
     lines = read_events(session, ids, policy=found.sight.logs, holding=text, limit=SHOWN_LINES + 1)
     shown = lines[:SHOWN_LINES]
     words = (
-        say("The first %(shown)s lines with “%(text)s”.", shown=Amount(SHOWN_LINES), text=text)
+        f"The first {decimal(SHOWN_LINES)} lines with “{text}”."
         if len(lines) > len(shown)
-        else say("%(lines)s with “%(text)s”.", lines=count(len(shown), "line"), text=text)
+        else f"{count(len(shown), 'line')} with “{text}”."
         if shown
-        else say("No line has “%(text)s”.", text=text)
+        else f"No line has “{text}”."
     )
     base = all_lines_href(found.submission)
     parts = parts_of(session, shown, runs, lambda line: f"{base}?line={line.id}#line-{line.id}")
@@ -80,7 +79,7 @@ def _read_around(session: Session, found: SubmissionAccess, runs: list[Run], lin
     base = all_lines_href(found.submission)
     return LogPage(
         parts_of(session, [*before[-half:], *after[:half]], runs),
-        words="" if before or after else say("Nothing was printed."),
+        words="" if before or after else "Nothing was printed.",
         earlier=f"{base}?line={before[1].id}" if len(before) > half else "",
         later=f"{base}?line={after[-1].id}" if len(after) > half else "",
     )

@@ -13,8 +13,7 @@ from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.events.models import EventCount, RunEvent
 from anyshot_platform.events.service import count_missing_lines, read_events
-from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import Amount, begun, say, together
+from anyshot_platform.kernel.filters import capitalized, count, decimal, join_texts
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.sight.access import SubmissionAccess
@@ -25,14 +24,15 @@ from anyshot_platform.submissions.models import Submission
 
 SHOWN_LINES = 1000
 _POLICY_WORDS = {
-    LogPolicy.META_TRAIN: say(
-        "This phase shows the output of meta-training. Of meta-testing only the exception type, "
-        "file and line of a failure are shown, because output could carry hidden images out."
+    LogPolicy.META_TRAIN: (
+        "This phase shows the output of meta-training. Of meta-testing only the "
+        "exception type, file and line of a failure are shown, because output "
+        "could carry hidden images out."
     ),
-    LogPolicy.NOTHING: say("This phase shows no output of submissions."),
+    LogPolicy.NOTHING: "This phase shows no output of submissions.",
 }
-_LOST = {"lease_lost": say("the worker was lost"), "released": say("the worker was stopped")}
-_ENDED = say("it ended without a result")
+_LOST = {"lease_lost": "the worker was lost", "released": "the worker was stopped"}
+_ENDED = "it ended without a result"
 
 
 class ShownLine(NamedTuple):
@@ -100,18 +100,18 @@ def read_log(session: Session, found: SubmissionAccess, runs: list[Run]) -> LogV
         last=lines[-1].id if lines else 0,
         total=total,
         live=waiting,
-        cut_words=say(
-            "The last %(shown)s lines are shown. Enter in the search looks through all that are kept.",
-            shown=Amount(SHOWN_LINES),
+        cut_words=(
+            f"The last {decimal(SHOWN_LINES)} lines are shown. Enter in the search looks "
+            "through all that are kept."
         )
         if total > len(lines)
         else "",
         missing=missing_words(sum(missing.values())),
         whole=_whole_logs(session, found, [run for run in runs if run.id in missing]),
         policy_words=_POLICY_WORDS.get(policy, ""),
-        empty_words=say("Lines appear here as soon as the code prints them.")
+        empty_words="Lines appear here as soon as the code prints them."
         if waiting
-        else say("Nothing was printed."),
+        else "Nothing was printed.",
         href=f"/submissions/{found.submission.id}/log.txt" if lines else "",
         whole_href=all_lines_href(found.submission) if total > len(lines) else "",
     )
@@ -125,10 +125,7 @@ def all_lines_href(submission: Submission) -> str:
 def missing_words(dropped: int) -> str:
     """What is said of lines that the platform did not keep."""
     return (
-        say(
-            "Left out: %(dropped)s. The platform keeps the beginning and the end of a long log.",
-            dropped=count(dropped, "line"),
-        )
+        (f"Left out: {count(dropped, 'line')}. The platform keeps the beginning and the end of a long log.")
         if dropped
         else ""
     )
@@ -175,10 +172,10 @@ def part_titles(session: Session, runs: Sequence[Run]) -> dict[str, str]:
 
 
 def _title(run: Run, attempt: Attempt) -> str:
-    title = say("attempt %(number)s", number=attempt.number)
+    title = f"attempt {attempt.number}"
     if attempt.ended_at is not None and attempt.epoch < run.epoch:
-        title = together((title, _LOST.get(attempt.outcome, _ENDED)), by=say(": "))
-    return begun(together((run_title(run), title), by=", "))
+        title = join_texts((title, _LOST.get(attempt.outcome, _ENDED)), by=": ")
+    return capitalized(join_texts((run_title(run), title), by=", "))
 
 
 def parts_of(
@@ -195,7 +192,7 @@ def parts_of(
         key = part_key(line)
         if key not in found:
             folded = line.epoch < newest.get(line.run_id, 0)
-            title = titles.get(key) or begun(say("attempt %(number)s", number=line.epoch))
+            title = titles.get(key) or capitalized(f"attempt {line.epoch}")
             found[key] = LogPart(key, line.run_id, title, folded, [], [])
         part, heading = found[key], ""
         if line.stage.value not in part.stages:  # the two streams come mixed where one stage follows another

@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.wire.verdicts import Cause
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.organizers.submissions import organizing
 from anyshot_platform.organizers.submissions.organizing import SubmissionFilter
@@ -59,7 +58,7 @@ def _show(
         access,
         "submissions.html",
         "submissions",
-        heading=say("Submissions"),
+        heading="Submissions",
         wanted=wanted,
         phases=[(p.slug, p.name) for p in list_phases(session, access.competition)],
         statuses=[word.value for word in SubmissionStatus],

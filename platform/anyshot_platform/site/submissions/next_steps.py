@@ -11,7 +11,7 @@ from anyshot_platform.competitions.service import require_participant, require_t
 from anyshot_platform.entries.choosing import may_choose
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.intake.again import find_uses
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.phases.service import require_open
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.sight.smoke import smoke_pool
@@ -79,10 +79,7 @@ def _refusal(found: SubmissionAccess) -> str:
 def _quota_words(quota: QuotaView | None) -> str:
     """How many submissions are left before this one, by each limit."""
     limits = [line for line in quota.lines if line.limit is not None] if quota else []
-    left = [
-        say("%(label)s: %(number)s left", label=line.label, number=max((line.limit or 0) - line.used, 0))
-        for line in limits[:2]
-    ]
+    left = [f"{line.label}: {max((line.limit or 0) - line.used, 0)} left" for line in limits[:2]]
     if not left:
-        return say("Costs one submission; there is no limit.")
-    return say("Costs one submission. %(left)s.", left=together(left, by=say("; ")))
+        return "Costs one submission; there is no limit."
+    return f"Costs one submission. {join_texts(left, by='; ')}."

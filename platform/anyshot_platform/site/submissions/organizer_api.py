@@ -14,7 +14,6 @@ from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.acts.service import ActOutcome
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import Invalid, NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.numbers import HalfWidth
 from anyshot_platform.organizers.submissions import bulk, organizing
 from anyshot_platform.organizers.submissions.acts import ACTS
@@ -141,7 +140,7 @@ def list_submissions(
 def act_on_many(access: AsOrganizer, session: SessionDep, body: ActIn) -> OutcomeOut:
     """Re-run, re-score, cancel, disqualify, restore and the like, in bulk."""
     if bool(body.ids) == (body.filter is not None):
-        raise Invalid(say("Give either ids or a filter."), field="ids")
+        raise Invalid("Give either ids or a filter.", field="ids")
     wanted = body.filter.wanted() if body.filter else None
     chosen = organizing.pick(session, access.competition, body.ids, wanted)
     found = bulk.act_on(session, chosen, body.act, access.viewer.id, body.reason)
@@ -161,7 +160,7 @@ def _find(
 ) -> Submission:
     found = organizing.pick(session, competition, [submission_id])
     if not found:
-        raise NotFound(say("There is no such submission."))
+        raise NotFound("There is no such submission.")
     return found[0]
 
 

@@ -15,7 +15,7 @@ from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.evaluations.words import said_words
 from anyshot_platform.intake import withdrawing
-from anyshot_platform.kernel.language import Said, say, together
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.notifications.service import has_unread
 from anyshot_platform.phases.models import PhaseVersion
@@ -148,7 +148,7 @@ def show_submission(request: Request, found: Reader, session: SessionDep, servic
 
 def _failed_evaluations(
     session: Session, found: SubmissionAccess, version: PhaseVersion | None, scores: Sequence[PointScore]
-) -> list[tuple[Said, FailureView]]:
+) -> list[tuple[str, FailureView]]:
     """The failures of further evaluations, each once, with the points that it is of."""
     points: dict[EvaluationFault, dict[str, str]] = {}
     for score, _, fault in faults_of_submission(session, found.sight, version, scores):
@@ -156,7 +156,7 @@ def _failed_evaluations(
         points.setdefault(fault, {})[words] = words
     return [
         (
-            together(words.values(), ", "),
+            join_texts(words.values(), ", "),
             show_failed_evaluation(found.submission, fault, version.gpus if version else 0),
         )
         for fault, words in points.items()
@@ -182,7 +182,7 @@ def save_note(request: Request, found: Owner, session: SessionDep, form: FormDep
         return ask_which(request, form, error, target)
     except Invalid as error:
         return redirect(target, flash=error.message, tone="warn")
-    return redirect(target, flash=say("Saved."))
+    return redirect(target, flash="Saved.")
 
 
 @router.get("/submissions/{submission_id}/cancel")
@@ -193,11 +193,11 @@ def ask_cancel(request: Request, found: Owner, session: SessionDep) -> Response:
     return _ask(
         request,
         found,
-        say("Cancel this submission?"),
+        "Cancel this submission?",
         "cancel",
-        say("Cancel the submission"),
+        "Cancel the submission",
         [
-            say("It stops within seconds and frees its slot. It will have no score."),
+            "It stops within seconds and frees its slot. It will have no score.",
             view.cancel_words,
         ],
     )
@@ -211,7 +211,7 @@ def cancel(found: Owner, session: SessionDep) -> Response:
         withdrawing.cancel(session, found.submission, by=found.viewer.id)
     except PlatformError as error:
         return redirect(target, flash=error.message, tone="warn")
-    return redirect(target, flash=say("Cancelled. What was running stops within seconds."))
+    return redirect(target, flash="Cancelled. What was running stops within seconds.")
 
 
 @router.get("/submissions/{submission_id}/withdraw")
@@ -220,9 +220,9 @@ def ask_withdraw(request: Request, found: Owner) -> Response:
     return _ask(
         request,
         found,
-        say("Withdraw this submission?"),
+        "Withdraw this submission?",
         "withdraw",
-        say("Withdraw"),
+        "Withdraw",
         [withdrawing.withdrawing_means(found.submission)],
     )
 
@@ -231,14 +231,14 @@ def ask_withdraw(request: Request, found: Owner) -> Response:
 def withdraw(found: Owner, session: SessionDep) -> Response:
     """Take the submission off the boards."""
     withdrawing.withdraw(session, found.submission)
-    return redirect(f"/submissions/{found.submission.id}", flash=say("The submission is withdrawn."))
+    return redirect(f"/submissions/{found.submission.id}", flash="The submission is withdrawn.")
 
 
 @router.post("/submissions/{submission_id}/restore")
 def restore(found: Owner, session: SessionDep) -> Response:
     """Put a withdrawn submission back on its boards."""
     withdrawing.reinstate(session, found.submission)
-    return redirect(f"/submissions/{found.submission.id}", flash=say("It is back on the leaderboard."))
+    return redirect(f"/submissions/{found.submission.id}", flash="It is back on the leaderboard.")
 
 
 def _ask(

@@ -9,8 +9,7 @@ from typing import Any
 
 from anyshot_platform.database import now
 from anyshot_platform.judging.kinds import kind_of
-from anyshot_platform.kernel.filters import duration, in_utc
-from anyshot_platform.kernel.language import Said, say, together
+from anyshot_platform.kernel.filters import duration, in_utc, join_texts
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RUNNING, STAGES, RunState
 from anyshot_platform.sight.submissions import Sight
@@ -56,7 +55,7 @@ class RunProgress:
     show_progress: bool
     provenance: list[tuple[str, Any]]
     repeat: str | None  # the command that repeats it at home, once it has ended
-    repeat_words: Said
+    repeat_words: str
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for the stream."""
@@ -81,7 +80,7 @@ def show_run(sight: Sight, run: Run, number: int, budget: float, place: QueueFor
         title=run_title(run),
         state=run.state.value,
         stages=_stages(run),
-        words=together((run_words(run, place, sight.progress(run)), forecast_words(run, budget))),
+        words=join_texts((run_words(run, place, sight.progress(run)), forecast_words(run, budget))),
         tasks_done=run.tasks_done,
         tasks_total=run.tasks_total,
         seconds_used=run.seconds_used,
@@ -99,12 +98,8 @@ def run_title(run: Run) -> str:
     kind = kind_of(run)
     if run.shard_count == 1:
         return kind.called(run, "")
-    part = say(
-        "part %(value)s of %(shard_count)s",
-        value=run.shard_index + 1 if run.shard_index else 1,
-        shard_count=run.shard_count,
-    )
-    return kind.called(run, say("%(part)s, a dataset each", part=part) if kind.by_dataset(run) else part)
+    part = f"part {run.shard_index + 1 if run.shard_index else 1} of {run.shard_count}"
+    return kind.called(run, f"{part}, a dataset each" if kind.by_dataset(run) else part)
 
 
 def last_stage(run: Run) -> RunState | None:
@@ -139,30 +134,24 @@ def _stages(run: Run) -> tuple[StageView, ...]:
 def run_words(run: Run, place: QueueForecast | None, progress: str) -> str:
     """What the run is doing, in one sentence; `progress` is what its worker says."""
     if run.cancel_requested_at is not None and run.state not in ENDED:
-        return say("Cancelling: the worker stops it within seconds.")
+        return "Cancelling: the worker stops it within seconds."
     if run.state == RunState.QUEUED:
         words = _queue_words(place)
-        return (
-            say("%(words)s (attempt %(number)s)", words=words, number=run.attempt + 1)
-            if run.attempt
-            else words
-        )
+        return f"{words} (attempt {run.attempt + 1})" if run.attempt else words
     known = {
-        RunState.WAITING: say("Waiting for the part that meta-trains."),
-        RunState.CLAIMED: say("A worker has taken it."),
-        RunState.PREPARING: say("Data are fetched, and the sandbox starts."),
-        RunState.META_TRAINING: say("Meta-training: your code learns on the training data."),
-        RunState.SCORING: say("All predictions are there; the scores are computed."),
-        RunState.FINISHED: say("Finished."),
-        RunState.CANCELLED: say("Cancelled."),
-        RunState.TIMED_OUT: say("The time budget was used up."),
-        RunState.FAILED: say("Failed."),
+        RunState.WAITING: "Waiting for the part that meta-trains.",
+        RunState.CLAIMED: "A worker has taken it.",
+        RunState.PREPARING: "Data are fetched, and the sandbox starts.",
+        RunState.META_TRAINING: "Meta-training: your code learns on the training data.",
+        RunState.SCORING: "All predictions are there; the scores are computed.",
+        RunState.FINISHED: "Finished.",
+        RunState.CANCELLED: "Cancelled.",
+        RunState.TIMED_OUT: "The time budget was used up.",
+        RunState.FAILED: "Failed.",
     }
     if run.state == RunState.META_TESTING:
         current = min(run.tasks_done + 1, run.tasks_total)
-        return say(
-            "Meta-testing: task %(current)s of %(tasks_total)s.", current=current, tasks_total=run.tasks_total
-        )
+        return f"Meta-testing: task {current} of {run.tasks_total}."
     return progress if run.state == RunState.PREPARING and progress else known[run.state]
 
 
@@ -174,36 +163,33 @@ def forecast_words(run: Run, budget: float) -> str:
     if run.cancel_requested_at or not budget:
         return ""
     if run.state == RunState.META_TRAINING:
-        return say("The budget lasts another %(left)s.", left=duration(max(budget - run.seconds_used, 0.0)))
+        return f"The budget lasts another {duration(max(budget - run.seconds_used, 0.0))}."
     began = run.times.meta_testing
     if run.state != RunState.META_TESTING or began is None or run.tasks_done < 3:
         return ""
     each = max((now() - in_utc(began)).total_seconds(), 0.0) / run.tasks_done
     rest, left = each * (run.tasks_total - run.tasks_done), budget - run.seconds_used
     if rest <= left:
-        return say("At this pace it ends in about %(rest)s.", rest=duration(rest))
-    return say(
-        "At this pace it ends in about %(rest)s: more than the %(left)s left of the budget.",
-        rest=duration(rest),
-        left=duration(max(left, 0.0)),
+        return f"At this pace it ends in about {duration(rest)}."
+    return (
+        f"At this pace it ends in about {duration(rest)}: more than the "
+        f"{duration(max(left, 0.0))} left of the budget."
     )
 
 
 def _queue_words(place: QueueForecast | None) -> str:
     if place is None:
-        return say("In the queue.")
-    ahead = {0: say("Next in the queue"), 1: say("One run is ahead in the queue")}
-    words = ahead.get(place.ahead, say("%(number)s runs are ahead in the queue", number=place.ahead))
+        return "In the queue."
+    ahead = {0: "Next in the queue", 1: "One run is ahead in the queue"}
+    words = ahead.get(place.ahead, f"{place.ahead} runs are ahead in the queue")
     if not place.served:
-        return say(
-            "%(words)s, but no worker can take it now. It keeps its place and starts by itself.", words=words
-        )
+        return f"{words}, but no worker can take it now. It keeps its place and starts by itself."
     if place.expected_start is None:
-        return say("%(words)s.", words=words)
+        return f"{words}."
     seconds = (in_utc(place.expected_start) - now()).total_seconds()
     if seconds < 20:
-        return say("%(words)s; it should start any moment.", words=words)
-    return say("%(words)s; it should start in about %(time)s.", words=words, time=duration(seconds))
+        return f"{words}; it should start any moment."
+    return f"{words}; it should start in about {duration(seconds)}."
 
 
 def is_live(runs: Sequence[Run]) -> bool:

@@ -22,8 +22,7 @@ from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Provenance
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.judging.kinds import kind_of
-from anyshot_platform.kernel.filters import count, duration, short_digest, size
-from anyshot_platform.kernel.language import Said, say, together
+from anyshot_platform.kernel.filters import count, duration, join_texts, short_digest, size
 from anyshot_platform.organizers.phases.checks import open_protocol
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.models import PoolVersion
@@ -74,39 +73,34 @@ def repeat_command(run: Run) -> str | None:
     return f"anyshot data get {submission.competition.slug} && {command}" if public else command
 
 
-def words_on_repeat(run: Run) -> Said:
+def words_on_repeat(run: Run) -> str:
     """What that command trains and tests on, and what it cannot repeat."""
-    return together([*_what_differs(run), _data_at_home(run)])
+    return join_texts([*_what_differs(run), _data_at_home(run)])
 
 
-def _data_at_home(run: Run) -> Said:
+def _data_at_home(run: Run) -> str:
     if is_public(run.phase_version.meta_train):
-        return say("Repeat it on your machine, with the competition's public data:")
-    return say(
-        "Repeat it on your machine, with generated pictures: the phase's training data are hidden. Add --data FOLDER"
-        " for data of your own."
+        return "Repeat it on your machine, with the competition's public data:"
+    return (
+        "Repeat it on your machine, with generated pictures: the phase's training data are "
+        "hidden. Add --data FOLDER for data of your own."
     )
 
 
-def _what_differs(run: Run) -> Iterator[Said]:
+def _what_differs(run: Run) -> Iterator[str]:
     kind, named, repeated = kind_of(run), _named_protocols(run), _repeated_roles(run)
     found = (repeated.test, repeated.train, repeated.validation)
     if any(
         one and one.get("name") != (other and other.name) for one, other in zip(named, found, strict=True)
     ):
-        yield say("The command below cannot repeat the phase's protocol: its tasks are any-way any-shot.")
+        yield ("The command below cannot repeat the phase's protocol: its tasks are any-way any-shot.")
     if repeated.test.splits_datasets:
-        yield say("The command below splits the classes in another way: the phase's split is secret.")
+        yield "The command below splits the classes in another way: the phase's split is secret."
     if kind.by_dataset(run):
         time = duration(kind.seconds(run))
-        yield say(
-            "In the command below each dataset has the time of this part of the run: %(time)s.", time=time
-        )
+        yield f"In the command below each dataset has the time of this part of the run: {time}."
     if limit := kind.training_seconds(run):
-        yield say(
-            "The command below has no limit on meta-training alone; this run had %(time)s.",
-            time=duration(limit),
-        )
+        yield (f"The command below has no limit on meta-training alone; this run had {duration(limit)}.")
 
 
 def _named_protocols(run: Run) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -150,20 +144,20 @@ def provenance_rows(run: Run) -> list[tuple[str, Any]]:
     """Terms and values: what tells whether two runs are comparable."""
     known, version = shown_provenance(run) or Provenance(), run.phase_version
     rows: list[tuple[str, Any]] = [
-        (say("Code digest"), short_digest(run.submission.digest, 19) if run.submission else None),
-        (say("Training seed"), train_seed_of(run)),
-        (say("Test seed"), say("kept secret, the same for everybody") if run.state in ENDED else None),
-        (say("Image"), known.image),
-        (say("Image digest"), _digest(known.image_digest, 19)),
-        (say("Sandbox"), known.sandbox),
-        (say("Hardware"), known.hardware),
-        (say("Granted"), _granted(version)),
-        (say("Starting kit"), known.kit_version),
-        (say("Phase version"), version.number),
-        (say("Protocol digest"), _digest(known.protocol_digest)),
-        (say("Meta-train data"), _data(version, version.meta_train)),
-        (say("Meta-test data"), _data(version, version.meta_test)),
-        (say("Attempts"), run.attempt if run.attempt > 1 else None),
+        ("Code digest", short_digest(run.submission.digest, 19) if run.submission else None),
+        ("Training seed", train_seed_of(run)),
+        ("Test seed", "kept secret, the same for everybody" if run.state in ENDED else None),
+        ("Image", known.image),
+        ("Image digest", _digest(known.image_digest, 19)),
+        ("Sandbox", known.sandbox),
+        ("Hardware", known.hardware),
+        ("Granted", _granted(version)),
+        ("Starting kit", known.kit_version),
+        ("Phase version", version.number),
+        ("Protocol digest", _digest(known.protocol_digest)),
+        ("Meta-train data", _data(version, version.meta_train)),
+        ("Meta-test data", _data(version, version.meta_test)),
+        ("Attempts", run.attempt if run.attempt > 1 else None),
     ]
     return [(term, value) for term, value in rows if value is not None and value != ""]
 
@@ -188,8 +182,8 @@ def _data(version: PhaseVersion, pool: PoolVersion | None) -> Any:
 def _granted(version: PhaseVersion) -> str:
     parts: list[str] = [
         count(version.cpus, "core"),
-        say("%(memory_bytes)s memory", memory_bytes=size(version.memory_bytes)),
+        f"{size(version.memory_bytes)} memory",
     ]
     if version.gpus:
         parts.append(count(version.gpus, "GPU"))
-    return together(parts, by=", ")
+    return join_texts(parts, by=", ")

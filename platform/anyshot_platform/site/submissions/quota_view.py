@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.submissions.quota import Allowance, QuotaUsedUp, read_quota, require_quota
 from anyshot_platform.teams.models import Team
@@ -48,9 +47,9 @@ def quota_view(session: Session, phase: Phase, team_id: str | None) -> QuotaView
 
     return QuotaView(
         lines=(
-            _line(say("Today"), quota.day, say("days begin at 00:00 UTC")),
-            _line(say("This phase"), quota.phase),
-            _line(say("At a time"), quota.concurrent, say("waiting or running")),
+            _line("Today", quota.day, "days begin at 00:00 UTC"),
+            _line("This phase", quota.phase),
+            _line("At a time", quota.concurrent, "waiting or running"),
         ),
         exhausted=refusal(smoke=False),
         smoke_left=quota.smoke_day.left,

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.kernel.filters import count, duration, percent, size
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import count, duration, join_texts, percent, size
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.phases.ranking import rule_words, score_words
@@ -91,12 +90,12 @@ def read_results_view(
     return ResultsView(
         score=total.value if total is not None else result.score,
         half_width=result.half_width,
-        population=together(
+        population=join_texts(
             (
-                say("over %(tasks)s", tasks=count(summary.tasks, "task")),
+                f"over {count(summary.tasks, 'task')}",
                 score_words(version.rule, len(scores)),
             ),
-            by=say("; "),
+            by="; ",
         ),
         explanation=_explain(version.rule, len(scores), summary),
         stats=_stats(summary, runs),
@@ -121,27 +120,26 @@ def read_results_view(
 
 
 def _explain(rule: Rule, runs: int, summary: RunSummary) -> str:
-    scale = say("0 is chance and 1 is perfect, whatever the number of ways.")
+    scale = "0 is chance and 1 is perfect, whatever the number of ways."
     words = (
-        say(
-            "The interval is the 95 % t-interval over tasks: what another draw of tasks from these datasets would "
-            "change, not other datasets or seeds."
+        (
+            "The interval is the 95 % t-interval over tasks: what another draw of tasks from these "
+            "datasets would change, not other datasets or seeds."
         )
         if summary.half_width is not None
-        else say("One task has no interval: how sure the score is cannot be told.")
+        else "One task has no interval: how sure the score is cannot be told."
     )
-    chosen = say("The charts show the run whose score is nearest to that.") if runs > 1 else ""
+    chosen = "The charts show the run whose score is nearest to that." if runs > 1 else ""
     answered = _answered(summary)
     failed = (
-        say(
-            "The code failed on at least one dataset, whose tasks count as 0 in the score. The charts and the time "
-            "per task are of the %(answered)s that it answered.",
-            answered=count(answered, "task"),
+        (
+            "The code failed on at least one dataset, whose tasks count as 0 in the score. The charts "
+            f"and the time per task are of the {count(answered, 'task')} that it answered."
         )
         if answered < summary.tasks
         else ""
     )
-    return together((rule_words(rule, runs), chosen, failed, scale, words))
+    return join_texts((rule_words(rule, runs), chosen, failed, scale, words))
 
 
 def _answered(summary: RunSummary) -> int:
@@ -153,17 +151,17 @@ def _stats(summary: RunSummary, runs: Sequence[Run]) -> tuple[StatView, ...]:
     stats = []
     for group in summary.metrics:
         if str(group.key) == "accuracy":
-            stats.append(StatView(say("Accuracy"), percent(group.mean, 1), say("mean over tasks")))
+            stats.append(StatView("Accuracy", percent(group.mean, 1), "mean over tasks"))
     used = sum(run.seconds_used for run in runs)
     stats.append(
         StatView(
-            say("Time used"),
+            "Time used",
             duration(used),
-            say("your code's own, all runs") if len(runs) > 1 else say("your code's own"),
+            "your code's own, all runs" if len(runs) > 1 else "your code's own",
         )
     )
     per_task = (summary.fit_seconds + summary.predict_seconds) / max(_answered(summary), 1)
-    stats.append(StatView(say("Time per task"), duration(per_task), say("fit and predict, on average")))
+    stats.append(StatView("Time per task", duration(per_task), "fit and predict, on average"))
     return (*stats, *_memory(runs))
 
 
@@ -172,23 +170,19 @@ def _memory(runs: Sequence[Run]) -> tuple[StatView, ...]:
     training = max((run.used.meta_train_memory_peak_bytes for run in runs), default=0)
     if not peak:
         return ()
-    note = (
-        say("up to %(training)s in meta-training", training=size(training))
-        if training
-        else say("over the whole run")
-    )
-    return (StatView(say("Peak memory"), size(peak), note),)
+    note = f"up to {size(training)} in meta-training" if training else "over the whole run"
+    return (StatView("Peak memory", size(peak), note),)
 
 
 def _charts(summary: RunSummary, table: TaskTable | None) -> tuple[ChartView, ...]:
-    made = [of_groups(say("By dataset"), say("Dataset"), summary.by_dataset)]
+    made = [of_groups("By dataset", "Dataset", summary.by_dataset)]
     if len(summary.by_domain) > 1:
-        made.append(of_groups(say("By domain"), say("Domain"), summary.by_domain))
-    made.append(over_numbers(say("By number of ways"), say("Ways"), summary.by_ways))
-    made.append(over_numbers(say("By number of shots"), say("Shots"), summary.by_shots))
+        made.append(of_groups("By domain", "Domain", summary.by_domain))
+    made.append(over_numbers("By number of ways", "Ways", summary.by_ways))
+    made.append(over_numbers("By number of shots", "Shots", summary.by_shots))
     if table is not None:
         rows = {name: table.normalized_accuracy[table.dataset == name] for name in _ordered(table)}
-        made.append(of_tasks(say("Distribution over tasks"), rows))
+        made.append(of_tasks("Distribution over tasks", rows))
     return tuple(made)
 
 

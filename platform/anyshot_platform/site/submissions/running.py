@@ -12,8 +12,7 @@ from anyshot_core.browser_charts.numbers import chart_data
 from anyshot_core.wire.worker_api import LogPolicy, Series
 from anyshot_platform.events.measures import read_measures
 from anyshot_platform.events.models import RunMeasure
-from anyshot_platform.kernel.filters import count, duration, score, size
-from anyshot_platform.kernel.language import Amount, say, together
+from anyshot_platform.kernel.filters import count, decimal, duration, join_texts, score, size
 from anyshot_platform.runs.models import Run
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.site.shell.chart_data import ChartView, thinned
@@ -49,62 +48,62 @@ def _accuracy(one: RunMeasure) -> float | None:
 
 
 _TRAIN, _VALID, _USED = Series.TRAINING, Series.VALIDATION, Series.RESOURCES
-_LOGGED = say("Means of what your code logged in each stretch of time.")
+_LOGGED = "Means of what your code logged in each stretch of time."
 KINDS = (
     _Kind(
         "loss",
-        say("Loss"),
-        say("Loss"),
+        "Loss",
+        "Loss",
         "number",
         (
-            _Line(say("Training"), _TRAIN, lambda one: one.loss),
-            _Line(say("Validation"), _VALID, lambda one: one.loss),
+            _Line("Training", _TRAIN, lambda one: one.loss),
+            _Line("Validation", _VALID, lambda one: one.loss),
         ),
         lambda value: f"{value:.4g}",
         note=_LOGGED,
     ),
     _Kind(
         "accuracy",
-        say("Accuracy while training"),
-        say("Accuracy"),
+        "Accuracy while training",
+        "Accuracy",
         "score",
-        (_Line(say("Training"), _TRAIN, _accuracy), _Line(say("Validation"), _VALID, _accuracy)),
+        (_Line("Training", _TRAIN, _accuracy), _Line("Validation", _VALID, _accuracy)),
         score,
-        note=say("%(logged)s Normalized accuracy of tasks, plain accuracy of batches.", logged=_LOGGED),
+        note=f"{_LOGGED} Normalized accuracy of tasks, plain accuracy of batches.",
     ),
     _Kind(
         "cpu",
-        say("Processor"),
-        say("Cores in use"),
+        "Processor",
+        "Cores in use",
         "number",
-        (_Line(say("Cores in use"), _USED, lambda one: one.cpu_cores),),
-        lambda value: Amount(value, 2),
+        (_Line("Cores in use", _USED, lambda one: one.cpu_cores),),
+        lambda value: decimal(value, 2),
         lambda run: run.phase_version.cpus,
     ),
     _Kind(
         "memory",
-        say("Memory"),
-        say("Memory"),
+        "Memory",
+        "Memory",
         "bytes",
-        (_Line(say("Memory"), _USED, lambda one: one.memory_bytes),),
+        (_Line("Memory", _USED, lambda one: one.memory_bytes),),
         lambda value: size(round(value)),
         lambda run: run.phase_version.memory_bytes,
-        say("The highest reading of each stretch of time, files in the scratch space included."),
+        "The highest reading of each stretch of time, files in the scratch space included.",
     ),
     _Kind(
         "gpu",
         "GPU",
-        say("Busy"),
+        "Busy",
         "share",
-        (_Line(say("Busy"), _USED, lambda one: one.gpu_share),),
+        (_Line("Busy", _USED, lambda one: one.gpu_share),),
         lambda value: f"{100 * value:.0f} %",
     ),
     _Kind(
         "gpu-memory",
-        say("GPU memory"),
-        say("GPU memory"),
+        "GPU memory",
+        "GPU memory",
         "bytes",
-        (_Line(say("GPU memory"), _USED, lambda one: one.gpu_memory_bytes),),
+        (_Line("GPU memory", _USED, lambda one: one.gpu_memory_bytes),),
         lambda value: size(round(value)),
     ),
 )
@@ -138,9 +137,9 @@ class RunningView:
 
 
 _HIDDEN = {
-    LogPolicy.META_TRAIN: say(
-        "Shown up to the end of meta-training: what code uses of the machine afterwards could tell "
-        "of hidden images."
+    LogPolicy.META_TRAIN: (
+        "Shown up to the end of meta-training: what code uses of the machine "
+        "afterwards could tell of hidden images."
     ),
     LogPolicy.NOTHING: "",
 }
@@ -181,7 +180,7 @@ def _chart(run: Run, kind: _Kind, measures: Sequence[RunMeasure]) -> ChartView:
             {"label": line.label, "values": [values[place] for _, *values in points], "line": True}
             for place, line in enumerate(kind.lines)
         ],
-        x=say("Time"),
+        x="Time",
         y=kind.y,
         x_kind="seconds",
         y_kind=kind.y_kind,
@@ -191,15 +190,15 @@ def _chart(run: Run, kind: _Kind, measures: Sequence[RunMeasure]) -> ChartView:
         (duration(at), *("" if value is None else kind.cell(value) for value in values))
         for at, *values in thinned(points)
     )
-    columns = (say("Time"), *(line.label for line in kind.lines))
-    note = together((kind.note, _limit_words(kind, limit) if limit else ""))
+    columns = ("Time", *(line.label for line in kind.lines))
+    note = join_texts((kind.note, _limit_words(kind, limit) if limit else ""))
     epoch = max((one.epoch for one in measures), default=None)
     return ChartView(kind.title, data, columns, rows, note, f"{kind.key}.{run.id}", epoch)
 
 
 def _limit_words(kind: _Kind, limit: float) -> str:
     what = count(limit, "core") if kind.key == "cpu" else size(round(limit))
-    return say("The line across is the limit: %(what)s.", what=what)
+    return f"The line across is the limit: {what}."
 
 
 def _points(kind: _Kind, measures: Sequence[RunMeasure]) -> list[tuple[Any, ...]]:

@@ -7,7 +7,6 @@ from starlette.datastructures import FormData, UploadFile
 
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.intake.handing_in import ZipSource
-from anyshot_platform.kernel.language import say
 from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Upload
 from anyshot_platform.submissions.states import UploadPurpose
@@ -26,7 +25,7 @@ def read_source(services: Services, user_id: str, sent: FormData) -> ZipSource:
         _forget_own(services, user_id, earlier)
         return ZipSource(upload_id=_keep_file(services, user_id, file, file.filename))
     if not earlier:
-        raise Invalid(say("Please choose a zip."), field="file")
+        raise Invalid("Please choose a zip.", field="file")
     return ZipSource(upload_id=earlier)
 
 

@@ -17,8 +17,7 @@ from anyshot_platform.errors import NotFound
 from anyshot_platform.intake.withdrawing import can_cancel, can_reinstate, withdrawing_means
 from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.judging.service import list_runs, newest_runs
-from anyshot_platform.kernel.language import say, together
-from anyshot_platform.kernel.retold import retold
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import PhaseVersion
@@ -45,13 +44,13 @@ from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.workers.places import find_place
 
 # The files that a run keeps, by what pages call them, and what they are good for.
-_ANALYSED = say("for `anyshot analyse`")
+_ANALYSED = "for `anyshot analyse`"
 KEPT_FILES = {
-    LOGGER: (say("Tables of the logger"), say("CSV, zipped")),
-    SNAPSHOTS: (say("Snapshots of training"), _ANALYSED),
-    LAYERS: (say("Features"), _ANALYSED),
-    ESTIMATES: (say("Estimates from support sets"), _ANALYSED),
-    PROBABILITIES: (say("Probabilities of the answers"), _ANALYSED),
+    LOGGER: ("Tables of the logger", "CSV, zipped"),
+    SNAPSHOTS: ("Snapshots of training", _ANALYSED),
+    LAYERS: ("Features", _ANALYSED),
+    ESTIMATES: ("Estimates from support sets", _ANALYSED),
+    PROBABILITIES: ("Probabilities of the answers", _ANALYSED),
 }
 
 
@@ -216,18 +215,18 @@ def read_submission(
 def _cancel_words(submission: Submission) -> str:
     """What cancelling does to the quota."""
     if submission.kind == SubmissionKind.SMOKE:
-        return say("A smoke test costs no quota anyway.")
+        return "A smoke test costs no quota anyway."
     if submission.kind != SubmissionKind.ENTRY:
-        return say("Cancelling it does not change your quota.")
+        return "Cancelling it does not change your quota."
     if submission.phase.cancelled_counts:
-        return say("In this phase a cancelled submission counts towards your quota.")
-    return say("In this phase a cancelled submission does not count towards your quota.")
+        return "In this phase a cancelled submission counts towards your quota."
+    return "In this phase a cancelled submission does not count towards your quota."
 
 
 def _log_words(submission: Submission) -> str:
-    goes_on = say("You can close this page: the run goes on, and nothing is lost.")
-    closed = say("The phase has closed: this upload counts, and cannot be cancelled.")
-    return together((goes_on, "" if can_cancel(submission) else closed))
+    goes_on = "You can close this page: the run goes on, and nothing is lost."
+    closed = "The phase has closed: this upload counts, and cannot be cancelled."
+    return join_texts((goes_on, "" if can_cancel(submission) else closed))
 
 
 def _league_badges(session: Session, submission: Submission) -> list[LeagueBadge]:
@@ -239,14 +238,14 @@ def _league_badges(session: Session, submission: Submission) -> list[LeagueBadge
     )
     tones = {EntryStatus.ADMITTED: "accent", EntryStatus.DECLARED: "warn", EntryStatus.REFUSED: "bad"}
     words = {
-        EntryStatus.ADMITTED: say("stands in this league"),
-        EntryStatus.DECLARED: say("waits for admission"),
+        EntryStatus.ADMITTED: "stands in this league",
+        EntryStatus.DECLARED: "waits for admission",
     }
     return [
         LeagueBadge(
-            name if status != EntryStatus.REFUSED else say("%(name)s: refused", name=name),
+            name if status != EntryStatus.REFUSED else f"{name}: refused",
             tones[status],
-            words.get(status, say("Refused: %(reason)s", reason=retold(reason))),
+            words.get(status, f"Refused: {reason}"),
         )
         for name, status, reason in rows
     ]
@@ -256,24 +255,20 @@ def _downloads(sight: Sight, runs: list[Run], kept: list[tuple[str, list[Downloa
     submission = sight.submission
     base = f"/submissions/{submission.id}"
     files = [
-        Download(
-            say("Submission"), f"/api/v1{base}/archive", submission.size, "file-archive", submission.filename
-        )
+        Download("Submission", f"/api/v1{base}/archive", submission.size, "file-archive", submission.filename)
     ]
     if sight.scored:
         files.append(
-            Download(
-                say("Figures"), f"{base}/figures.csv", None, "table", say("CSV: by dataset, ways, shots")
-            )
+            Download("Figures", f"{base}/figures.csv", None, "table", "CSV: by dataset, ways, shots")
         )
         if sight.phase.tasks:
-            files.append(Download(say("Results of each task"), f"{base}/tasks.csv", None, "table", "CSV"))
-        files.append(Download(say("Report"), f"{base}/report.html", None, "file-text", say("one HTML file")))
+            files.append(Download("Results of each task", f"{base}/tasks.csv", None, "table", "CSV"))
+        files.append(Download("Report", f"{base}/report.html", None, "file-text", "one HTML file"))
     if len(runs) == 1:
         files += [file for _, of_run in kept for file in of_run]
     if runs:
-        files.append(Download(say("Log"), f"{base}/log.txt", None, "terminal", say("plain text")))
-    files.append(Download(say("Everything"), f"{base}/everything.zip", None, "download", say("one zip")))
+        files.append(Download("Log", f"{base}/log.txt", None, "terminal", "plain text"))
+    files.append(Download("Everything", f"{base}/everything.zip", None, "download", "one zip"))
     return files
 
 

@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.kernel.filters import count, duration
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
@@ -78,22 +77,8 @@ def project(run: Run, tasks: int, version: PhaseVersion) -> tuple[str, bool | No
     each = tested / tasks
     whole, budget = each * version.tasks, version.run_seconds
     number = count(version.tasks, "task")
-    words = say(
-        "At this speed (%(each)s a task) the %(number)s of the phase take %(whole)s",
-        each=duration(each),
-        number=number,
-        whole=duration(whole),
-    )
+    words = f"At this speed ({duration(each)} a task) the {number} of the phase take {duration(whole)}"
     if whole >= budget:
-        return say(
-            "%(words)s: more than the budget of %(budget)s, before any meta-training.",
-            words=words,
-            budget=duration(budget),
-        ), False
+        return f"{words}: more than the budget of {duration(budget)}, before any meta-training.", False
     left = duration(budget - whole)
-    return say(
-        "%(words)s of the budget of %(budget)s, which leaves %(left)s for meta-training.",
-        words=words,
-        budget=duration(budget),
-        left=left,
-    ), True
+    return f"{words} of the budget of {duration(budget)}, which leaves {left} for meta-training.", True

@@ -13,7 +13,7 @@ from fastapi.responses import StreamingResponse
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.events.service import read_events
 from anyshot_platform.events.watching import changes, watching_of
-from anyshot_platform.kernel.language import all_said_here, here
+from anyshot_platform.kernel.language import here
 from anyshot_platform.kernel.numbers import line_id
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import find_submission_access
@@ -95,7 +95,7 @@ async def follow(
 
 
 def _event(name: str, data: object, identity: int) -> str:
-    return f"event: {name}\nid: {identity}\ndata: {json.dumps(all_said_here(data))}\n\n"
+    return f"event: {name}\nid: {identity}\ndata: {json.dumps(data)}\n\n"
 
 
 def _look(

@@ -6,7 +6,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import NotFound
 from anyshot_platform.judging.public_tasks import PublicTask, read_public_task
-from anyshot_platform.kernel.language import say
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import SubmissionAccess
@@ -19,10 +18,10 @@ def find_task(session: Session, services: Services, found: SubmissionAccess, num
     submission = found.submission
     version = find_version(session, submission)
     if submission.kind != SubmissionKind.SMOKE or version is None:
-        raise NotFound(say("Only the public tasks of smoke tests can be looked at."))
+        raise NotFound("Only the public tasks of smoke tests can be looked at.")
     run = next(
         (one for one in read_runs(session, submission, version) if one.state == RunState.FINISHED), None
     )
     if run is None:
-        raise NotFound(say("This smoke test has no results."))
+        raise NotFound("This smoke test has no results.")
     return read_public_task(session, services, submission, run, version, number)

@@ -6,24 +6,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from anyshot_core.wire.worker_api import Usage
-from anyshot_platform.kernel.filters import duration
-from anyshot_platform.kernel.language import Amount, say
+from anyshot_platform.kernel.filters import decimal, duration
 from anyshot_platform.runs.models import Run
 
 _PLATFORM_WORDS = {
-    "prepare": say("Fetching data"),
-    "sandbox_start": say("Start of the sandbox"),
-    "start": say("Start of your code's process"),
-    "imports": say("Imports of the platform"),
-    "evidence": say("Check of weights in the zip"),
-    "unpack": say("Unpacking the zip"),
-    "draw": say("Drawing tasks"),
-    "transport": say("Transport of images and predictions"),
-    "learner": say("Storing and loading the learner"),
-    "scoring": say("Scoring"),
-    "analysis": say("Analysis"),
-    "exports": say("Files for download"),
-    "upload": say("Storing results"),
+    "prepare": "Fetching data",
+    "sandbox_start": "Start of the sandbox",
+    "start": "Start of your code's process",
+    "imports": "Imports of the platform",
+    "evidence": "Check of weights in the zip",
+    "unpack": "Unpacking the zip",
+    "draw": "Drawing tasks",
+    "transport": "Transport of images and predictions",
+    "learner": "Storing and loading the learner",
+    "scoring": "Scoring",
+    "analysis": "Analysis",
+    "exports": "Files for download",
+    "upload": "Storing results",
 }
 
 
@@ -39,14 +38,14 @@ class TimingStep:
 def time_steps(runs: Sequence[Run]) -> tuple[TimingStep, ...]:
     """All steps of the runs together, the participant's first."""
     steps = [
-        TimingStep(say("Meta-training"), _sum(runs, lambda used: used.meta_train_seconds), False),
-        TimingStep(say("Meta-testing"), _sum(runs, lambda used: used.meta_test_seconds), False),
-        TimingStep(say("Waiting in the queue"), sum(queue_seconds(run) for run in runs), True),
+        TimingStep("Meta-training", _sum(runs, lambda used: used.meta_train_seconds), False),
+        TimingStep("Meta-testing", _sum(runs, lambda used: used.meta_test_seconds), False),
+        TimingStep("Waiting in the queue", sum(queue_seconds(run) for run in runs), True),
     ]
     for key, label in _PLATFORM_WORDS.items():
         if any(key in _platform(run) for run in runs):
             steps.append(TimingStep(label, sum(_platform(run).get(key, 0.0) for run in runs), True))
-    steps.append(TimingStep(say("Other work of the platform"), sum(map(_unnamed_seconds, runs)), True))
+    steps.append(TimingStep("Other work of the platform", sum(map(_unnamed_seconds, runs)), True))
     return tuple(steps)
 
 
@@ -80,13 +79,10 @@ def overhead_words(runs: Sequence[Run]) -> str:
     if own <= 0:
         return ""
     share = 100 * ours / own
-    return say(
-        "Beside your code's %(own)s the platform needed %(ours)s (%(share)s %%), and %(waited)s were "
-        "spent in the queue. None of it counts towards your budget.",
-        own=duration(own),
-        ours=duration(ours),
-        share=Amount(share, 1),
-        waited=duration(waited),
+    return (
+        f"Beside your code's {duration(own)} the platform needed {duration(ours)} "
+        f"({decimal(share, 1)} %), and {duration(waited)} were spent in the queue. None of it "
+        "counts towards your budget."
     )
 
 

@@ -15,7 +15,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.models import Artifact
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.runs.models import Run
 from anyshot_platform.site.shell.chart_data import ChartView, over_numbers
@@ -25,11 +24,11 @@ LOGGER = "logger.zip"
 LARGEST_ZIP = 64 << 20
 LARGEST_TABLE = 16 << 20  # bytes that are read of a table; its content came out of the sandbox
 POINTS = 40
-_AVERAGED = say("Each point averages neighbouring rows of your logger's table.")
+_AVERAGED = "Each point averages neighbouring rows of your logger's table."
 # File, column that orders the rows, title, name of the axis.
 _TABLES = (
-    ("meta_train.csv", "iteration", say("Meta-training"), say("Iteration")),
-    ("meta_validation.csv", "step", say("Meta-validation"), say("Round")),
+    ("meta_train.csv", "iteration", "Meta-training", "Iteration"),
+    ("meta_validation.csv", "step", "Meta-validation", "Round"),
 )
 
 
@@ -72,7 +71,7 @@ def _curves(archive: zipfile.ZipFile) -> Iterator[ChartView]:
         if len(groups) > 1:
             drawn = over_numbers(title, axis, groups)
             data = {**drawn.data, "y": {"label": metric, "kind": "score"}}
-            yield ChartView(title, data, (axis, metric, "95 %", say("Rows")), drawn.rows, _AVERAGED)
+            yield ChartView(title, data, (axis, metric, "95 %", "Rows"), drawn.rows, _AVERAGED)
 
 
 def summarize_rows(text: str, order: str) -> tuple[Sequence[Group], str]:
@@ -81,7 +80,7 @@ def summarize_rows(text: str, order: str) -> tuple[Sequence[Group], str]:
         rows = list(csv.DictReader(io.StringIO(text.replace("\x00", ""))))
     except csv.Error:  # a cell without end
         return (), ""
-    for column, words in (("normalized_accuracy", say("Normalized accuracy")), ("accuracy", say("Accuracy"))):
+    for column, words in (("normalized_accuracy", "Normalized accuracy"), ("accuracy", "Accuracy")):
         found = [(_number(row.get(order)), _number(row.get(column))) for row in rows]
         pairs = [(place, value) for place, value in found if math.isfinite(place) and math.isfinite(value)]
         if pairs:

@@ -21,7 +21,7 @@ from anyshot_platform.fact_sheets.service import sheet_of
 from anyshot_platform.intake.again import find_uses
 from anyshot_platform.intake.handing_in import Door, ZipSource, hand_in, look_in
 from anyshot_platform.intake.service import Wishes
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission
 from anyshot_platform.phases.models import Phase
@@ -48,10 +48,10 @@ router = APIRouter(include_in_schema=False)
 Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))]
 InBrowser = Annotated[Viewer, Depends(browser_session)]
 _LEAGUE_HINTS = {
-    Admission.ALL: say("Open to all: a submission that names no league enters this one."),
-    Admission.DECLARED: say("Tick if this submission belongs here."),
-    Admission.APPROVAL: say("The organizers look at it before it appears."),
-    Admission.FROM_SCRATCH: say("No pretrained weights of any kind. The run is checked for them."),
+    Admission.ALL: "Open to all: a submission that names no league enters this one.",
+    Admission.DECLARED: "Tick if this submission belongs here.",
+    Admission.APPROVAL: "The organizers look at it before it appears.",
+    Admission.FROM_SCRATCH: "No pretrained weights of any kind. The run is checked for them.",
 }
 
 
@@ -98,7 +98,7 @@ def _show_form(
             "slug": phase.slug,
             "name": phase.name,
             "address": f"{competition.slug}/{phase.slug}",
-            "cost_words": say("Costs one submission of the quota once it is queued."),
+            "cost_words": "Costs one submission of the quota once it is queued.",
         },
         refusal=_refusal(phase, access),
         problem=problem.message if problem else "",
@@ -169,7 +169,7 @@ def _league_choices(
             "name": league.name,
             "fixed": False,
             "checked": league.slug in chosen,
-            "hint": together((league.description, _league_hint(session, league, team, phase))),
+            "hint": join_texts((league.description, _league_hint(session, league, team, phase))),
             "now": standing[league.slug].words if league.slug in standing else "",
         }
         for league in leagues
@@ -276,7 +276,7 @@ def _wishes(sent: FormData, *, smoke: bool, questions: list[Any]) -> Wishes:
     seen = unseal(form.text("seen")) or {}
     leagues = tuple(str(value)[:64] for value in sent.getlist("league")[:50])
     if sent.get("leagues_shown") and not leagues and not smoke:
-        raise Invalid(say("Tick at least one league that this submission enters."), field="leagues")
+        raise Invalid("Tick at least one league that this submission enters.", field="leagues")
     return Wishes(
         comment=str(sent.get("comment", "")).strip()[:500],
         leagues=leagues,

@@ -10,7 +10,6 @@ from sqlalchemy import Select, exists, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.site.submissions.rows import Sort
 from anyshot_platform.submissions.models import Submission, SubmissionTag
@@ -18,10 +17,10 @@ from anyshot_platform.submissions.notes import plain_tag
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 
 SORTS: dict[Sort, str] = {
-    "newest": say("Newest first"),
-    "oldest": say("Oldest first"),
-    "best": say("Best score first"),
-    "worst": say("Lowest score first"),
+    "newest": "Newest first",
+    "oldest": "Oldest first",
+    "best": "Best score first",
+    "worst": "Lowest score first",
 }
 
 UNFAILED = "not-failed"  # a choice among the states

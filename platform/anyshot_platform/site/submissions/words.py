@@ -5,22 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_platform.kernel.language import say
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.submissions.states import SubmissionKind
 
 KIND_WORDS = {
-    SubmissionKind.ENTRY: say("entry"),
-    SubmissionKind.SMOKE: say("smoke test"),
-    SubmissionKind.FINAL: say("final entry"),
-    SubmissionKind.BASELINE: say("baseline"),
+    SubmissionKind.ENTRY: "entry",
+    SubmissionKind.SMOKE: "smoke test",
+    SubmissionKind.FINAL: "final entry",
+    SubmissionKind.BASELINE: "baseline",
 }
 STAGE_WORDS = {
-    RunState.QUEUED: say("Queued"),
-    RunState.PREPARING: say("Preparing"),
-    RunState.META_TRAINING: say("Meta-training"),
-    RunState.META_TESTING: say("Meta-testing"),
-    RunState.SCORING: say("Scoring"),
+    RunState.QUEUED: "Queued",
+    RunState.PREPARING: "Preparing",
+    RunState.META_TRAINING: "Meta-training",
+    RunState.META_TESTING: "Meta-testing",
+    RunState.SCORING: "Scoring",
 }
 
 
@@ -35,82 +34,74 @@ class Blame:
 
 _PARTICIPANT = {
     Verdict.RUNTIME_ERROR: Blame(
-        say("Your code raised an error."),
-        say("The traceback below leads to the line. Fix it, check with a dry run, and submit again."),
+        "Your code raised an error.",
+        "The traceback below leads to the line. Fix it, check with a dry run, and submit again.",
         "code",
     ),
     Verdict.TIME_LIMIT: Blame(
-        say("Your code used up its time budget."),
-        say("Train less or predict faster; the report of a dry run shows where the time goes."),
+        "Your code used up its time budget.",
+        "Train less or predict faster; the report of a dry run shows where the time goes.",
         "timer",
     ),
     Verdict.MEMORY_LIMIT: Blame(
-        say("Your code used more memory than the phase allows."),
-        say("Use smaller batches or a smaller model; free what a task has left behind."),
+        "Your code used more memory than the phase allows.",
+        "Use smaller batches or a smaller model; free what a task has left behind.",
         "memory-stick",
     ),
     Verdict.OUTPUT_LIMIT: Blame(
-        say("Your code printed or wrote more than the phase allows."),
-        say("Print less: a progress bar that prints each step is the usual reason."),
+        "Your code printed or wrote more than the phase allows.",
+        "Print less: a progress bar that prints each step is the usual reason.",
         "terminal",
     ),
     Verdict.PROTOCOL_ERROR: Blame(
-        say("Your code did not keep to the protocol."),
-        say(
-            "It ended early or wrote where the platform listens. Do not close or replace standard input "
-            "and output."
+        "Your code did not keep to the protocol.",
+        (
+            "It ended early or wrote where the platform listens. Do not close or replace standard "
+            "input and output."
         ),
         "circle-alert",
     ),
     Verdict.BAD_PREDICTION: Blame(
-        say("Your predictor returned an invalid prediction."),
-        say("The message below says what is wrong with it."),
+        "Your predictor returned an invalid prediction.",
+        "The message below says what is wrong with it.",
         "circle-alert",
     ),
     Verdict.BAD_ARCHIVE: Blame(
-        say("The zip cannot be used."), say("The list of checks says what is wrong with it."), "file-archive"
+        "The zip cannot be used.", "The list of checks says what is wrong with it.", "file-archive"
     ),
 }
 _GPU_MEMORY = Blame(
-    say("Your code used more memory than its GPU has."),
+    "Your code used more memory than its GPU has.",
     _PARTICIPANT[Verdict.MEMORY_LIMIT].next_step,
     "memory-stick",
 )
 _BY_CAUSE = {
-    Cause.PARTICIPANT: Blame(
-        say("Your submission failed."), say("The message below says why."), "circle-alert"
-    ),
+    Cause.PARTICIPANT: Blame("Your submission failed.", "The message below says why.", "circle-alert"),
     Cause.INFRASTRUCTURE: Blame(
-        say("This was our fault, not yours."),
-        say("The platform tried again without success. The operators know; nothing for you to do."),
+        "This was our fault, not yours.",
+        "The platform tried again without success. The operators know; nothing for you to do.",
         "server",
     ),
     Cause.ORGANIZER: Blame(
-        say("The organizers' settings prevented this run."),
-        say("They can start it again once they have corrected them. Nothing for you to do."),
+        "The organizers' settings prevented this run.",
+        "They can start it again once they have corrected them. Nothing for you to do.",
         "settings",
     ),
-    Cause.USER: Blame(
-        say("This submission was cancelled."), say("Upload it again to have it scored."), "ban"
-    ),
+    Cause.USER: Blame("This submission was cancelled.", "Upload it again to have it scored.", "ban"),
     Cause.UNCLEAR: Blame(
-        say("The process was killed, and we cannot tell by whom."),
-        say(
-            "It was tried twice. Most often memory outside Python is the reason; the counters below may help."
-        ),
+        "The process was killed, and we cannot tell by whom.",
+        ("It was tried twice. Most often memory outside Python is the reason; the counters below may help."),
         "circle-help",
     ),
 }
 
 _OF_AN_EVALUATION = {
     Cause.ORGANIZER: Blame(
-        say("The organizers' settings prevented this evaluation."),
-        say("They can start it again once they have corrected them. Nothing for you to do."),
+        "The organizers' settings prevented this evaluation.",
+        "They can start it again once they have corrected them. Nothing for you to do.",
         "settings",
     ),
-    Cause.USER: Blame(
-        say("This evaluation was cancelled."), say("The organizers can start it again."), "ban"
-    ),
+    Cause.USER: Blame("This evaluation was cancelled.", "The organizers can start it again.", "ban"),
 }
 
 

@@ -12,7 +12,6 @@ from anyshot_platform.acts.merging import Stale, seal
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Conflict, Forbidden, PlatformError
-from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.teams import joining
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import ask_which, merge
@@ -88,7 +87,7 @@ def rename(request: Request, access: Participant, session: SessionDep, form: For
         return ask_which(request, form, error, f"/competitions/{access.competition.slug}/team")
     except PlatformError as error:
         return _show(request, access, session, error, values=form.values())
-    return _back(access, say("The leaderboard will show the new name."))
+    return _back(access, "The leaderboard will show the new name.")
 
 
 @router.post("/invite")
@@ -99,7 +98,7 @@ def invite(request: Request, access: Participant, session: SessionDep, form: For
         joining.invite(session, access.competition, team, access.viewer.id, form.text("username", 320))
     except PlatformError as error:
         return _show(request, access, session, error, values=form.values())
-    return _back(access, say("Invited. They get a message."))
+    return _back(access, "Invited. They get a message.")
 
 
 @router.post("/invitations/{invitation_id}/{act}")
@@ -109,13 +108,13 @@ def answer_invitation(
     """Accept, decline or take back an invitation."""
     if act == "withdraw":
         joining.withdraw_invitation(session, _own_team(session, access), access.viewer.id, invitation_id)
-        return _back(access, say("The invitation is taken back."))
+        return _back(access, "The invitation is taken back.")
     accept = act == "accept"
     try:
         joining.answer(session, access.competition, access.viewer.id, invitation_id, accept=accept)
     except (Conflict, Forbidden) as error:
         return _show(request, access, session, error)
-    return _back(access, say("You are in the team now.") if accept else "Declined.")
+    return _back(access, "You are in the team now." if accept else "Declined.")
 
 
 @router.post("/leave")
@@ -125,4 +124,4 @@ def leave(request: Request, access: Participant, session: SessionDep) -> Respons
         joining.leave(session, access.competition, session.get_one(User, access.viewer.id))
     except PlatformError as error:
         return _show(request, access, session, error)
-    return _back(access, say("You have left the team and compete on your own now."))
+    return _back(access, "You have left the team and compete on your own now.")

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.standings import TeamStanding, read_standings
 from anyshot_platform.organizers.teams.joining import list_members
 from anyshot_platform.sight.access import CompetitionAccess
@@ -43,7 +42,7 @@ def read_team(session: Session, access: CompetitionAccess, team_id: str) -> Team
     everybody = known and sees_members(access, team_id)
     standings = read_standings(session, access, team) if known and team is not None else []
     if team is None or not known or not (standings or everybody):
-        raise NotFound(say("There is no such team on a leaderboard that you can see."))
+        raise NotFound("There is no such team on a leaderboard that you can see.")
     people = [user for _, user in list_members(session, team) if user.deleted_at is None]
     named = [user for user in people if everybody or sees_profile(access.viewer, user)]
     about = {

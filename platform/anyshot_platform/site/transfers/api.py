@@ -17,7 +17,6 @@ from anyshot_platform.acts.declaration import ActRequest, Consent
 from anyshot_platform.acts.service import carry_out
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import Forbidden
-from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.transfers import claims
 from anyshot_platform.organizers.transfers.acts import TRANSFER
 from anyshot_platform.organizers.transfers.leaving import write_archive
@@ -120,7 +119,7 @@ def send_archive(
     The act is in the log before files are copied: that takes long, and SQLite lets nobody else write meanwhile.
     """
     if emails and not access.viewer.is_site_admin:
-        raise Forbidden(say("Whether addresses travel is decided by the site's administrators."))
+        raise Forbidden("Whether addresses travel is decided by the site's administrators.")
     asked = ActRequest(access.viewer.id, reason, {"emails": emails})
     carry_out(session, TRANSFER, access.competition, asked, consent)
     session.commit()

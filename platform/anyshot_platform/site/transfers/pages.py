@@ -11,7 +11,7 @@ from starlette.responses import Response
 from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.acts.service import NeedsConsent, preview
 from anyshot_platform.errors import PlatformError
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.organizers.transfers.acts import TRANSFER
 from anyshot_platform.site.bundles.pages import show_organize_page
 from anyshot_platform.site.shell.act_frame import ask, consent_of, show_preview
@@ -66,7 +66,7 @@ def take_in_archive(request: Request, services: ServicesDep, viewer: Beginner, f
     """Create a competition of an uploaded archive, or say what is wrong with it."""
     uploads = form.uploads("archive")
     if not uploads:
-        return _refused(request, services, viewer, 422, say("Choose the archive first."))
+        return _refused(request, services, viewer, 422, "Choose the archive first.")
 
     def write(target: Path) -> None:
         with target.open("wb") as sink:
@@ -77,7 +77,7 @@ def take_in_archive(request: Request, services: ServicesDep, viewer: Beginner, f
         slug, notices = take_in(services, viewer, write, form.text("slug"))
     except PlatformError as error:
         return _refused(request, services, viewer, error.status, error.message)
-    flash = together((say("The competition is here, as a draft."), *notices[-1:]))
+    flash = join_texts(("The competition is here, as a draft.", *notices[-1:]))
     return redirect(f"/competitions/{slug}/manage/import", flash=flash)
 
 
@@ -107,5 +107,5 @@ def claim_place(session: SessionDep, viewer: InBrowser, form: FormDep) -> Respon
         session.rollback()
         return redirect("/account/places", flash=error.message, tone="bad")
     return redirect(
-        f"/competitions/{made.competition}", flash=say("The place is yours, with all that was done from it.")
+        f"/competitions/{made.competition}", flash="The place is yours, with all that was done from it."
     )

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from anyshot_platform.kernel.language import say_count
+from anyshot_platform.kernel.filters import decimal
 from anyshot_platform.organizers.transfers.arriving import check_results, keep_files, open_archive, receive
 from anyshot_platform.services import Services
 from anyshot_platform.users.viewer import Viewer
@@ -29,10 +29,13 @@ def take_in(
             made = receive(services, session, archive, files, viewer, slug=slug or None)
             notices = list(made.notices)
             if unsupported:
-                words = say_count(
-                    unsupported,
-                    "%(num)s run has no files any more: its scores are as the archive says them.",
-                    "%(num)s runs have no files any more: their scores are as the archive says them.",
+                words = (
+                    "1 run has no files any more: its scores are as the archive says them."
+                    if unsupported == 1
+                    else (
+                        f"{decimal(unsupported)} runs have no files any more: their scores are as "
+                        "the archive says them."
+                    )
                 )
                 notices.append(words)
             return made.competition.slug, notices

@@ -21,7 +21,7 @@ from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
 from anyshot_platform.described.wrong import in_words
 from anyshot_platform.errors import Invalid, PlatformError
-from anyshot_platform.kernel.language import read_in, say, words_of
+from anyshot_platform.kernel.language import read_in
 from anyshot_platform.kernel.numbers import small_number
 from anyshot_platform.notifications.letters import move_digest
 from anyshot_platform.organizers.competitions.invitations import answer_invitation, list_invitations
@@ -41,19 +41,19 @@ from anyshot_platform.web.viewer import SESSION_COOKIE
 router = APIRouter(prefix="/account", include_in_schema=False)
 InBrowser = Annotated[Viewer, Depends(browser_session)]
 SECTIONS = (
-    {"key": "profile", "label": say("Profile"), "href": "/account", "icon": "user"},
-    {"key": "teams", "label": say("Competitions and teams"), "href": "/account/teams", "icon": "users"},
-    {"key": "places", "label": say("Your places"), "href": "/account/places", "icon": "flag"},
-    {"key": "tokens", "label": say("API tokens"), "href": "/account/tokens", "icon": "key"},
-    {"key": "notifications", "label": say("Notifications"), "href": "/account/notifications", "icon": "bell"},
-    {"key": "security", "label": say("Password and sessions"), "href": "/account/security", "icon": "lock"},
-    {"key": "delete", "label": say("Delete account"), "href": "/account/delete", "icon": "trash-2"},
+    {"key": "profile", "label": "Profile", "href": "/account", "icon": "user"},
+    {"key": "teams", "label": "Competitions and teams", "href": "/account/teams", "icon": "users"},
+    {"key": "places", "label": "Your places", "href": "/account/places", "icon": "flag"},
+    {"key": "tokens", "label": "API tokens", "href": "/account/tokens", "icon": "key"},
+    {"key": "notifications", "label": "Notifications", "href": "/account/notifications", "icon": "bell"},
+    {"key": "security", "label": "Password and sessions", "href": "/account/security", "icon": "lock"},
+    {"key": "delete", "label": "Delete account", "href": "/account/delete", "icon": "trash-2"},
 )
 SCOPE_WORDS = (
-    (Scope.READ, say("Read"), say("everything that you can see")),
-    (Scope.SUBMIT, say("Submit"), say("upload, cancel and withdraw submissions")),
-    (Scope.ACCOUNT, say("Account"), say("change profile, teams and memberships")),
-    (Scope.ORGANIZE, say("Organize"), say("act as organizer where you are one")),
+    (Scope.READ, "Read", "everything that you can see"),
+    (Scope.SUBMIT, "Submit", "upload, cancel and withdraw submissions"),
+    (Scope.ACCOUNT, "Account", "change profile, teams and memberships"),
+    (Scope.ORGANIZE, "Organize", "act as organizer where you are one"),
 )
 _PROFILE_FIELDS = ("display_name", "affiliation", "country", "homepage", "about", "time_zone", "language")
 
@@ -119,7 +119,7 @@ def save_profile(
     move_digest(session, user)
     if user.language:
         read_in(user.language)
-    return redirect("/account", flash=say("Your profile is saved."))
+    return redirect("/account", flash="Your profile is saved.")
 
 
 def _first_words(error: ValueError) -> str:
@@ -180,8 +180,8 @@ def reply_to_invitation(
     except PlatformError as error:
         return redirect("/account/teams", flash=error.message, tone="bad")
     if not accept:
-        return redirect("/account/teams", flash=say("The invitation is declined."))
-    return redirect(f"/competitions/{slug}", flash=say("You are in."))
+        return redirect("/account/teams", flash="The invitation is declined.")
+    return redirect(f"/competitions/{slug}", flash="You are in.")
 
 
 @router.get("/tokens")
@@ -234,9 +234,7 @@ def revoke_token(
 ) -> Response:
     """Revoke a token."""
     service.revoke_token(session, viewer.id, token_id)
-    return redirect(
-        "/account/tokens", flash=say("The token is revoked. Whatever used it is refused from now on.")
-    )
+    return redirect("/account/tokens", flash="The token is revoked. Whatever used it is refused from now on.")
 
 
 @router.get("/security")
@@ -289,9 +287,7 @@ def change_password(
     except PlatformError as error:
         error.details.setdefault("field", "old")
         return security_page(request, viewer, services, session, error)
-    return redirect(
-        "/account/security", flash=say("Your password is changed; all other sessions have ended.")
-    )
+    return redirect("/account/security", flash="Your password is changed; all other sessions have ended.")
 
 
 @router.post("/security/log-ins/{identity_id}/remove")
@@ -307,7 +303,7 @@ def remove_log_in(
         label = oauth.remove_log_in(session, viewer.id, identity_id)
     except PlatformError as error:
         return redirect("/account/security", flash=error.message, tone="bad")
-    return redirect("/account/security", flash=say("%(label)s logs in to this account no more.", label=label))
+    return redirect("/account/security", flash=f"{label} logs in to this account no more.")
 
 
 @router.post("/security/sessions/{session_id}/end")
@@ -316,7 +312,7 @@ def end_session(
 ) -> Response:
     """Sign one browser out."""
     service.end_session(session, viewer.id, session_id)
-    return redirect("/account/security", flash=say("That browser is logged out."))
+    return redirect("/account/security", flash="That browser is logged out.")
 
 
 @router.get("/data.json")
@@ -347,15 +343,15 @@ def delete_account(
     """Erase personal data; a pseudonym stays where others' records refer to it."""
     try:
         if form.text("confirm_name", 64) != viewer.username:
-            raise Invalid(say("Type your user name exactly."), field="confirm_name")
+            raise Invalid("Type your user name exactly.", field="confirm_name")
         known = know_password(services, viewer, form.text("password", 320))
     except service.WrongPassword as problem:
-        return _delete_page(request, viewer, session, Invalid(words_of(problem), field="password"))
+        return _delete_page(request, viewer, session, Invalid(str(problem), field="password"))
     except NeedsProof:
         raise
     except PlatformError as problem:
         return _delete_page(request, viewer, session, problem)
     service.erase_user(session, service.as_then(session, known))
-    response = redirect("/", flash=say("Your account is deleted."))
+    response = redirect("/", flash="Your account is deleted.")
     response.delete_cookie(SESSION_COOKIE, path="/")
     return response

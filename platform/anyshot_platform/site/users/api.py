@@ -14,7 +14,6 @@ from anyshot_platform.accounts.proving import require_proof
 from anyshot_platform.accounts.schemas import LogIn, ProfileIn, SignUp, TokenIn, TokenMade, TokenOut, UserOut
 from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.errors import Invalid, NotFound, NotSignedIn
-from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.zones import find_zone
 from anyshot_platform.notifications.letters import move_digest
 from anyshot_platform.site.users.logging_in import note_failure
@@ -127,18 +126,14 @@ def revoke_token(token_id: str, viewer: AccountViewer, session: SessionDep) -> N
 def check_time_zone(name: str) -> None:
     """Raise `Invalid` unless the IANA database knows the zone."""
     if find_zone(name) is None:
-        raise Invalid(say("There is no time zone “%(name)s”.", name=name), field="time_zone")
+        raise Invalid(f"There is no time zone “{name}”.", field="time_zone")
 
 
 def check_language(code: str, offered: tuple[str, ...]) -> None:
     """Raise `Invalid` for a language that the site does not offer; an empty one is no choice."""
     if code and code not in offered:
         raise Invalid(
-            say(
-                "This site has no pages in “%(language)s”; it has: %(offered)s.",
-                language=code,
-                offered=", ".join(offered),
-            ),
+            f"This site has no pages in “{code}”; it has: {', '.join(offered)}.",
             field="language",
         )
 
@@ -146,5 +141,5 @@ def check_language(code: str, offered: tuple[str, ...]) -> None:
 def _own_user(session: SessionDep, viewer: Viewer) -> User:
     user = session.get(User, viewer.id)
     if user is None:
-        raise NotFound(say("There is no such account."))
+        raise NotFound("There is no such account.")
     return user

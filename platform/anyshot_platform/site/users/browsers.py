@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from anyshot_platform.kernel.language import say
-
 # Each says what the ones below it say too: an Edge says Chrome, and both say Safari.
 _BROWSERS = (
     (r"Edg(?:e|A|iOS)?/", "Edge"),
@@ -31,5 +29,5 @@ def browser_words(user_agent: str) -> str:
         for known in (_BROWSERS, _SYSTEMS)
     )
     if browser and system:
-        return say("%(browser)s on %(system)s", browser=browser, system=system)
-    return browser or user_agent[:60] or say("unknown")
+        return f"{browser} on {system}"
+    return browser or user_agent[:60] or "unknown"

@@ -13,7 +13,6 @@ from anyshot_platform.accounts.new_address import ask_for_address, take_address
 from anyshot_platform.accounts.proving import require_own
 from anyshot_platform.accounts.service import is_link_for
 from anyshot_platform.errors import PlatformError
-from anyshot_platform.kernel.language import say
 from anyshot_platform.site.users.account_pages import security_page
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import browser_session, public
@@ -43,7 +42,7 @@ def confirm_address(request: Request, services: ServicesDep, secret: Secret) -> 
                 confirm(session, secret)
     except PlatformError as error:
         return render(request, "users/confirm.html", status_code=error.status, problem=error.message)
-    return redirect("/", flash=say("Your e-mail address is confirmed."))
+    return redirect("/", flash="Your e-mail address is confirmed.")
 
 
 @router.post("/account/confirm")
@@ -53,7 +52,7 @@ def ask_again(viewer: Annotated[Viewer, Depends(browser_session)], services: Ser
         send_again(services, viewer.id)
     except PlatformError as error:
         return redirect("/account/security", flash=error.message, tone="bad")
-    return redirect("/account/security", flash=say("The link is on its way."))
+    return redirect("/account/security", flash="The link is on its way.")
 
 
 @router.post("/account/security/address")
@@ -72,7 +71,5 @@ def change_address(
     except PlatformError as error:
         error.details.setdefault("field", "email")
         return security_page(request, viewer, services, session, error, {"email": address})
-    words = (
-        say("Open the link that was sent to the new address.") if sent else say("Your address is changed.")
-    )
+    words = "Open the link that was sent to the new address." if sent else "Your address is changed."
     return redirect("/account/security", flash=words)

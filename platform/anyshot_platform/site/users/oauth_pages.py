@@ -14,7 +14,6 @@ from anyshot_platform.accounts import oauth
 from anyshot_platform.accounts.proving import NeedsProof
 from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.accounts.service import NewSession
-from anyshot_platform.kernel.language import say
 from anyshot_platform.services import Services
 from anyshot_platform.site.users.logging_in import ask_for_code, begin_session, set_session_cookie
 from anyshot_platform.site.users.pages import safe_next
@@ -63,7 +62,7 @@ def come_back(
     """Sign in whom the provider names, or make an account."""
     verifier, target = _read_cookie(request, services, provider, state)
     if not code:
-        return redirect("/login", flash=say("The log-in was not confirmed."), tone="warn")
+        return redirect("/login", flash="The log-in was not confirmed.", tone="warn")
     person = oauth.who_is(services.settings, provider, code=code, verifier=verifier)
     try:
         user, new = _sign_in(request, services, viewer, provider, person)
@@ -94,14 +93,14 @@ def _read_cookie(request: Request, services: ServicesDep, provider: str, state: 
     """The verifier and where to go on; raises `LogInFailed` unless this browser began this log-in."""
     signature, _, encoded = request.cookies.get(COOKIE, "").partition(".")
     if not encoded or len(encoded) > _LONGEST:
-        raise oauth.LogInFailed(say("This log-in was not started in this browser, or too long ago."))
+        raise oauth.LogInFailed("This log-in was not started in this browser, or too long ago.")
     try:
         text = bytes.fromhex(encoded).decode()
     except ValueError as error:
-        raise oauth.LogInFailed(say("This log-in was not started in this browser.")) from error
+        raise oauth.LogInFailed("This log-in was not started in this browser.") from error
     if not services.signer.verify("oauth", text, signature):
-        raise oauth.LogInFailed(say("This log-in was not started in this browser."))
+        raise oauth.LogInFailed("This log-in was not started in this browser.")
     begun_at, wanted, verifier, target = json.loads(text)
     if begun_at != provider or not hmac.compare_digest(str(wanted).encode(), state.encode()):
-        raise oauth.LogInFailed(say("This log-in was not started in this browser."))
+        raise oauth.LogInFailed("This log-in was not started in this browser.")
     return str(verifier), safe_next(str(target))

@@ -10,7 +10,6 @@ from starlette.responses import Response
 from anyshot_platform.accounts.oauth import offered
 from anyshot_platform.accounts.proving import prove
 from anyshot_platform.errors import PlatformError
-from anyshot_platform.kernel.language import say
 from anyshot_platform.site.users.pages import safe_next
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Viewer
@@ -37,7 +36,7 @@ def send_proof(request: Request, viewer: InBrowser, services: ServicesDep, form:
         prove(services, viewer, form.text("proof", 320))
     except PlatformError as error:
         return _page(request, viewer, services, target, error.message, error.status)
-    return redirect(target, flash=say("Thank you. Now do it once more."))
+    return redirect(target, flash="Thank you. Now do it once more.")
 
 
 def _page(

@@ -11,7 +11,6 @@ from anyshot_platform.accounts import service
 from anyshot_platform.accounts.limiting import limit_links, limit_links_of_account
 from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.errors import PlatformError
-from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.letters import reads, send_email
 from anyshot_platform.web.access import public
 from anyshot_platform.web.rendering import redirect, render
@@ -53,25 +52,24 @@ def send_link(
             send_email(
                 session,
                 to=user.email,
-                subject=reads(user, say("Reset your password on %(site)s", site=services.settings.site_name)),
+                subject=reads(user, f"Reset your password on {services.settings.site_name}"),
                 body=reads(
                     user,
-                    say(
-                        "Somebody, probably you, asked to reset the password of %(name)s.\n\n%(link)s\n\n"
-                        "The link works once, for an hour. If it was not you, nothing has changed.\n",
-                        name=user.username,
-                        link=f"{services.settings.base_url}/reset/{secret}",
+                    (
+                        "Somebody, probably you, asked to reset the password of "
+                        f"{user.username}.\n\n{services.settings.base_url}/reset/{secret}\n\nThe link "
+                        "works once, for an hour. If it was not you, nothing has changed.\n"
                     ),
                 ),
             )
     return render(
         request,
         "message.html",
-        title=say("Check your inbox"),
-        text=say("If the address has an account here, a link to set a new password is on its way."),
+        title="Check your inbox",
+        text="If the address has an account here, a link to set a new password is on its way.",
         icon_name="mail",
         href="/login",
-        link_text=say("Back to log in"),
+        link_text="Back to log in",
     )
 
 
@@ -96,4 +94,4 @@ def set_password(
             status_code=error.status,
             errors={"password" if error.details.get("field") == "password" else "": error.message},
         )
-    return redirect("/login", flash=say("Your new password is set. Log in with it."))
+    return redirect("/login", flash="Your new password is set. Log in with it.")

@@ -10,7 +10,6 @@ from starlette.responses import Response
 from anyshot_platform.accounts import second_factor
 from anyshot_platform.accounts.proving import require_proof
 from anyshot_platform.errors import PlatformError
-from anyshot_platform.kernel.language import say
 from anyshot_platform.site.users.account_pages import SECTIONS
 from anyshot_platform.site.users.logging_in import (
     CODE_COOKIE,
@@ -43,7 +42,7 @@ def send_code(request: Request, services: ServicesDep, form: FormDep) -> Respons
     target = safe_next(form.text("next", 2000))
     user_id = half_logged_in(request, services)
     if user_id is None:
-        return redirect("/login", flash=say("That took too long. Please log in again."), tone="warn")
+        return redirect("/login", flash="That took too long. Please log in again.", tone="warn")
     try:
         new = use_code_at_log_in(request, services, user_id, form.text("code", 64))
     except PlatformError as error:
@@ -116,4 +115,4 @@ def turn_off(viewer: InBrowser, session: SessionDep) -> Response:
     """Turn the second factor off, after the password or a code."""
     require_proof(session)
     second_factor.turn_off(session, session.get_one(User, viewer.id))
-    return redirect("/account/security", flash=say("Your account has no second factor any more."))
+    return redirect("/account/security", flash="Your account has no second factor any more.")

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Depends, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.webhooks import organizing
 from anyshot_platform.organizers.webhooks.acts import ACTS
 from anyshot_platform.services import Services
@@ -59,7 +58,7 @@ def _show(
         access,
         "webhooks.html",
         "webhooks",
-        heading=say("Webhooks"),
+        heading="Webhooks",
         target=manage_path(access, "/webhooks"),
         **_hooks(session, services, access.competition.id),
         **refused,
@@ -76,7 +75,7 @@ def add_webhook(
     def show_again(refused: dict[str, Any]) -> Response:
         return _show(request, access, session, services, ticked=form.all("events"), **refused)
 
-    back, done = manage_path(access, "/webhooks"), say("The webhook is added.")
+    back, done = manage_path(access, "/webhooks"), "The webhook is added."
     return save_typed(request, session, form, back, done, change, show_again)
 
 
@@ -120,7 +119,7 @@ def add_site_webhook(
         return _show_of_site(request, session, services, ticked=form.all("events"), **refused)
 
     change = partial(_add, session, services, None, form, viewer.id)
-    done = say("The webhook is added.")
+    done = "The webhook is added."
     return save_typed(request, session, form, "/admin/webhooks", done, change, show_again)
 
 
