@@ -107,9 +107,6 @@ structure: $(READY)  ## Print how the code's rooms stand: cycles, unexplained mo
 format: $(READY)  ## Rewrite code, templates, styles and scripts in the house style
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/biome format --write $(STATIC) ; $(BIN)/python -m tests.architecture.templates
 
-catalogue: $(READY)  ## Write the catalogue of the interface's sentences, and each language's file, anew from the sources
-	@$(BIN)/python -m tests.architecture.catalogue
-
 docs: $(READY)  ## Build the documentation site into site/
 	@$(BIN)/mkdocs build --strict
 
@@ -140,4 +137,4 @@ reproduce: $(READY)  ## List the papers' tables and figures: done, stands in, no
 clean:  ## Remove .venv and what was built
 	rm -rf .venv site .pytest_cache .ruff_cache
 
-.PHONY: help compile catalogue setup demo test test-fast test-all hostile fuzz hostile-site coverage mutants record compose bench gpu gpu-carried lint structure format docs pins hashes release migration image reproduce clean
+.PHONY: help compile setup demo test test-fast test-all hostile fuzz hostile-site coverage mutants record compose bench gpu gpu-carried lint structure format docs pins hashes release migration image reproduce clean

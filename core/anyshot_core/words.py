@@ -3,15 +3,6 @@
 from __future__ import annotations
 
 
-def told(sentence: str, /, **values: object) -> str:
-    """A sentence with values for its placeholders `%(name)s`.
-
-    It is English wherever it goes. The catalogue of the platform has the sentence, and finds it again in the text
-    (`kernel/retold.py`), so that a page says it in its reader's language.
-    """
-    return sentence % values if values else sentence
-
-
 def count_of(number: float, noun: str, many: str = "") -> str:
     """`4 cores`, `0.5 cores`, `1 core`; `many` is the plural where it is not the noun with an s."""
     return f"{number:g} {noun if number == 1 else many or noun + 's'}"

@@ -35,7 +35,6 @@ from anyshot_platform.web.bodies import Bodies
 from anyshot_platform.web.csrf import guard_csrf
 from anyshot_platform.web.failures import DECLARED, install_error_handlers
 from anyshot_platform.web.headers import AnswerHead, ResponseHeaders
-from anyshot_platform.web.language import ReadersLanguage
 from anyshot_platform.web.rendering import STATIC_FOLDER
 from anyshot_platform.web.routing import match_at_once
 from anyshot_platform.web.viewer import refuse_writing_while_looking
@@ -97,7 +96,6 @@ def create_app(settings: PlatformSettings, services: Services | None = None) -> 
         match_at_once(router)
         app.include_router(router)
     app.add_middleware(Bodies, services=lambda: app.state.services, settings=settings)
-    app.add_middleware(ReadersLanguage, settings=settings)
     app.add_middleware(ResponseHeaders, https=settings.cookies_over_https_only)
     app.add_middleware(GZipMiddleware, compresslevel=6, exclude_content_types=_NOT_COMPRESSED)
     app.add_middleware(AnswerHead)

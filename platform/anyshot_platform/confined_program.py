@@ -26,7 +26,6 @@ def bundle(order: dict[str, Any]) -> dict[str, Any]:
     """A competition's description; its files are written into the folder of the order, by number."""
     from anyshot_platform.bundles.files import LIMIT_NAMED, BundleUnreadable
     from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
-    from anyshot_platform.kernel.kept import to_json
 
     try:
         read = read_bundle(Path(order["path"]), Path(order["data"]) if order["data"] else None)
@@ -34,16 +33,16 @@ def bundle(order: dict[str, Any]) -> dict[str, Any]:
             most = LIMIT_NAMED >> 20
             raise BundleUnreadable(f"its pages and baselines unpack to over {most} MiB")
     except BundleInvalid as error:
-        return {"problems": [to_json(asdict(problem)) for problem in error.problems]}
+        return {"problems": [asdict(problem) for problem in error.problems]}
     except (BundleUnreadable, ValueError) as error:
-        return {"unreadable": to_json(str(error))}
+        return {"unreadable": str(error)}
     for number, content in enumerate(read.files.values()):
         (Path(order["folder"]) / str(number)).write_bytes(content)
     return {
         "spec": read.spec.model_dump(mode="json", exclude_unset=True),
         "files": list(read.files),
         "format": read.format,
-        "notices": [to_json(asdict(notice)) for notice in read.without_equivalent],
+        "notices": [asdict(notice) for notice in read.without_equivalent],
         "input_data": read.input_data,
         "datasets": {path: list(map(str, folders)) for path, folders in read.datasets.items()},
     }
@@ -65,7 +64,6 @@ def pack(order: dict[str, Any]) -> dict[str, Any]:
 
 def transfer(order: dict[str, Any]) -> dict[str, Any]:
     """Unpacks the archive of a competition that arrives; `bad` says why not."""
-    from anyshot_platform.kernel.kept import to_json
     from anyshot_platform.organizers.transfers.archive import AlteredArchive, read_rows, unpack
 
     try:
@@ -73,7 +71,7 @@ def transfer(order: dict[str, Any]) -> dict[str, Any]:
         manifest = unpack(Path(order["path"]), Path(order["folder"]), **limits)
         read_rows(Path(order["folder"]))
     except (AlteredArchive, OSError) as error:
-        return {"bad": to_json(str(error))}
+        return {"bad": str(error)}
     return {"manifest": manifest.model_dump()}
 
 
@@ -85,7 +83,6 @@ def transfer_scores(order: dict[str, Any]) -> dict[str, Any]:
     """Computes the scores of runs again from their files; `problems` names those that are not what was said."""
     from pydantic import TypeAdapter, ValidationError
 
-    from anyshot_platform.kernel.kept import to_json
     from anyshot_platform.scores.verification import WrongResult, verify_files, verify_whole
     from anyshot_scoring.summary import RunSummary
 
@@ -98,8 +95,7 @@ def transfer_scores(order: dict[str, Any]) -> dict[str, Any]:
             else:
                 verify_files(summary, summary.tasks, run["files"], _open)
         except (WrongResult, ValidationError) as error:
-            words = f"Run {run['run']}: {str(error)}"
-            problems.append(to_json(words))
+            problems.append(f"Run {run['run']}: {error}")
     return {"problems": problems}
 
 

@@ -12,7 +12,6 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from anyshot_platform.kernel.budgets import UsageBudget, changed
-from anyshot_platform.kernel.language import known_languages
 
 
 class Given(BaseSettings):
@@ -110,10 +109,6 @@ class PlatformSettings(BaseSettings):
     s3_access_key: str | None = Field(default=None, description="Access key of the S3 service.")
     s3_secret_key: SecretStr | None = Field(default=None, description="Secret key of the S3 service.")
 
-    languages: str = Field(
-        default="en,fr",
-        description="Languages of pages and e-mails, with commas; who asks for none of them gets the first.",
-    )
     organizers: Literal["everyone", "granted"] = Field(
         default="granted",
         description="Who may create competitions and pools: everyone, or whom the administrators let.",
@@ -262,21 +257,6 @@ class PlatformSettings(BaseSettings):
         if self.storage == "s3" and (self.s3_access_key is None or self.s3_secret_key is None):
             raise ValueError("storage=s3 needs ANYSHOT_S3_ACCESS_KEY and ANYSHOT_S3_SECRET_KEY")
         return self
-
-    @model_validator(mode="after")
-    def _languages_have_catalogues(self) -> PlatformSettings:
-        known = known_languages()
-        odd = ", ".join(sorted(set(self.offered_languages) - set(known)))
-        if odd or not self.offered_languages:
-            raise ValueError(
-                f"languages={self.languages} names {odd or 'none'}; there are: {', '.join(known)}"
-            )
-        return self
-
-    @cached_property
-    def offered_languages(self) -> tuple[str, ...]:
-        """The codes of the languages that the site offers; the first is its own."""
-        return tuple(dict.fromkeys(code.strip() for code in self.languages.split(",") if code.strip()))
 
     @cached_property
     def budgets(self) -> dict[str, UsageBudget]:

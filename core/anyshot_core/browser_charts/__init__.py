@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 FOLDER = Path(__file__).resolve().parent / "static"
 _LIBRARY = FOLDER / "vendor" / "uplot"
-_MODULES = ("words.js", "cells.js", "charts.js")  # in the order in which each needs the one before
+_MODULES = ("cells.js", "charts.js")  # in the order in which each needs the one before
 _IMPORT = re.compile(r'^import [^;]+ from "\./[^"]+";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
 

@@ -106,7 +106,7 @@ _CLASSES = "model.py defines MyMetaLearner and MyLearner"
 def _where_is_model(files: dict[str, ZipMember], top: str) -> str:
     others = sorted(name for name in files if name.rsplit("/", 1)[-1].lower() == "model.py")
     if others:
-        return f"There is no model.py, but {repr(top + others[0])}."
+        return f"There is no model.py, but {top + others[0]!r}."
     return "There is no model.py in the zip."
 
 

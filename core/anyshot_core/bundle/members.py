@@ -44,9 +44,7 @@ def _decoded(path: Path, entry: ZipMember) -> Iterator[bytes]:
         for piece in packed:
             yield from _inflate(decoder, piece)
     except zlib.error:
-        raise ZipRefused(
-            "damaged", "%(path)s cannot be unpacked.", "Zip the folder again.", path=repr(entry.path)
-        ) from None
+        raise ZipRefused("damaged", f"{entry.path!r} cannot be unpacked.", "Zip the folder again.") from None
 
 
 def _inflate(decoder: zlib._Decompress, piece: bytes) -> Iterator[bytes]:
@@ -70,5 +68,5 @@ def _packed(path: Path, entry: ZipMember) -> Iterator[bytes]:
 
 
 def _lies(entry: ZipMember) -> ZipRefused:
-    problem = f"{repr(entry.path)} is not what the zip's directory says."
+    problem = f"{entry.path!r} is not what the zip's directory says."
     return ZipRefused("lying_size", problem, "Zip the folder again.")

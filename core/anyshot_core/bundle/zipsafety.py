@@ -42,10 +42,10 @@ class ZipLimits:
 
 
 class ZipRefused(ValueError):
-    """An archive that must not be unpacked. `remedy` tells the participant what to do; `values` are of both."""
+    """An archive that must not be unpacked. `remedy` tells the participant what to do."""
 
-    def __init__(self, code: str, problem: str, remedy: str, **values: object) -> None:
-        self.code, self.problem, self.remedy = code, (problem % values), (remedy % values)
+    def __init__(self, code: str, problem: str, remedy: str) -> None:
+        self.code, self.problem, self.remedy = code, problem, remedy
         super().__init__(f"{self.problem} {self.remedy}")
 
     def within(self, name: str) -> ZipRefused:
@@ -90,10 +90,8 @@ def read_listing(path: Path, limits: ZipLimits | None = None) -> ZipListing:
     if size > limits.zip_bytes:
         raise ZipRefused(
             "too_large",
-            "The zip has %(size)s; at most %(most)s are allowed.",
+            f"The zip has {_mib(size)}; at most {_mib(limits.zip_bytes)} are allowed.",
             "Leave out data and checkpoints that the submission does not read.",
-            size=_mib(size),
-            most=_mib(limits.zip_bytes),
         )
     if size < _EOCD.size:
         raise _not_a_zip()
@@ -108,13 +106,12 @@ def _list(data: mmap.mmap, limits: ZipLimits) -> ZipListing:
     if end - start > limits.directory_bytes:
         raise ZipRefused(
             "directory_too_large",
-            "The list of files inside the zip has %(size)s.",
+            f"The list of files inside the zip has {_mib(end - start)}.",
             "Zip fewer files, with shorter names.",
-            size=_mib(end - start),
         )
     entries = _read_entries(data, start, end, limits)
     if len(entries) != declared:
-        raise _damaged("it announces %(said)s entries and lists %(found)s", said=declared, found=len(entries))
+        raise _damaged(f"it announces {declared} entries and lists {len(entries)}")
     _check_overlaps(entries, start)
     _check_names(entries)
     _check_sizes(entries, limits)
@@ -158,9 +155,8 @@ def _read_entries(data: mmap.mmap, start: int, end: int, limits: ZipLimits) -> l
         if total > limits.unpacked_bytes:  # known now: the rest need not be read
             raise ZipRefused(
                 "bomb",
-                "Unpacked, the zip has more than the %(most)s that are allowed.",
+                (f"Unpacked, the zip has more than the {_mib(limits.unpacked_bytes)} that are allowed."),
                 "Leave out what the submission does not read.",
-                most=_mib(limits.unpacked_bytes),
             )
     return entries
 
@@ -210,30 +206,22 @@ def _zip64_field(extra: bytes) -> bytes:
 
 def _checked_name(raw: bytes, flags: int, limits: ZipLimits) -> tuple[str, bool]:
     if len(raw) > limits.name_bytes:
-        raise ZipRefused(
-            "name_too_long", "A file name has %(size)s bytes.", "Use shorter names.", size=len(raw)
-        )
+        raise ZipRefused("name_too_long", f"A file name has {len(raw)} bytes.", "Use shorter names.")
     try:
         name = raw.decode("utf-8" if flags & 0x800 else "cp437")
     except UnicodeDecodeError:
-        raise ZipRefused(
-            "bad_name", "The file name %(path)s is not text.", "Rename the file.", path=repr(raw[:60])
-        ) from None
+        raise ZipRefused("bad_name", f"The file name {raw[:60]!r} is not text.", "Rename the file.") from None
     shown = repr(name[:80])
     if _CONTROLS.search(name):
-        raise ZipRefused(
-            "bad_name", "The file name %(path)s has control characters.", "Rename the file.", path=shown
-        )
+        raise ZipRefused("bad_name", f"The file name {shown} has control characters.", "Rename the file.")
     name = name.replace("\\", "/")
     if name.startswith("/") or name[1:2] == ":":
-        raise _climbs("The zip names the absolute path %(path)s.", shown)
+        raise _climbs(f"The zip names the absolute path {shown}.")
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if ".." in parts:
-        raise _climbs("The path %(path)s leads out of the zip.", shown)
+        raise _climbs(f"The path {shown} leads out of the zip.")
     if len(parts) > limits.depth or any(len(part.encode()) > 255 for part in parts):
-        raise ZipRefused(
-            "name_too_long", "The path %(path)s is too long or too deep.", "Use shorter paths.", path=shown
-        )
+        raise ZipRefused("name_too_long", f"The path {shown} is too long or too deep.", "Use shorter paths.")
     return "/".join(parts), name.endswith("/") or not parts
 
 
@@ -243,25 +231,21 @@ def _check_kind(path: str, system: int, mode: int) -> None:
     kind = stat.S_IFMT(mode)
     if kind == stat.S_IFLNK:
         remedy = "Put the file itself into the zip (zip without -y)."
-        raise ZipRefused("link", "%(path)s is a symbolic link.", remedy, path=repr(path))
+        raise ZipRefused("link", f"{path!r} is a symbolic link.", remedy)
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        raise ZipRefused("special_file", "%(path)s is not a plain file.", "Leave it out.", path=repr(path))
+        raise ZipRefused("special_file", f"{path!r} is not a plain file.", "Leave it out.")
     if mode & (stat.S_ISUID | stat.S_ISGID):
-        raise ZipRefused(
-            "setuid", "%(path)s has a setuid or setgid bit.", "Run: chmod ug-s %(path)s", path=repr(path)
-        )
+        raise ZipRefused("setuid", f"{path!r} has a setuid or setgid bit.", f"Run: chmod ug-s {path!r}")
 
 
 def _check_method(path: str, flags: int, method: int) -> None:
     if flags & 1:
-        raise ZipRefused("encrypted", "%(path)s is encrypted.", "Zip without a password.", path=repr(path))
+        raise ZipRefused("encrypted", f"{path!r} is encrypted.", "Zip without a password.")
     if method not in (_STORED, _DEFLATED):
         raise ZipRefused(
             "compression",
-            "%(path)s is packed with method %(method)s.",
+            f"{path!r} is packed with method {method}.",
             "Zip again with the usual compression (deflate), for example by `anyshot pack`.",
-            path=repr(path),
-            method=method,
         )
 
 
@@ -270,17 +254,17 @@ def _check_local_header(
 ) -> int:
     """Where the packed bytes begin. Raises ZipRefused where the local header tells another story."""
     if offset + _LOCAL.size > len(data) or data[offset : offset + 4] != b"PK\x03\x04":
-        raise _damaged("the entry %(path)s is not where the directory says", path=repr(path))
+        raise _damaged(f"the entry {path!r} is not where the directory says")
     fields = _LOCAL.unpack_from(data, offset)
     crc, packed, size, name_length, extra_length = fields[6:]
     name_at = offset + _LOCAL.size
     if bytes(data[name_at : name_at + name_length]) != raw:
-        raise _damaged("the entry %(path)s has two names", path=repr(path))
+        raise _damaged(f"the entry {path!r} has two names")
     if not flags & 8:  # with bit 3 the numbers follow the data, and only the directory's count
         extra = bytes(data[name_at + name_length : name_at + name_length + extra_length])
         size, packed, _ = _widen(extra, size, packed, 0)
         if (crc, packed, size) != central:
-            raise _damaged("the entry %(path)s states two sizes", path=repr(path))
+            raise _damaged(f"the entry {path!r} states two sizes")
     return name_at + name_length + extra_length
 
 
@@ -289,7 +273,7 @@ def _check_overlaps(entries: list[ZipMember], directory: int) -> None:
     previous = 0
     for entry in sorted(entries, key=lambda entry: entry.start):
         if entry.start < previous:
-            problem = f"{repr(entry.path)} shares its bytes with another entry."
+            problem = f"{entry.path!r} shares its bytes with another entry."
             raise ZipRefused("overlap", problem, "Zip the folder again.")
         previous = entry.data + entry.packed
     if previous > directory:
@@ -312,23 +296,13 @@ def _check_names(entries: list[ZipMember]) -> None:
             if seen != folder:
                 _refuse_twins(seen, folder)
     for key in files.keys() & folders.keys():
-        raise ZipRefused(
-            "duplicate", "%(path)s is a file and a folder.", "Rename one of them.", path=repr(files[key])
-        )
+        raise ZipRefused("duplicate", f"{files[key]!r} is a file and a folder.", "Rename one of them.")
 
 
 def _refuse_twins(first: str, second: str) -> None:
     if first == second:
-        raise ZipRefused(
-            "duplicate", "%(path)s is in the zip twice.", "Zip the folder again.", path=repr(first)
-        )
-    raise ZipRefused(
-        "case_clash",
-        "%(path)s and %(other)s differ only in case.",
-        "Rename one of them.",
-        path=repr(first),
-        other=repr(second),
-    )
+        raise ZipRefused("duplicate", f"{first!r} is in the zip twice.", "Zip the folder again.")
+    raise ZipRefused("case_clash", f"{first!r} and {second!r} differ only in case.", "Rename one of them.")
 
 
 def _check_sizes(entries: list[ZipMember], limits: ZipLimits) -> None:
@@ -337,20 +311,20 @@ def _check_sizes(entries: list[ZipMember], limits: ZipLimits) -> None:
         if impossible or (entry.folder and entry.size):
             raise ZipRefused(
                 "lying_size",
-                "%(path)s states %(size)s bytes, which its %(packed)s packed bytes cannot be.",
+                (
+                    f"{entry.path!r} states {entry.size} bytes, which its {entry.packed} packed "
+                    "bytes cannot be."
+                ),
                 "Zip the folder again.",
-                path=repr(entry.path),
-                size=entry.size,
-                packed=entry.packed,
             )
         if entry.size > limits.ratio_from and entry.size > limits.ratio * max(entry.packed, 1):
             raise ZipRefused(
                 "bomb",
-                "%(path)s unpacks to %(size)s, %(ratio)s times its packed size.",
+                (
+                    f"{entry.path!r} unpacks to {_mib(entry.size)}, "
+                    f"{entry.size // max(entry.packed, 1)} times its packed size."
+                ),
                 "Leave the file out, or create it when the code runs.",
-                path=repr(entry.path),
-                size=_mib(entry.size),
-                ratio=entry.size // max(entry.packed, 1),
             )
 
 
@@ -372,23 +346,21 @@ def _not_a_zip() -> ZipRefused:
     )
 
 
-def _damaged(what: str, **values: object) -> ZipRefused:
+def _damaged(what: str) -> ZipRefused:
     remedy = "Zip the folder again and upload it completely."
-    return ZipRefused("damaged", "The zip is damaged: %(what)s.", remedy, what=(what % values))
+    return ZipRefused("damaged", f"The zip is damaged: {what}.", remedy)
 
 
-def _climbs(problem: str, path: str) -> ZipRefused:
+def _climbs(problem: str) -> ZipRefused:
     remedy = "Zip the folder itself, from inside it, so that all paths are relative."
-    return ZipRefused("path", problem, remedy, path=path)
+    return ZipRefused("path", problem, remedy)
 
 
 def _too_many(count: int, limits: ZipLimits) -> ZipRefused:
     return ZipRefused(
         "too_many",
-        "The zip has %(count)s entries or more; at most %(most)s are allowed.",
+        f"The zip has {count:,} entries or more; at most {limits.entries:,} are allowed.",
         "Put many small files into one, such as an .npz or a nested zip.",
-        count=f"{count:,}",
-        most=f"{limits.entries:,}",
     )
 
 

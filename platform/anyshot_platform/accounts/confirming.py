@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.accounts import service
 from anyshot_platform.budgets.service import spend
 from anyshot_platform.errors import Conflict, NotFound, TooMany
-from anyshot_platform.notifications.letters import reads, send_email
+from anyshot_platform.notifications.letters import send_email
 from anyshot_platform.services import Services
 from anyshot_platform.users.models import User
 
@@ -29,8 +29,8 @@ def ask_to_confirm(services: Services, session: Session, user: User) -> None:
     if user.email is None or user.email_verified_at is not None:
         return
     words = (
-        "Somebody, probably you, created the account %(name)s with this "
-        "address.\n\n%(link)s\n\nThe link works once, for two days. If it was not you, ignore "
+        "Somebody, probably you, created the account {name} with this "
+        "address.\n\n{link}\n\nThe link works once, for two days. If it was not you, ignore "
         "it: nothing more is sent here.\n"
     )
     send_link(services, session, user, user.email, PURPOSE, words)
@@ -49,8 +49,8 @@ def send_link(
     send_email(
         session,
         to=address,
-        subject=reads(user, f"Confirm your address on {services.settings.site_name}"),
-        body=reads(user, (words % {"name": user.username, "link": link})),
+        subject=f"Confirm your address on {services.settings.site_name}",
+        body=words.format(name=user.username, link=link),
     )
 
 
@@ -60,16 +60,13 @@ def _tell_owner(services: Services, session: Session, owner: User) -> None:
     send_email(
         session,
         to=owner.email,
-        subject=reads(owner, f"You have an account on {services.settings.site_name} already"),
-        body=reads(
-            owner,
-            (
-                "Somebody, perhaps you, wanted this address for another account. It belongs to your "
-                f"account {owner.username}; the other one cannot use it.\n\nLog in as "
-                f"{owner.username}: {services.settings.base_url}/login\nIf you forgot the password: "
-                f"{services.settings.base_url}/reset\n\nIf it was not you, nothing has changed, and "
-                "there is nothing to do.\n"
-            ),
+        subject=f"You have an account on {services.settings.site_name} already",
+        body=(
+            "Somebody, perhaps you, wanted this address for another account. It belongs to your "
+            f"account {owner.username}; the other one cannot use it.\n\nLog in as "
+            f"{owner.username}: {services.settings.base_url}/login\nIf you forgot the password: "
+            f"{services.settings.base_url}/reset\n\nIf it was not you, nothing has changed, and "
+            "there is nothing to do.\n"
         ),
     )
 

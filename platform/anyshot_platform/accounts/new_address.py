@@ -9,7 +9,7 @@ from anyshot_platform.accounts.confirming import may_mail, send_link
 from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.budgets.service import spend
 from anyshot_platform.errors import Invalid
-from anyshot_platform.notifications.letters import reads, send_email
+from anyshot_platform.notifications.letters import send_email
 from anyshot_platform.services import Services
 from anyshot_platform.users.models import User
 
@@ -35,8 +35,8 @@ def ask_for_address(services: Services, user_id: str, address: str) -> bool:
             _take(session, user, address)
         elif welcome:
             words = (
-                "The account %(name)s is to have this address. Open the link to confirm "
-                "it:\n\n%(link)s\n\nThe link works once, for two days. If it was not you, "
+                "The account {name} is to have this address. Open the link to confirm "
+                "it:\n\n{link}\n\nThe link works once, for two days. If it was not you, "
                 "ignore it: nothing more is sent here.\n"
             )
             send_link(services, session, user, address, PURPOSE, words)
@@ -52,15 +52,12 @@ def take_address(services: Services, session: Session, secret: str) -> User:
         send_email(
             session,
             to=before,
-            subject=reads(user, f"Your account on {services.settings.site_name} has another address"),
-            body=reads(
-                user,
-                (
-                    f"Your account {user.username} has a new e-mail address: mails and links to log in "
-                    "go there from now on, and this address can no longer be used to log in.\n\nIf it "
-                    "was not you, somebody has your password: tell the operators of the site at "
-                    f"once.\n\n{services.settings.base_url}\n"
-                ),
+            subject=f"Your account on {services.settings.site_name} has another address",
+            body=(
+                f"Your account {user.username} has a new e-mail address: mails and links to log in "
+                "go there from now on, and this address can no longer be used to log in.\n\nIf it "
+                "was not you, somebody has your password: tell the operators of the site at "
+                f"once.\n\n{services.settings.base_url}\n"
             ),
         )
     return user

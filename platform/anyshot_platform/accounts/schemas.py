@@ -49,7 +49,6 @@ class UserOut(BaseModel):
     about: str
     profile_public: bool
     time_zone: str
-    language: str
     is_site_admin: bool
     created_at: datetime
 
@@ -68,9 +67,6 @@ class ProfileIn(BaseModel):
         default=None, description="everybody sees the profile, one's teams and where they stand"
     )
     time_zone: str | None = Field(default=None, max_length=64)
-    language: str | None = Field(
-        default=None, max_length=16, description="of pages and e-mails; empty: pages are as the browser asks"
-    )
 
 
 class TokenIn(BaseModel):

@@ -440,7 +440,7 @@ def erase_user(session: Session, user: User) -> None:
     user.display_name = user.affiliation = user.country = user.homepage = user.about = ""
     user.is_site_admin = user.profile_public = False
     user.totp_sealed = user.totp_step = user.second_factor_since = None
-    user.time_zone, user.language = "UTC", ""
+    user.time_zone = "UTC"
     for secrets in _SECRETS:
         session.execute(delete(secrets).where(secrets.user_id == user.id))
     user.deleted_at = moment

@@ -17,11 +17,6 @@ S = TypeVar("S")
 NO_CONSENT = Consent()
 
 
-def said_title(act: Act[Any]) -> str:
-    """The title of an act as the catalogue has it."""
-    return act.title.replace("{}", "%(name)s")
-
-
 @dataclass(frozen=True)
 class Preview:
     """An act on its object, before it is done."""
@@ -72,7 +67,7 @@ def preview(session: Session, act: Act[S], subject: S, request: ActRequest) -> P
 def _show(act: Act[Any], target: Target, found: Findings) -> Preview:
     return Preview(
         act=act.key,
-        title=(said_title(act) % {"name": target.title}),
+        title=act.title.replace("{}", target.title),
         name=target.name if (act.dangerous and found.asks) or found.blocked else "",
         done=found.done,
         refused=tuple(found.refused),

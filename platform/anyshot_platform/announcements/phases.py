@@ -21,8 +21,8 @@ from anyshot_platform.sight.access import is_shown
 
 NOTICE = timedelta(days=1)  # how long before its end members are told; an opening that is older is no news
 _TITLES = {
-    Date.OPENING: "%(title)s: %(name)s is open",
-    Date.CLOSING: "%(title)s: %(name)s closes within a day",
+    Date.OPENING: "{title}: {name} is open",
+    Date.CLOSING: "{title}: {name} closes within a day",
 }
 
 
@@ -55,7 +55,7 @@ def tell_of_phase(session: Session, phase_id: str) -> int:
         told = session.get(PhaseNotice, (phase.id, date))
         if told is None or (date == Date.CLOSING and told.moment != moment):  # an opening is told once
             session.merge(PhaseNotice(phase_id=phase.id, date=date, moment=moment))
-            title = _TITLES[date] % {"title": competition.title, "name": phase.name}
+            title = _TITLES[date].format(title=competition.title, name=phase.name)
             tell_members(
                 session,
                 competition,

@@ -30,19 +30,19 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 
 _ENDED = {
-    SubmissionStatus.FINISHED: "Submission %(name)s is scored",
-    SubmissionStatus.FAILED: "Submission %(name)s failed",
-    SubmissionStatus.CANCELLED: "Submission %(name)s was cancelled",
+    SubmissionStatus.FINISHED: "Submission {name} is scored",
+    SubmissionStatus.FAILED: "Submission {name} failed",
+    SubmissionStatus.CANCELLED: "Submission {name} was cancelled",
 }
 _FINAL_ENDED = {
-    SubmissionStatus.FINISHED: "Final entry %(name)s is scored",
-    SubmissionStatus.FAILED: "Final entry %(name)s failed",
-    SubmissionStatus.CANCELLED: "Final entry %(name)s was cancelled",
+    SubmissionStatus.FINISHED: "Final entry {name} is scored",
+    SubmissionStatus.FAILED: "Final entry {name} failed",
+    SubmissionStatus.CANCELLED: "Final entry {name} was cancelled",
 }
 _SMOKE_ENDED = {
-    SubmissionStatus.FINISHED: "Smoke test %(name)s has finished",
-    SubmissionStatus.FAILED: "Smoke test %(name)s failed",
-    SubmissionStatus.CANCELLED: "Smoke test %(name)s was cancelled",
+    SubmissionStatus.FINISHED: "Smoke test {name} has finished",
+    SubmissionStatus.FAILED: "Smoke test {name} failed",
+    SubmissionStatus.CANCELLED: "Smoke test {name} was cancelled",
 }
 
 
@@ -72,9 +72,9 @@ def tell_result(session: Session, ended: SubmissionEnded) -> None:
 def _head(submission: Submission) -> str:
     filename = submission.filename[-60:]
     if submission.kind == SubmissionKind.FINAL:  # its number counts in the final phase alone: nobody knows it
-        return _FINAL_ENDED[submission.status] % {"name": filename}
+        return _FINAL_ENDED[submission.status].format(name=filename)
     known = _SMOKE_ENDED if submission.kind == SubmissionKind.SMOKE else _ENDED
-    return known[submission.status] % {"name": f"{submission.number} ({filename})"}
+    return known[submission.status].format(name=f"{submission.number} ({filename})")
 
 
 def _sight(submission: Submission) -> PhaseSight:
@@ -114,11 +114,11 @@ def say_change(session: Session, storage: Storage, submission_id: str) -> str:
     if version.rule.relative:  # two scores alone do not tell which is ahead
         return ""
     words = (
-        "%(difference)s above your best other submission, #%(number)s"
+        "{difference} above your best other submission, #{number}"
         if difference >= 0
-        else "%(difference)s below your best other submission, #%(number)s"
+        else "{difference} below your best other submission, #{number}"
     )
-    return words % {"difference": score(abs(difference)), "number": best.number}
+    return words.format(difference=score(abs(difference)), number=best.number)
 
 
 def _places(session: Session, submission: Submission) -> list[str]:

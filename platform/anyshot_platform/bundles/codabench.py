@@ -183,13 +183,13 @@ class _Conversion:
 
     def _keep_text(self, path: Path, source: Any, title: str) -> str | None:
         if not isinstance(source, str) or not source.strip():
-            self.report.notice(path, f"the page {repr(title)} names no file; left out")
+            self.report.notice(path, f"the page {title!r} names no file; left out")
             return None
         said = missing_file(source, self.files)
         content = self.files.read(source)
         if said or content is None:
-            words = said or f"{repr(source)} is a folder, not a page"
-            act = f"write {repr(title)} here"
+            words = said or f"{source!r} is a folder, not a page"
+            act = f"write {title!r} here"
             self.report.notice(path, join_texts((words, act), by=": "), "/pages")
             return None
         stem = unique(key_from(title, "page"), {name.split("/")[-1].rsplit(".", 1)[0] for name in self.kept})
@@ -287,12 +287,12 @@ class _Conversion:
             return None
         content = self.files.read(source)
         if content is None:
-            words = f"the image {repr(source)} is not in the bundle; the competition has no logo"
+            words = f"the image {source!r} is not in the bundle; the competition has no logo"
             self.report.notice(("image",), words)
             return None
         suffix = normal(source).rpartition(".")[2].lower()
         if suffix not in ("png", "jpg", "jpeg", "gif", "webp", "svg"):
-            words = f"an image of type {repr(suffix)} cannot be shown; left out"
+            words = f"an image of type {suffix!r} cannot be shown; left out"
             self.report.notice(("image",), words)
             return None
         target = f"logo.{suffix}"

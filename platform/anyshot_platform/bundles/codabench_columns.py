@@ -64,7 +64,7 @@ def convert_boards(data: dict[Any, Any], *, v2: bool) -> Boards:
     shown = shown_boards(data, v2=v2)
     for board in boards_of(data, v2=v2):
         if board not in shown:
-            words = f"the board {repr(board.title)} is hidden there; it became no league, which all would see"
+            words = f"the board {board.title!r} is hidden there; it became no league, which all would see"
             boards.notices.append((board.path, words))
             continue
         key = unique(key_from(board.title, "results"), {league["key"] for league in boards.leagues})

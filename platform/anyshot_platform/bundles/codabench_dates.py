@@ -41,18 +41,18 @@ def _read_loose(text: str) -> tuple[datetime, str | None]:
             return _moment(int(words[5]), _MONTHS.index(name.lower()) + 1, int(day), text), None
     parts = _PARTS.match(text)
     if parts is None:
-        raise UnclearDate(f"{repr(text)} is not a date; write one like 2024-07-01T00:00:00+00:00")
+        raise UnclearDate(f"{text!r} is not a date; write one like 2024-07-01T00:00:00+00:00")
     first, second, third = int(parts[1]), int(parts[2]), int(parts[3])
     remark = None
     if len(parts[1]) == 4:
         year, month, day = first, second, third
     elif first > 12:
         year, month, day = third, second, first
-        remark = f"{repr(text)} was read as day, month, year"
+        remark = f"{text!r} was read as day, month, year"
     else:
         year, month, day = third, first, second  # as Codabench reads it
         if first != second and second <= 12:
-            remark = f"{repr(text)} was read as month, day, year, as Codabench does"
+            remark = f"{text!r} was read as month, day, year, as Codabench does"
     moment = _moment(year, month, day, text, int(parts[4] or 0), int(parts[5] or 0), int(parts[6] or 0))
     zone = parts[7]
     if zone and zone not in ("Z", "UTC"):
@@ -67,4 +67,4 @@ def _moment(
     try:
         return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError as error:
-        raise UnclearDate(f"{repr(text)} is not a date: {error}") from None
+        raise UnclearDate(f"{text!r} is not a date: {error}") from None

@@ -30,22 +30,19 @@ class Order:
     @property
     def words(self) -> str:
         """What an organizer has to know of it; empty where the order here is the same."""
-        names = {"board": repr(self.board), "column": repr(self.column)}
+        there = f"the board {self.board!r} is ordered by the column {self.column!r} there"
         if self.of_ranks:
             return (
-                "the board %(board)s is ordered by the column %(column)s there: here submissions are ranked on each "
-                "dataset and the average of the ranks counts; look at the ranking" % names
+                f"{there}: here submissions are ranked on each dataset and the average of the ranks counts; "
+                "look at the ranking"
             )
         if self.metric == "normalized_accuracy" and not self.lowest_first and not self.more_columns:
             return ""
+        lowest = ", lowest first" if self.lowest_first else ""
+        equals = ", then by the others" if self.more_columns else ""
         return (
-            "the board %(board)s is ordered by the column %(column)s there%(lowest)s%(equals)s; here by the score of "
-            "normalized accuracy, highest first, and of equal ones the earlier is first: look at the ranking"
-            % {
-                **names,
-                "lowest": ", lowest first" if self.lowest_first else "",
-                "equals": ", then by the others" if self.more_columns else "",
-            }
+            f"{there}{lowest}{equals}; here by the score of normalized accuracy, highest first, and of equal "
+            "ones the earlier is first: look at the ranking"
         )
 
 

@@ -181,7 +181,7 @@ class PhasesConversion:
     def _say_carried(self, path: Path, phase: dict[Any, Any], source: str) -> None:
         key = next(key for key in _MIGRATES if key in phase)
         words = (
-            f"takes no uploads here: what counts in {repr(source)} comes over as you launch "
+            f"takes no uploads here: what counts in {source!r} comes over as you launch "
             "the phase; it took uploads too there, which its editor can turn on"
         )
         self.report.notice((*path, key), words, "/phases")
@@ -193,7 +193,7 @@ class PhasesConversion:
                 continue
             number = whole_of(value)
             if number is None or number < 0:
-                words = f"expected a number of submissions, found {repr(value)}"
+                words = f"expected a number of submissions, found {value!r}"
                 self.report.problem((*path, key), words)
                 return None
             if number == 0 and self.report.flavour is Flavour.CODABENCH_2:
@@ -215,7 +215,7 @@ class PhasesConversion:
                 continue
             number = number_of(value, default=-1.0)
             if number <= 0:
-                words = f"expected a time limit, found {repr(value)}"
+                words = f"expected a time limit, found {value!r}"
                 self.report.problem((*path, key), words)
                 return None
             return number * factor

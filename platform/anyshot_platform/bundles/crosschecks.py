@@ -24,9 +24,6 @@ from anyshot_platform.bundles.sense import (
 from anyshot_platform.described.quantities import parse_moment
 from anyshot_platform.kernel.zones import find_zone, words_on_zone
 
-_LEAGUE = "there is no league %(name)s; known: %(known)s"
-_POOL = "there is no pool %(name)s; known: %(known)s"
-_PHASE = "there is no phase %(name)s; known: %(known)s"
 Check = Callable[[Marked, BundleFiles], Iterator[FileProblem]]
 
 
@@ -66,7 +63,7 @@ def _keys_differ(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
         twice = {name for name, times in Counter(_keys(marked, section, key)).items() if times > 1}
         for path, entry in entries(marked, section):
             if entry.get(key) in twice:
-                words = f"{repr(entry[key])} is used more than once in {section}"
+                words = f"{entry[key]!r} is used more than once in {section}"
                 yield marked.problem((*path, key), words)
 
 
@@ -74,24 +71,24 @@ def _references(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     leagues, pools = set(_keys(marked, "leagues")), set(_keys(marked, "pools", "name"))
     phases = set(_keys(marked, "phases"))
     for path, entry in entries(marked, "baselines"):
-        yield from _unknown(marked, (*path, "leagues"), _texts(entry.get("leagues")), leagues, _LEAGUE)
+        yield from _unknown(marked, (*path, "leagues"), _texts(entry.get("leagues")), leagues, "league")
         if not entry.get("file") and not entry.get("builtin"):
             yield marked.problem(path, "a baseline needs `file` or `builtin`")
     for path, entry in entries(marked, "pools"):
-        yield from _unknown(marked, (*path, "combines"), _texts(entry.get("combines")), pools, _POOL)
+        yield from _unknown(marked, (*path, "combines"), _texts(entry.get("combines")), pools, "pool")
     for path, entry in entries(marked, "phases"):
         for part, key in (("tasks", "meta_train"), ("tasks", "meta_test"), ("smoke", "pool")):
             named = _given(_mapping(entry.get(part)), key)
-            yield from _unknown(marked, (*path, part, key), named, pools, _POOL)
+            yield from _unknown(marked, (*path, part, key), named, pools, "pool")
         source = _mapping(entry.get("entries"))
         where = (*path, "entries")
-        yield from _unknown(marked, (*where, "phase"), _given(source, "phase"), phases, _PHASE)
+        yield from _unknown(marked, (*where, "phase"), _given(source, "phase"), phases, "phase")
         if source.get("phase") is not None and source["phase"] == entry.get("key"):
             yield marked.problem((*where, "phase"), "a phase cannot take its entries from itself")
         gates = source.get("gates")
         for index, gate in enumerate(gates if isinstance(gates, list) else []):
             named = _given(_mapping(gate), "league")
-            yield from _unknown(marked, (*where, "gates", index, "league"), named, leagues, _LEAGUE)
+            yield from _unknown(marked, (*where, "gates", index, "league"), named, leagues, "league")
 
 
 def _mapping(value: Any) -> dict[Any, Any]:
@@ -109,7 +106,7 @@ def _unknown(
         if name not in known:
             offered = ", ".join(sorted(known)) or "none"
             place = (*path, index) if (*path, index) in marked.lines else path
-            yield marked.problem(place, (kind % {"name": repr(name), "known": offered}))
+            yield marked.problem(place, (f"there is no {kind} {name!r}; known: {offered}"))
 
 
 def _final_phases_fed(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:

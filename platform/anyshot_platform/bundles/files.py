@@ -166,12 +166,12 @@ def _is_litter(entry: zipfile.ZipInfo) -> bool:
 def missing_file(path: str, files: BundleFiles) -> str | None:
     """What to say when `path` is not in the bundle; None when it is there."""
     if climbs_out(path):
-        return f"{repr(path)} points outside the bundle"
+        return f"{path!r} points outside the bundle"
     if files.has(path):
         return None
     wanted = normal(path).lower()
     near = [name for name in files.contents if name.lower() == wanted or name.lower().endswith("/" + wanted)]
-    missing = f"the file {repr(path)} is not in the bundle"
+    missing = f"the file {path!r} is not in the bundle"
     return nearest_instead(missing, repr(near[0]) if near else "")
 
 

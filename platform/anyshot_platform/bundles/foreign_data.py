@@ -88,7 +88,7 @@ def _take_path(tree: Tree, root: str, path: str, target: Path, room: int, found:
             with zipfile.ZipFile(copy) as archive:
                 return _take_folders(ZipTree(archive), "", path, target, room, found)
         except (zipfile.BadZipFile, BundleUnreadable) as error:
-            words = f"{path} cannot be read: {str(error)}"
+            words = f"{path} cannot be read: {error!s}"
             found.remarks.append((path, words))
             return 0
 

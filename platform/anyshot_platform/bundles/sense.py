@@ -164,7 +164,7 @@ def words_on_protocol(named: Mapping[str, Any] | None, role: str) -> str:
 
 def not_a_protocol(error: Exception) -> str:
     """What is said of a protocol that core refuses."""
-    return f"Not a task protocol: {str(error)}"
+    return f"Not a task protocol: {error!s}"
 
 
 def _roles(spec: PhaseSpec) -> Roles:

@@ -24,7 +24,7 @@ def parse_duration(value: Any) -> Any:
     while position < len(text):
         match = _DURATION.match(text, position)
         if match is None:
-            words = f"write a duration as seconds or like 5h, 1h 30m, 90s; found {repr(value)}"
+            words = f"write a duration as seconds or like 5h, 1h 30m, 90s; found {value!r}"
             raise ValueError(words)
         unit = match.group(2)
         seconds += float(match.group(1)) * _SECONDS[unit[0].lower() if unit else "s"]
@@ -40,7 +40,7 @@ def parse_size(value: Any) -> Any:
         return value
     match = _SIZE.fullmatch(value.strip())
     if match is None:
-        raise ValueError(f"write a size as bytes or like 16 GiB; found {repr(value)}")
+        raise ValueError(f"write a size as bytes or like 16 GiB; found {value!r}")
     base = 1024 if match.group(3) else 1000
     return int(float(match.group(1)) * base ** _POWERS[match.group(2).upper()])
 
@@ -54,7 +54,7 @@ def parse_moment(value: Any) -> Any:
     if isinstance(value, str):
         with suppress(ValueError):
             return datetime.fromisoformat(value.strip())
-    raise ValueError(f"write a moment like 2022-07-01 00:00:00+02:00; found {repr(value)}")
+    raise ValueError(f"write a moment like 2022-07-01 00:00:00+02:00; found {value!r}")
 
 
 def write_duration(seconds: float | None) -> str:

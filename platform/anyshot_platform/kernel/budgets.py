@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from anyshot_platform.kernel.filters import decimal
-from anyshot_platform.kernel.language import Amount
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 GIB = 1 << 30
@@ -35,11 +34,11 @@ class UsageBudget:
         return known[self.seconds]
 
     @property
-    def amount(self) -> str | Amount:
+    def amount(self) -> str:
         """The limit in words."""
         return self.words(self.limit) if self.limit else "no limit"
 
-    def words(self, used: int) -> str | Amount:
+    def words(self, used: int) -> str:
         """So much of it in words."""
         return f"{round(used / GIB, 1):g} GiB" if self.unit == "bytes" else decimal(used)
 

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Literal
 
-from babel.dates import format_datetime
 from markupsafe import Markup, escape
 
 from anyshot_core.chances import chance_words
-from anyshot_platform.kernel.language import (
-    Amount,
-    Said,
-    all_said_here,
-    here,
-    said_here,
-    say,
-    say_count,
-    translated,
-)
 
 _MISSING = Markup('<span class="faint">–</span>')
-_UNITS = (say("B"), say("KiB"), say("MiB"), say("GiB"), say("TiB"))
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def in_utc(moment: datetime) -> datetime:
@@ -34,7 +24,7 @@ def when(moment: datetime | None, style: Literal["short", "both", "ago"] = "shor
     if moment is None:
         return _MISSING
     utc = in_utc(moment)
-    shown = format_datetime(utc, "d MMM y, HH:mm", locale=here().replace("-", "_")) + " UTC"
+    shown = f"{utc.day} {utc:%b %Y, %H:%M} UTC"
     return Markup('<time datetime="{}" data-when="{}" title="{}">{}</time>').format(
         utc.isoformat(timespec="seconds"), style, shown, shown
     )
@@ -45,28 +35,25 @@ def duration(seconds: float | None) -> str | Markup:
     if seconds is None:
         return _MISSING
     if seconds < 0:
-        return say("−%(duration)s", duration=duration(-seconds))
+        return f"−{duration(-seconds)}"
     if seconds == 0:
-        return say("%(number)s s", number=0)
+        return "0 s"
     if seconds < 0.0995:
-        return say("%(number)s ms", number=Amount(seconds * 1000, 0))
+        return f"{decimal(seconds * 1000, 0)} ms"
     if seconds < 9.95:
-        return say("%(number)s s", number=Amount(seconds, 1))
+        return f"{decimal(seconds, 1)} s"
     whole = round(seconds)
     if whole < 60:
-        return say("%(number)s s", number=whole)
+        return f"{whole} s"
     if whole < 3600:
-        return _two_units(whole // 60, say("min"), whole % 60, say("s"))
+        return _two_units(whole // 60, "min", whole % 60, "s")
     if whole < 86400:
-        return _two_units(whole // 3600, say("h"), whole % 3600 // 60, say("min"))
-    return _two_units(whole // 86400, say("d"), whole % 86400 // 3600, say("h"))
+        return _two_units(whole // 3600, "h", whole % 3600 // 60, "min")
+    return _two_units(whole // 86400, "d", whole % 86400 // 3600, "h")
 
 
 def _two_units(large: int, large_name: str, small: int, small_name: str) -> str:
-    first = say("%(number)s %(unit)s", number=large, unit=large_name)
-    if not small:
-        return first
-    return say("%(large)s %(number)s %(unit)s", large=first, number=small, unit=small_name)
+    return f"{large} {large_name} {small} {small_name}" if small else f"{large} {large_name}"
 
 
 def size(octets: int | None) -> str | Markup:
@@ -79,7 +66,7 @@ def size(octets: int | None) -> str | Markup:
             break
         amount /= 1024
     digits = 0 if unit == _UNITS[0] or amount >= 100 else 1
-    return say("%(number)s %(unit)s", number=Amount(amount, digits), unit=unit)
+    return f"{decimal(amount, digits)} {unit}"
 
 
 def score(value: float | None, digits: int = 3) -> str | Markup:
@@ -96,7 +83,7 @@ def interval(half_width: float | None, digits: int = 3) -> str:
     """
     if half_width is None or half_width != half_width:
         return ""
-    return f"± {half_width:.{digits}f}" if half_width else say("(all tasks equal)")
+    return f"± {half_width:.{digits}f}" if half_width else "(all tasks equal)"
 
 
 def chance(probability: float) -> str:
@@ -104,24 +91,36 @@ def chance(probability: float) -> str:
     how, _, bound = chance_words(probability).rpartition(" ")
     if not how:
         return bound
-    return say("over %(bound)s", bound=bound) if how == "over" else say("under %(bound)s", bound=bound)
+    return f"{how} {bound}"
 
 
 def percent(share: float | None, digits: int = 0) -> str | Markup:
     """A share in [0, 1] as a percentage."""
     if share is None or share != share:
         return _MISSING
-    return say("%(number)s %%", number=Amount(100 * share, digits))
+    return f"{decimal(100 * share, digits)} %"
 
 
-def count(number: float | None, one: str, many: str | None = None) -> Said:
+def count(number: float | None, one: str, many: str | None = None) -> str:
     """A number and its noun: `1 task`, `3,000 tasks`, `0.5 cores`."""
-    return say_count(number or 0, f"%(num)s {one}", f"%(num)s {many or one + 's'}")
+    return f"{decimal(number or 0)} {one if number == 1 else many or one + 's'}"
 
 
-def number(amount: float) -> Amount:
-    """A number: `3,000`."""
-    return Amount(amount)
+def decimal(number: float, digits: int | None = None) -> str:
+    """A number with commas: `3,000`; with so many decimals, or with the at most three that it needs."""
+    if digits is not None:
+        return f"{number:z,.{digits}f}"
+    return f"{number:z,.3f}".rstrip("0").rstrip(".")
+
+
+def join_texts(texts: Iterable[object], by: str = " ") -> str:
+    """The texts one after another, without those that are empty."""
+    return by.join(str(text) for text in texts if text)
+
+
+def capitalized(words: str) -> str:
+    """The words as the beginning of a line."""
+    return words[:1].upper() + words[1:]
 
 
 def short_digest(digest: str | None, length: int = 12) -> str | Markup:
@@ -134,13 +133,12 @@ def short_digest(digest: str | None, length: int = 12) -> str | Markup:
 
 def sentence(words: str) -> str:
     """Words that begin small, as a sentence; nothing stays nothing."""
-    words = said_here(words)
     return f"{words[0].upper()}{words[1:].rstrip('.')}." if words else ""
 
 
 def codes(text: str) -> Markup:
     """Plain text in which `words in backticks` become code."""
-    parts = escape(said_here(text)).split("`")
+    parts = escape(text).split("`")
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in enumerate(parts)
     )
@@ -159,11 +157,9 @@ FILTERS = {
     "interval": interval,
     "percent": percent,
     "count": count,
-    "number": number,
+    "number": decimal,
     "short_digest": short_digest,
     "sentence": sentence,
     "as_option": as_option,
     "codes": codes,
-    "said": translated,
-    "said_here": all_said_here,
 }

@@ -152,5 +152,5 @@ def read_neighbours(
 
 def _neighbour(team: str, statement: Statement, *, above: bool) -> Neighbour:
     names = (team, "your team") if above else ("your team", team)
-    which = "The row above: %(statement)s" if above else "The row below: %(statement)s"
-    return Neighbour(team, above, (which % {"statement": statement.words(*names)}))
+    which = "above" if above else "below"
+    return Neighbour(team, above, f"The row {which}: {statement.words(*names)}")

@@ -14,7 +14,7 @@ from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission, AwardSplit
 
 METRIC_WORDS = {
-    **{metric: title for metric, title in METRIC_TITLES.items()},
+    **METRIC_TITLES,
     "duration": "Duration",
 }
 Metric = Literal[

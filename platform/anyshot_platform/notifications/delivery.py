@@ -150,7 +150,7 @@ def make_message(services: Services, email: Email, say_of: SayOf) -> EmailMessag
 def _say_late(services: Services, email: Email, say_of: SayOf) -> list[str]:
     """The lines of the body, each mark in it replaced by what it stands for; without its line where that is nothing."""
     lines = email.body.splitlines()
-    for mark, (submission_id, language) in email.said_late.items():
+    for mark, submission_id in email.said_late.items():
         with services.database.reading() as session:
             said = str(say_of(session, services.storage, submission_id))
         lines = [line.replace(mark, said) for line in lines if said or line.strip() != mark]

@@ -24,16 +24,15 @@ _SUBJECTS = {MailRhythm.DAILY: "Your day", MailRhythm.WEEKLY: "Your week"}
 
 @dataclass(frozen=True)
 class Late:
-    """What an e-mail says of a submission when it goes out, in a language; a line of its own in the body marks it."""
+    """What an e-mail says of a submission when it goes out; a line of its own in the body marks it."""
 
     submission_id: str
-    language: str
     mark: str = field(default_factory=new_id)  # nobody can guess it, so no text of a user has one
 
     @property
-    def row(self) -> dict[str, list[str]]:
+    def row(self) -> dict[str, str]:
         """As `Email.said_late` keeps it."""
-        return {self.mark: [self.submission_id, self.language]}
+        return {self.mark: self.submission_id}
 
 
 def with_late(body: str, late: Late | None) -> str:
@@ -41,15 +40,10 @@ def with_late(body: str, late: Late | None) -> str:
     return join_texts((body, late and late.mark), by="\n")
 
 
-def reads(user: User, text: str) -> str:
-    """A text in the language that the account chose; in English where it chose none."""
-    return text
-
-
 def letter(user: User, *parts: str) -> str:
     """A message as an e-mail; lines that are addresses get the site's own in front when it goes out."""
     greeting = f"Hello {user.display_name or user.username},"
-    return "\n\n".join(reads(user, part) for part in (greeting, *parts, _FOOT) if part)
+    return "\n\n".join(part for part in (greeting, *parts, _FOOT) if part)
 
 
 def send_email(session: Session, *, to: str, subject: str, body: str, late: Late | None = None) -> None:
@@ -67,23 +61,22 @@ def add_to_digest(
     item = "\n".join(
         part
         for part in (
-            f"* {reads(user, title)}",
-            *(f"  {line}" for line in with_late(reads(user, body), late).splitlines()),
+            f"* {title}",
+            *(f"  {line}" for line in with_late(body, late).splitlines()),
             url,
         )
         if part
     )
-    foot = reads(user, _FOOT)
     row = late.row if late else {}
     if waiting is None:
-        subject = reads(user, _SUBJECTS[user.mail_rhythm])
+        subject = _SUBJECTS[user.mail_rhythm]
         due = next_digest(user.mail_rhythm, user.time_zone, now())
         body = letter(user, "This is what happened:", item)
         begun = Email(to=user.email or "", subject=subject, body=body, said_late=row)
         begun.next_at, begun.digest_of = due, user.id
         session.add(begun)
     elif len(waiting.body) < _LONGEST:
-        waiting.body = f"{waiting.body.removesuffix(foot)}{item}\n\n{foot}"
+        waiting.body = f"{waiting.body.removesuffix(_FOOT)}{item}\n\n{_FOOT}"
         waiting.said_late = {**waiting.said_late, **row}
     session.flush()
 
@@ -109,7 +102,7 @@ def move_digest(session: Session, user: User) -> None:
         mark_outbox(session)
     else:
         waiting.next_at = next_digest(user.mail_rhythm, user.time_zone, now())
-        waiting.subject = reads(user, _SUBJECTS[user.mail_rhythm])
+        waiting.subject = _SUBJECTS[user.mail_rhythm]
 
 
 def next_digest(rhythm: MailRhythm, zone: str, moment: datetime) -> datetime:

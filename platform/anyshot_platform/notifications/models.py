@@ -57,9 +57,8 @@ class Email(Base):
     to: Mapped[str] = mapped_column(String(320))
     subject: Mapped[str]
     body: Mapped[str] = mapped_column(Text)
-    said_late: Mapped[dict[str, list[str]]] = mapped_column(
-        JSON, default=dict
-    )  # by its mark in the body: the submission of which something is said when it goes out, the language
+    # By its mark in the body: the submission of which something is said when the e-mail goes out.
+    said_late: Mapped[dict[str, str]] = mapped_column(JSON, default=dict)
     created_at: Mapped[datetime] = mapped_column(default=now)
     attempts: Mapped[int] = mapped_column(default=0)
     next_at: Mapped[datetime] = mapped_column(default=now)

@@ -11,13 +11,11 @@ from sqlalchemy.orm import Session
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
-from anyshot_platform.kernel.language import ENGLISH
 from anyshot_platform.notifications.letters import (
     Late,
     add_to_digest,
     letter,
     move_digest,
-    reads,
     send_email,
     with_late,
 )
@@ -72,13 +70,13 @@ def notify(
     for user in users:
         choice = choices.get(user.id)
         if choice is None or choice.page:
-            text = {"title": reads(user, title)[:200], "body": reads(user, body)}
+            text = {"title": title[:200], "body": body}
             session.add(Notification(user_id=user.id, kind=kind, url=url, **text))
         if user.email and user.email_verified_at and (choice is None or choice.email):
-            late = Late(submission_id, user.language or ENGLISH) if submission_id else None
+            late = Late(submission_id) if submission_id else None
             if user.mail_rhythm == MailRhythm.AT_ONCE:
-                text = letter(user, reads(user, title) + ".", with_late(reads(user, body), late), url)
-                send_email(session, to=user.email, subject=reads(user, title), body=text, late=late)
+                text = letter(user, title + ".", with_late(body, late), url)
+                send_email(session, to=user.email, subject=title, body=text, late=late)
             else:
                 add_to_digest(session, user, title, body, url, late)
 

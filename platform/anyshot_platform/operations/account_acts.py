@@ -139,7 +139,7 @@ def _sets(column: str, value: bool, words: str) -> Callable[[Session, User, ActR
         if value:
             require_proof(session)
         setattr(user, column, value)
-        return ActDone((words % {"name": user.username}), {column: not value}, {column: value})
+        return ActDone(words.format(name=user.username), {column: not value}, {column: value})
 
     return do
 
@@ -149,7 +149,7 @@ PROMOTE: Act[User] = Act(
     title="Make {} an administrator",
     target=_target,
     look=_look_promote,
-    do=_sets("is_site_admin", True, "%(name)s is an administrator."),
+    do=_sets("is_site_admin", True, "{name} is an administrator."),
     undo="Remove the administrator's rights; what they have seen or changed meanwhile stays so.",
     dangerous=True,
     button=Button(
@@ -161,7 +161,7 @@ DEMOTE: Act[User] = Act(
     title="Remove administrator's rights from {}",
     target=_target,
     look=_look_demote,
-    do=_sets("is_site_admin", False, "%(name)s is no longer an administrator."),
+    do=_sets("is_site_admin", False, "{name} is no longer an administrator."),
     undo="Make them an administrator again.",
     button=Button(
         "Remove administrator's rights",
@@ -175,7 +175,7 @@ LET_ORGANIZE: Act[User] = Act(
     title="Let {} organize",
     target=_target,
     look=_look_let,
-    do=_sets("may_organize", True, "%(name)s may organize."),
+    do=_sets("may_organize", True, "{name} may organize."),
     undo="Remove the right to organize.",
     button=Button("Let organize", fits=lambda user: not user.may_organize, style="btn--small"),
 )
@@ -184,7 +184,7 @@ STOP_ORGANIZING: Act[User] = Act(
     title="Remove the right to organize from {}",
     target=_target,
     look=_look_stop,
-    do=_sets("may_organize", False, "%(name)s may no longer organize."),
+    do=_sets("may_organize", False, "{name} may no longer organize."),
     undo="Let them organize again.",
     button=Button("Remove the right to organize", fits=lambda user: user.may_organize, style="btn--small"),
 )

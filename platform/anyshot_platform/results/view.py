@@ -8,7 +8,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import Forbidden, NotFound
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.ranking import rule_words
 from anyshot_platform.phases.service import find_phase, live_version
 from anyshot_platform.results.awards import in_words
 from anyshot_platform.results.certificates import Certificate
@@ -44,7 +43,7 @@ def results_of(session: Session, access: CompetitionAccess, phase_slug: str = ""
     leagues = read_results(
         session, access.competition, phase, team_id=access.team_id, everything=sight.everything
     )
-    return Results(phase, rule_words(version.rule, version.seeded_runs), leagues, publication_of(phase).waits)
+    return Results(phase, version.rule.words(version.seeded_runs), leagues, publication_of(phase).waits)
 
 
 def _phase(session: Session, access: CompetitionAccess, slug: str) -> Phase:

@@ -18,9 +18,9 @@ from anyshot_platform.pools.rights import is_public
 
 TRAIN, TEST, SMOKE = "meta-training", "meta-testing", "smoke test"
 _USES = {
-    TRAIN: "meta-training in %(phase)s",
-    TEST: "meta-testing in %(phase)s",
-    SMOKE: "smoke test in %(phase)s",
+    TRAIN: "meta-training in {}",
+    TEST: "meta-testing in {}",
+    SMOKE: "smoke test in {}",
 }
 
 
@@ -42,7 +42,7 @@ class PoolShown:
     @property
     def uses(self) -> str:
         """The roles in words."""
-        return join_texts(((_USES[role] % {"phase": phase}) for role, phase in self.roles), ", ")
+        return join_texts((_USES[role].format(phase) for role, phase in self.roles), ", ")
 
 
 def data_of(session: Session, competition: Competition) -> list[PoolShown]:

@@ -42,7 +42,6 @@ class User(Base):
     about: Mapped[str] = mapped_column(Text, default="")
     profile_public: Mapped[bool] = mapped_column(default=False)  # the above, and where they take part
     time_zone: Mapped[str] = mapped_column(String(64), default="UTC")
-    language: Mapped[str] = mapped_column(String(16), default="")  # none: as the browser asks
     mail_rhythm: Mapped[MailRhythm] = mapped_column(Word(MailRhythm), default=MailRhythm.AT_ONCE)
     is_site_admin: Mapped[bool] = mapped_column(default=False)
     may_organize: Mapped[bool] = mapped_column(default=False)  # asked where `organizers` is "granted"

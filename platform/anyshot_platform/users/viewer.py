@@ -39,7 +39,6 @@ class Viewer:
     display_name: str = ""
     email: str = ""
     time_zone: str = "UTC"
-    language: str = ""  # of pages and e-mails; none: as the browser asks
     is_site_admin: bool = False
     may_organize: bool = False
     session_id: str | None = None

@@ -15,7 +15,6 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import PlatformError
-from anyshot_platform.kernel.language import here, name_of
 from anyshot_platform.notifications.models import Notification
 from anyshot_platform.services import Services
 from anyshot_platform.users.viewer import NOBODY, Viewer
@@ -118,10 +117,6 @@ def frame(request: Request) -> dict[str, Any]:
         "site_name": services.settings.site_name if services else "Anyshot",
         "site_address": services.settings.base_url if services else "",
         "footer_links": services.settings.footer_links if services else {},
-        "language": here(),
-        "languages": [(code, name_of(code)) for code in services.settings.offered_languages]
-        if services
-        else [],
         "viewer": viewer if viewer.is_signed_in else None,
         "look": viewer.look,
         "csrf_token": csrf_token(request, services) if services else "",

@@ -15,9 +15,6 @@ from anyshot_core import browser_charts
 from anyshot_platform.alerts.titles import title_of
 from anyshot_platform.kernel.filters import FILTERS
 from anyshot_platform.kernel.identicons import identicon
-from anyshot_platform.kernel.language import gettext, ngettext, script_words
-from anyshot_platform.kernel.retold import retold
-from anyshot_platform.phases.ranking import rule_words, score_words
 from anyshot_platform.phases.status_words import status_words
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.sight.standing import standing_of
@@ -58,10 +55,7 @@ def environment() -> Environment:
         undefined=_MayBeAsked,
         trim_blocks=True,
         lstrip_blocks=True,
-        extensions=["jinja2.ext.i18n"],
     )
-    made.policies["ext.i18n.trimmed"] = True
-    made.install_gettext_callables(gettext, ngettext, newstyle=True)  # pyright: ignore[reportAttributeAccessIssue]
     made.filters.update(
         FILTERS,
         markdown=markdown,
@@ -69,10 +63,8 @@ def environment() -> Environment:
         publication=publication_of,
         status_words=status_words,
         alert_title=title_of,
-        retold=retold,
     )
-    made.globals.update(static=static, script_words=script_words, identicon=identicon)
-    made.globals.update(rule_words=rule_words, score_words=score_words)
+    made.globals.update(static=static, identicon=identicon)
     return made
 
 
@@ -110,7 +102,7 @@ def render(
     text = environment().get_template(template).render({**around, **context})
     response = HTMLResponse(text, status_code=status_code, headers=headers)
     services = getattr(request.app.state, "services", None)
-    response.headers.add_vary_header("Accept-Language, Cookie")
+    response.headers.add_vary_header("Cookie")
     if services is not None:
         set_csrf_cookie(request, response, services)
     if around["flashes"]:

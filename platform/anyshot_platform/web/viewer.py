@@ -20,7 +20,6 @@ from anyshot_platform.services import Services
 from anyshot_platform.sight.access import find_access
 from anyshot_platform.users.models import ApiToken, LoginSession, User
 from anyshot_platform.users.viewer import NOBODY, TOKEN_PREFIX, Look, Scope, Viewer
-from anyshot_platform.web.language import follow_account
 from anyshot_platform.web.services import SAFE_METHODS, ServicesDep
 
 SESSION_COOKIE = "anyshot_session"
@@ -33,7 +32,6 @@ _TOKEN_USE_RECORDED_EVERY = 300.0  # seconds
 def get_viewer(request: Request, services: ServicesDep) -> Viewer:
     """Find out who asks, in a short look of its own: uploads must not hold a transaction while bytes arrive."""
     viewer = request.state.viewer = find_viewer(request, services)
-    follow_account(request.url.path, request.headers, viewer, services.settings.offered_languages)
     request.state.prove_minutes = services.settings.prove_minutes
     return viewer
 
@@ -150,7 +148,6 @@ def _viewer_of(
         display_name=user.display_name or user.username,
         email=user.email or "",
         time_zone=user.time_zone,
-        language=user.language,
         is_site_admin=user.is_site_admin and Scope.ORGANIZE in scopes,
         may_organize=user.may_organize,
         session_id=session_id,

@@ -15,7 +15,6 @@ from anyshot_platform.bundles.reading import CompetitionBundle
 from anyshot_platform.bundles.schema import FILES
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.kernel.filters import count, decimal, join_texts
-from anyshot_platform.kernel.kept import to_json
 
 IMPORT = "competition.import"
 
@@ -40,10 +39,6 @@ class ImportReport:
     def to_dict(self) -> dict[str, Any]:
         """As the API answers it."""
         return asdict(self)
-
-    def to_json(self) -> dict[str, Any]:
-        """As it is kept, with the means to say it in another language."""
-        return to_json(self.to_dict())
 
 
 def report_on(bundle: CompetitionBundle, said: Iterable[str]) -> ImportReport:

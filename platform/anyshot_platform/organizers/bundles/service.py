@@ -87,7 +87,7 @@ def import_competition(
         object_type="competition",
         object_id=competition.id,
         competition_id=competition.id,
-        after={"slug": address, "format": bundle.format, "report": report_on(bundle, notices).to_json()},
+        after={"slug": address, "format": bundle.format, "report": report_on(bundle, notices).to_dict()},
     )
     return ImportedCompetition(competition, [notice.words for notice in bundle.without_equivalent] + notices)
 
@@ -120,7 +120,7 @@ def clone_competition(
     try:
         bundle = read_bundle(write_bundle(spec, files, secrets=False))
     except BundleInvalid as error:
-        words = f"It cannot be copied before this is mended: {str(error)}"
+        words = f"It cannot be copied before this is mended: {error!s}"
         raise Invalid(words) from error
     known = say_which_versions(session, competition)
     return import_competition(session, storage, bundle, actor, slug=slug, start=start, known=known)

@@ -112,7 +112,7 @@ def _tell(session: Session, one: Applicant, words: str, reason: str) -> None:
         session,
         one.team.id,
         kind="membership",
-        title=(words % {"title": competition.title, "name": one.league.name}),
+        title=words.format(title=competition.title, name=one.league.name),
         body=reason,
         url=f"/competitions/{competition.slug}/leagues",
     )
@@ -122,7 +122,7 @@ ADMIT = _verdict(
     "admit",
     "Admit",
     EntryStatus.ADMITTED,
-    "%(title)s: the organizers admitted your team to the league %(name)s",
+    "{title}: the organizers admitted your team to the league {name}",
     "Its entries may stand on the league's boards.",
     "Refuse it: its members get a message again.",
 )
@@ -130,7 +130,7 @@ REFUSE = _verdict(
     "refuse",
     "Refuse",
     EntryStatus.REFUSED,
-    "%(title)s: the organizers did not admit your team to the league %(name)s",
+    "{title}: the organizers did not admit your team to the league {name}",
     "Its entries leave the league's boards; its members see the reason.",
     "Admit it: its members get a message again.",
 )

@@ -80,13 +80,12 @@ def _boards(session: Session, phase: Phase, rows: int) -> Iterator[tuple[League,
 
 def podium(session: Session, phase: Phase) -> list[str]:
     """The best of each league, as sentences."""
-    return [
-        (
-            f"{league.name}: "
-            f"{', '.join(f'{place.rank}. {place.name} ({score(place.row.value)})' for place in places) or 'nobody is on the board'}."
-        )
-        for league, places in _boards(session, phase, PODIUM)
-    ]
+    return [f"{league.name}: {_best(places)}." for league, places in _boards(session, phase, PODIUM)]
+
+
+def _best(places: list[BoardPlace]) -> str:
+    best = ", ".join(f"{place.rank}. {place.name} ({score(place.row.value)})" for place in places)
+    return best or "nobody is on the board"
 
 
 def _own_places(session: Session, phase: Phase) -> dict[str, tuple[str, ...]]:

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.judging.repeating import is_repeatable, newest_runs, unfinished_seeds
 from anyshot_platform.judging.settlement import decisive_failure
-from anyshot_platform.kernel.filters import decimal, join_texts
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.leagues.models import LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import Phase
@@ -37,16 +37,14 @@ class FailedEntry:
         """One sentence for organizers."""
         runs = join_texts((place + 1 for place in self.seeds), by=" and ")
         which = f"run {runs} of {self.of}" if len(self.seeds) == 1 else f"runs {runs} of {self.of}"
-        said = {"team": self.submission.team.name, "which": which, "why": self.why}
+        begun = f"{self.submission.team.name}: {which} {self.why}"
         if not self.repeated:
-            return "%(team)s: %(which)s %(why)s; not repeated." % said
-        if len(self.seeds) == self.of:
-            return "%(team)s: %(which)s %(why)s; repeated with the same seeds." % said
-        return (
-            "%(team)s: %(which)s %(why)s; repeated with the same seeds; the other one is kept."
-            if self.of - len(self.seeds) == 1
-            else "%(team)s: %(which)s %(why)s; repeated with the same seeds; the other %(num)s are kept."
-        ) % {"num": decimal(self.of - len(self.seeds)), **said}
+            return f"{begun}; not repeated."
+        kept = self.of - len(self.seeds)
+        if not kept:
+            return f"{begun}; repeated with the same seeds."
+        others = "other one is" if kept == 1 else f"other {kept} are"
+        return f"{begun}; repeated with the same seeds; the {others} kept."
 
 
 def find_failed(session: Session, phase: Phase) -> list[FailedEntry]:

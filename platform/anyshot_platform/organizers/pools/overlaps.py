@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.data.fingerprints import Overlap
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.kernel.filters import decimal, join_texts
+from anyshot_platform.kernel.filters import count, decimal, join_texts
 from anyshot_platform.organizers.pools.uses import (
     TESTED,
     USED,
@@ -43,22 +43,11 @@ class Shared:
     @property
     def words(self) -> str:
         """“2 images of A are also in B (pool p), and 1 looks like one of it: image 3 (cat) is image 7 (dog)”."""
-        names = {"dataset": self.dataset, "other": self.other, "pool": self.pool}
-        equal = (
-            "%(num)s image of %(dataset)s is in %(other)s too (pool %(pool)s)"
-            if self.equal == 1
-            else "%(num)s images of %(dataset)s are in %(other)s too (pool %(pool)s)"
-        ) % {"num": decimal(self.equal), **names}
-        near = (
-            "%(num)s image of %(dataset)s looks like one of %(other)s (pool %(pool)s)"
-            if self.near == 1
-            else "%(num)s images of %(dataset)s look like one of %(other)s (pool %(pool)s)"
-        ) % {"num": decimal(self.near), **names}
-        also_near = (
-            "%(num)s image looks like one of %(other)s"
-            if self.near == 1
-            else "%(num)s images look like one of %(other)s"
-        ) % {"num": decimal(self.near), **names}
+        be, look = "is" if self.equal == 1 else "are", "looks" if self.near == 1 else "look"
+        equal = f"{count(self.equal, 'image')} of {self.dataset} {be} in {self.other} too (pool {self.pool})"
+        alike = f"{look} like one of {self.other}"
+        near = f"{count(self.near, 'image')} of {self.dataset} {alike} (pool {self.pool})"
+        also_near = f"{count(self.near, 'image')} {alike}"
         what = _both(equal, also_near) if self.equal and self.near else equal if self.equal else near
         return f"{what}: {join_texts(self.examples, by=', ')}."
 

@@ -50,7 +50,7 @@ def make_copy(
     try:
         bundle = read_bundle(write_bundle(_reduced(spec, slug, tasks, datasets), files, secrets=False))
     except BundleInvalid as error:
-        words = f"It cannot be rehearsed before this is mended: {str(error)}"
+        words = f"It cannot be rehearsed before this is mended: {error!s}"
         raise Invalid(words) from error
     copy = import_competition(
         session, services.storage, bundle, viewer, slug=slug, start=now(), state=CompetitionState.PUBLISHED

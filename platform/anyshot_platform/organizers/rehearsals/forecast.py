@@ -65,10 +65,9 @@ class PhaseForecast:
             return f"Too few workers: they would need {days} days for the uploads of one day."
         if self.wait_hours is None:
             return ""
-        said = {"workers": self.workers, "hardware": self.hardware, "hours": decimal(self.wait_hours, 1)}
-        if self.busy is None:
-            return "%(workers)s × %(hardware)s: all entries are scored within %(hours)s h." % said
-        return "%(workers)s × %(hardware)s: all uploads of one day are scored within %(hours)s h." % said
+        what = "entries" if self.busy is None else "uploads of one day"
+        hours = decimal(self.wait_hours, 1)
+        return f"{self.workers} × {self.hardware}: all {what} are scored within {hours} h."
 
 
 def forecast(session: Session, rehearsal: Rehearsal) -> list[PhaseForecast]:

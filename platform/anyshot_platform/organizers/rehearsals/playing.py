@@ -142,8 +142,7 @@ def _finish(session: Session, rehearsal: Rehearsal, phase: Phase, rows: Sequence
     )
     tell(rehearsal, words)
     for row in without:
-        said = {"phase": phase.name, "team": row.team.name, "state": status_words(row.status)}
-        tell(rehearsal, ("%(phase)s: %(team)s has no score (%(state)s)." % said))
+        tell(rehearsal, f"{phase.name}: {row.team.name} has no score ({status_words(row.status)}).")
     phase.closed_at = now()
     session.flush()
     if publication_of(phase).waits:

@@ -21,14 +21,12 @@ def announce_report(session: Session, ended: RunEnded) -> None:
     if report is None or report.requested_by is None or run.state not in (RunState.FINISHED, RunState.FAILED):
         return
     competition = session.get_one(Competition, report.competition_id)
-    about = {"title": competition.title, "report": report.analysis, "phase": report.phase.name}
-    ready = "%(title)s: the report “%(report)s” on %(phase)s is ready" % about
-    failed = "%(title)s: the report “%(report)s” on %(phase)s failed" % about
+    ended_as = "is ready" if run.state == RunState.FINISHED else "failed"
     notify(
         session,
         [report.requested_by],
         kind="report",
-        title=ready if run.state == RunState.FINISHED else failed,
+        title=f"{competition.title}: the report “{report.analysis}” on {report.phase.name} {ended_as}",
         body=run.message,
         url=f"/competitions/{competition.slug}/manage/reports/{report.id}",
     )

@@ -38,13 +38,9 @@ class ReportSetting:
         if value is None:
             return self.default
         if not self.least <= value <= self.most or (self.whole and value != int(value)):
-            bounds = {"label": self.label, "least": decimal(self.least), "most": decimal(self.most)}
-            message = (
-                ("%(label)s: this must be a whole number from %(least)s to %(most)s." % bounds)
-                if self.whole
-                else ("%(label)s: this must be a number from %(least)s to %(most)s." % bounds)
-            )
-            raise Invalid(message, field=self.name)
+            kind = "a whole number" if self.whole else "a number"
+            bounds = f"from {decimal(self.least)} to {decimal(self.most)}"
+            raise Invalid(f"{self.label}: this must be {kind} {bounds}.", field=self.name)
         return int(value) if self.whole else value
 
 
@@ -203,5 +199,5 @@ KINDS: dict[str, ReportKind] = {
 def find_kind(name: str) -> ReportKind:
     """The report of that name; raises `NotFound`."""
     if name not in KINDS:
-        raise NotFound(f"There is no report {repr(name[:40])}; there are {', '.join(KINDS)}.")
+        raise NotFound(f"There is no report {name[:40]!r}; there are {', '.join(KINDS)}.")
     return KINDS[name]

@@ -251,7 +251,7 @@ def pool_parameters(name: str, version: PhaseVersion, settings: Mapping[str, flo
     try:
         protocol = protocol_from_dict(version.protocol)
     except ProtocolError as error:
-        raise NothingToReport(f"The phase's task protocol cannot be used: {str(error)}") from error
+        raise NothingToReport(f"The phase's task protocol cannot be used: {error!s}") from error
     if name == "audit":
         return Audit(tasks=version.tasks, protocol=protocol)
     tasks, drawn_twice = int(settings["tasks"]), int(settings["floor_tasks"])

@@ -426,7 +426,7 @@ class _Arrival:
 
 def _whole(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**31:
-        raise BadTransfer(f"{ROWS}: this must be a whole number from 1, not {repr(str(value)[:40])}.")
+        raise BadTransfer(f"{ROWS}: this must be a whole number from 1, not {str(value)[:40]!r}.")
     return value
 
 

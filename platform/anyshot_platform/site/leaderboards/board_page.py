@@ -22,7 +22,6 @@ from anyshot_platform.leaderboards.sorting import sort_board
 from anyshot_platform.leaderboards.trust import Neighbour, read_neighbours, recall_against_above
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.ranking import rule_words
 from anyshot_platform.phases.service import live_version, status_of
 from anyshot_platform.phases.states import PhaseKind, PhaseStatus
 from anyshot_platform.sight.access import CompetitionAccess
@@ -135,7 +134,7 @@ def read_board_view(
         updated_at=state.at if not hidden else None,
         score_title="Score",
         margin=MARGIN,
-        rule_words=f"Ranking rule: {rule_words(version.rule, version.seeded_runs)}",
+        rule_words=f"Ranking rule: {version.rule.words(version.seeded_runs)}",
         history=history,
     )
 

@@ -14,7 +14,6 @@ from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.errors import NotFound
 from anyshot_platform.kernel.filters import count, duration, join_texts, size
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.ranking import rule_words
 from anyshot_platform.phases.service import find_phase, live_version, status_of
 from anyshot_platform.phases.states import BOARD_WORDS, BoardShows, PhaseKind, PhaseStatus
 from anyshot_platform.runs.secrets import committed, weaknesses
@@ -117,7 +116,7 @@ def _scoring(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]
         )
     if version.seeded_runs > 1:
         rows.append(("Seeded runs", version.seeded_runs))
-    rows.append(("Ranking", rule_words(version.rule, version.seeded_runs)))
+    rows.append(("Ranking", version.rule.words(version.seeded_runs)))
     counts = f"{BOARD_WORDS[phase.board_shows]} of each team in each league"
     chooses = "a team may choose another" if phase.team_chooses else ""
     rows.append(("What counts", join_texts((counts, chooses), by="; ")))
@@ -172,11 +171,11 @@ def _limits(phase: Phase, version: PhaseVersion | None, weights: Path | None) ->
     rows: list[tuple[str, Any]] = []
     if phase.accepts_uploads:
         parts = [
-            (words % {"limit": limit})
-            for limit, words in (
-                (phase.quota_day, "%(limit)s a day (UTC)"),
-                (phase.quota_phase, "%(limit)s in all"),
-                (phase.quota_concurrent, "%(limit)s at a time"),
+            f"{limit} {period}"
+            for limit, period in (
+                (phase.quota_day, "a day (UTC)"),
+                (phase.quota_phase, "in all"),
+                (phase.quota_concurrent, "at a time"),
             )
             if limit is not None
         ]

@@ -24,7 +24,6 @@ from anyshot_platform.sight.access import (
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.site.submissions import views
-from anyshot_platform.site.submissions.checks_view import checks_here
 from anyshot_platform.site.submissions.code_view import changed, compare_code, find_other, read_code
 from anyshot_platform.site.submissions.compared import find_compared, read_all_pairs, title_of, versions_of
 from anyshot_platform.site.submissions.downloads import (
@@ -140,7 +139,7 @@ def check_upload(
         report = service.check_zip(path, train_datasets=datasets)
     if forget and not report.ok:
         uploads.forget_upload(services, upload_id)
-    checks = checks_here(report.to_dict()["checks"])
+    checks = report.to_dict()["checks"]
     return ChecksOut.model_validate({"ok": report.ok, "digest": digest, "checks": checks})
 
 

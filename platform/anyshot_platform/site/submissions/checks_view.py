@@ -30,9 +30,3 @@ def check_views(checks: Sequence[Mapping[str, Any]]) -> list[CheckView]:
         )
         for check in checks
     ]
-
-
-def checks_here(checks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The checks of a `BundleReport` as JSON, in the language of who reads the answer."""
-    said = ("title", "found", "remedy")
-    return [{name: value if name in said else value for name, value in check.items()} for check in checks]

@@ -88,18 +88,14 @@ def read_all_pairs(
     said: dict[tuple[int, int], Statement] = {}
     for (a, b), one in zip(places, beside, strict=True):
         if one is None:
-            names = {"first": title_of(found[a]), "second": title_of(found[b])}
+            first, second = title_of(found[a]), title_of(found[b])
+            hidden = (
+                ", or the leaderboard among whose rows they are ranked is hidden or has "
+                f"{MOST_ON_A_BOARD} rows or more"
+            )
             raise CannotCompare(
-                (
-                    "These submissions cannot be compared: %(first)s and %(second)s did not meet the same tasks, or "
-                    "the leaderboard among whose rows they are ranked is hidden or has %(most)s rows or more."
-                    % {**names, "most": MOST_ON_A_BOARD}
-                )
-                if version.rule.relative
-                else (
-                    "These submissions cannot be compared: %(first)s and %(second)s did not meet the same tasks."
-                    % names
-                )
+                f"These submissions cannot be compared: {first} and {second} did not meet the same tasks"
+                f"{hidden if version.rule.relative else ''}."
             )
         said |= {(a, b): one, (b, a): one.turned()}
     return said

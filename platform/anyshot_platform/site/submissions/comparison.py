@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from anyshot_core.browser_charts.numbers import chart_data, interval_ends, scatter
 from anyshot_platform.judging.pairs import Statement
 from anyshot_platform.kernel.filters import chance, count, join_texts, number, percent, score
-from anyshot_platform.kernel.language import Amount
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.site.shell.chart_data import ChartView
 from anyshot_scoring.intervals import t_interval
@@ -45,7 +44,7 @@ class PairView:
     words: str
     difference: float
     interval: str
-    stats: list[tuple[str, str | Amount, str]]
+    stats: list[tuple[str, str, str]]
     chart: ChartView
     tasks: ChartView | None  # a dot a task, where the phase shows single tasks
     rows: list[DatasetLine]
@@ -89,7 +88,7 @@ def compare_pair(
         stats=[
             (
                 "Tasks in common",
-                number(len(difference)),
+                decimal(len(difference)),
                 "the same support and query images for both",
             ),
             (f"{first} is ahead", percent(wins), "of the tasks"),

@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 from anyshot_platform.kernel.filters import count, duration, join_texts, percent, size
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.phases.ranking import rule_words, score_words
 from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore, SubmissionScore
 from anyshot_platform.scores.tables import find_results, read_table
@@ -93,7 +92,7 @@ def read_results_view(
         population=join_texts(
             (
                 f"over {count(summary.tasks, 'task')}",
-                score_words(version.rule, len(scores)),
+                version.rule.score_words(len(scores)),
             ),
             by="; ",
         ),
@@ -139,7 +138,7 @@ def _explain(rule: Rule, runs: int, summary: RunSummary) -> str:
         if answered < summary.tasks
         else ""
     )
-    return join_texts((rule_words(rule, runs), chosen, failed, scale, words))
+    return join_texts((rule.words(runs), chosen, failed, scale, words))
 
 
 def _answered(summary: RunSummary) -> int:

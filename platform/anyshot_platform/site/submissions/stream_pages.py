@@ -13,7 +13,6 @@ from fastapi.responses import StreamingResponse
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.events.service import read_events
 from anyshot_platform.events.watching import changes, watching_of
-from anyshot_platform.kernel.language import here
 from anyshot_platform.kernel.numbers import line_id
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import find_submission_access
@@ -114,7 +113,7 @@ def _look(
         runs = read_runs(session, found.submission, version)
         state = stream_state(session, found.sight, runs)
         for told in (state, *state["runs"]):
-            told["badge"] = _badge(told["state"], here())
+            told["badge"] = _badge(told["state"])
         events = read_events(
             session, [run.id for run in runs], policy=found.sight.logs, after=after, limit=BATCH
         )
@@ -129,6 +128,6 @@ def _look(
 
 
 @lru_cache(maxsize=64)
-def _badge(state: str, language: str) -> str:
-    """The badge as HTML in that language, the page's, by the same macro."""
+def _badge(state: str) -> str:
+    """The badge as HTML, by the macro of the page."""
     return str(environment().get_template("components/ui.html").make_module().state_badge(state))  # pyright: ignore[reportAttributeAccessIssue]

@@ -21,12 +21,11 @@ from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
 from anyshot_platform.described.wrong import in_words
 from anyshot_platform.errors import Invalid, PlatformError
-from anyshot_platform.kernel.language import read_in
 from anyshot_platform.kernel.numbers import small_number
 from anyshot_platform.notifications.letters import move_digest
 from anyshot_platform.organizers.competitions.invitations import answer_invitation, list_invitations
 from anyshot_platform.site.shell.act_frame import ask_which, merge
-from anyshot_platform.site.users.api import check_language, check_time_zone
+from anyshot_platform.site.users.api import check_time_zone
 from anyshot_platform.site.users.browsers import browser_words
 from anyshot_platform.site.users.own_data import read_own_data
 from anyshot_platform.teams.models import Team
@@ -55,7 +54,7 @@ SCOPE_WORDS = (
     (Scope.ACCOUNT, "Account", "change profile, teams and memberships"),
     (Scope.ORGANIZE, "Organize", "act as organizer where you are one"),
 )
-_PROFILE_FIELDS = ("display_name", "affiliation", "country", "homepage", "about", "time_zone", "language")
+_PROFILE_FIELDS = ("display_name", "affiliation", "country", "homepage", "about", "time_zone")
 
 
 def account_page(
@@ -105,7 +104,6 @@ def save_profile(
     sent = {name: form.text(name, 4000) for name in _PROFILE_FIELDS if name in form.data}
     try:
         check_time_zone(sent.get("time_zone", user.time_zone))
-        check_language(sent.get("language", ""), services.settings.offered_languages)
         profile = ProfileIn.model_validate({**sent, "profile_public": form.flag("profile_public")})
         known, current = profile.model_dump(exclude_unset=True), _profile_fields(user)
         wanted = merge(session, form, Written(None, user.id), known, current)
@@ -117,8 +115,6 @@ def save_profile(
     for name, value in wanted.items():
         setattr(user, name, value)
     move_digest(session, user)
-    if user.language:
-        read_in(user.language)
     return redirect("/account", flash="Your profile is saved.")
 
 

@@ -82,8 +82,6 @@ def change_me(body: ProfileIn, viewer: AccountViewer, session: SessionDep, servi
     for name, value in body.model_dump(exclude_none=True).items():
         if name == "time_zone":
             check_time_zone(value)
-        if name == "language":
-            check_language(value, services.settings.offered_languages)
         setattr(user, name, value)
     move_digest(session, user)
     return UserOut.model_validate(user)
@@ -127,15 +125,6 @@ def check_time_zone(name: str) -> None:
     """Raise `Invalid` unless the IANA database knows the zone."""
     if find_zone(name) is None:
         raise Invalid(f"There is no time zone “{name}”.", field="time_zone")
-
-
-def check_language(code: str, offered: tuple[str, ...]) -> None:
-    """Raise `Invalid` for a language that the site does not offer; an empty one is no choice."""
-    if code and code not in offered:
-        raise Invalid(
-            f"This site has no pages in “{code}”; it has: {', '.join(offered)}.",
-            field="language",
-        )
 
 
 def _own_user(session: SessionDep, viewer: Viewer) -> User:

@@ -15,7 +15,6 @@ from anyshot_platform.accounts.oauth import offered
 from anyshot_platform.accounts.passwords import WeakPassword
 from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.errors import PlatformError
-from anyshot_platform.kernel.language import here
 from anyshot_platform.site.users.logging_in import (
     ask_for_code,
     begin_session,
@@ -94,7 +93,6 @@ def sign_up(
             user = service.create_user(
                 session, username=username, email=email, password=password, confirmed=confirmed
             )
-            user.language = here()
             if welcome:
                 ask_to_confirm(services, session, user)
             new = begin_session(request, services, session, user)

@@ -11,7 +11,7 @@ from anyshot_platform.accounts import service
 from anyshot_platform.accounts.limiting import limit_links, limit_links_of_account
 from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.errors import PlatformError
-from anyshot_platform.notifications.letters import reads, send_email
+from anyshot_platform.notifications.letters import send_email
 from anyshot_platform.web.access import public
 from anyshot_platform.web.rendering import redirect, render
 from anyshot_platform.web.services import ServicesDep
@@ -52,14 +52,11 @@ def send_link(
             send_email(
                 session,
                 to=user.email,
-                subject=reads(user, f"Reset your password on {services.settings.site_name}"),
-                body=reads(
-                    user,
-                    (
-                        "Somebody, probably you, asked to reset the password of "
-                        f"{user.username}.\n\n{services.settings.base_url}/reset/{secret}\n\nThe link "
-                        "works once, for an hour. If it was not you, nothing has changed.\n"
-                    ),
+                subject=f"Reset your password on {services.settings.site_name}",
+                body=(
+                    "Somebody, probably you, asked to reset the password of "
+                    f"{user.username}.\n\n{services.settings.base_url}/reset/{secret}\n\nThe link "
+                    "works once, for an hour. If it was not you, nothing has changed.\n"
                 ),
             )
     return render(

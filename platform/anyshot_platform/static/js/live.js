@@ -3,7 +3,7 @@
 import { grow } from "./charts.js";
 import { tellTime } from "./log.js";
 import { isChanged, tell, toast } from "./site.js";
-import { _, number } from "./words.js";
+import { number } from "./numbers.js";
 
 const KEEP_LINES = 5000; // in the page; the whole log can be downloaded
 const live = document.getElementById("live");
@@ -12,14 +12,14 @@ const follow = document.getElementById("log-follow");
 const counter = document.getElementById("log-count");
 
 const units = [
-  [_("d"), 86400],
-  [_("h"), 3600],
-  [_("min"), 60],
-  [_("s"), 1],
+  ["d", 86400],
+  ["h", 3600],
+  ["min", 60],
+  ["s", 1],
 ];
 /** Seconds in the two largest units, as the server writes them. */
 export function duration(seconds) {
-  if (seconds < 9.95) return `${number(seconds, 1)} ${_("s")}`;
+  if (seconds < 9.95) return `${number(seconds, 1)} s`;
   let rest = Math.round(seconds);
   const parts = [];
   for (const [name, size] of units) {
@@ -28,7 +28,7 @@ export function duration(seconds) {
       rest %= size;
     } else if (parts.length) break;
   }
-  return parts.join(" ") || `0 ${_("s")}`;
+  return parts.join(" ") || "0 s";
 }
 
 function setBar(block, value, max, text) {
@@ -42,7 +42,7 @@ const clocks = new Map(); // run id -> what lets its time bar move between two m
 
 function showTime(block, used, budget) {
   block.querySelector("progress").classList.toggle("warn", used > 0.8 * budget);
-  setBar(block, used, budget, _("%(done)s of %(all)s", { done: duration(used), all: duration(budget) }));
+  setBar(block, used, budget, `${duration(used)} of ${duration(budget)}`);
 }
 
 const ICONS = { "is-done": "check", "is-now": "loader-circle", "is-bad": "x", "": "circle" };
@@ -67,7 +67,7 @@ function showRun(run) {
     card.querySelector("[data-tasks]"),
     run.tasks_done,
     run.tasks_total,
-    _("%(done)s of %(all)s", { done: run.tasks_done, all: run.tasks_total }),
+    `${run.tasks_done} of ${run.tasks_total}`,
   );
   showTime(card.querySelector("[data-time]"), run.seconds_used, run.budget_seconds);
   clocks.set(run.id, { card, run, since: performance.now() });
@@ -80,7 +80,7 @@ let shown = log ? log.querySelectorAll(".log__line").length : 0;
 let total = Number(log?.dataset.total ?? 0);
 
 const showCount = () => {
-  counter.textContent = total === 1 ? _("1 line") : _("%(number)s lines", { number: number(total) });
+  counter.textContent = total === 1 ? "1 line" : `${number(total)} lines`;
 };
 
 /** The part of the log that an attempt writes; a new attempt folds the ones before it. */
@@ -95,7 +95,7 @@ function partOf(key) {
   part.dataset.part = key;
   part.dataset.run = run;
   part.append(
-    Object.assign(document.createElement("summary"), { textContent: titles[key] ?? _("Next attempt") }),
+    Object.assign(document.createElement("summary"), { textContent: titles[key] ?? "Next attempt" }),
   );
   log.append(part);
   log.classList.toggle("log--single", log.childElementCount < 2);
@@ -146,13 +146,13 @@ function isBusy() {
 function outcome() {
   const badge = document.querySelector("#live-badge .badge");
   const tone = ["good", "bad", "warn"].find((one) => badge.classList.contains(`badge--${one}`));
-  return [`${_("The submission has ended.")} ${badge.textContent.trim()}.`, tone];
+  return [`The submission has ended. ${badge.textContent.trim()}.`, tone];
 }
 
 function finish() {
   if (isBusy()) {
     const href = location.pathname + location.search;
-    tell(...outcome(), { href, words: _("Reload the page to see how it ended.") });
+    tell(...outcome(), { href, words: "Reload the page to see how it ended." });
     return;
   }
   sessionStorage.setItem("ended", live.dataset.stream);

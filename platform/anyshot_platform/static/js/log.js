@@ -1,12 +1,11 @@
 // Reading a log: search, times, long lines, the way to the error, and whether it follows what is written.
-import { language } from "./words.js";
 
 const log = document.getElementById("log");
 const follow = document.getElementById("log-follow");
 
 /** The time of a line in the reader's zone, which the style shows before it. */
 export function tellTime(line) {
-  line.dataset.time ??= new Date(1000 * line.dataset.at).toLocaleTimeString(language, { hour12: false });
+  line.dataset.time ??= new Date(1000 * line.dataset.at).toLocaleTimeString("en", { hour12: false });
 }
 
 /** A choice on how the log looks, which the browser remembers. */

@@ -1,7 +1,6 @@
 // Sends packs in parts, one after the other, before the form that makes a version of them is sent.
 // Without this script the same form sends the files in one piece.
 import { beginOrResume, call, forget, memory, sendParts, size } from "./resumable.js";
-import { _ } from "./words.js";
 
 const form = document.getElementById("packs-form");
 const input = form.querySelector("input[type=file]");
@@ -16,7 +15,7 @@ function showProgress(name, sent, total, text) {
   bar.max = total || 1;
   bar.value = sent;
   panel.querySelector("[data-progress-text]").textContent =
-    `${name}: ${text ?? _("%(sent)s of %(total)s", { sent: size(sent), total: size(total) })}`;
+    `${name}: ${text ?? `${size(sent)} of ${size(total)}`}`;
 }
 
 function showProblem(text) {
@@ -38,10 +37,7 @@ function addField(name, value) {
 async function send(file) {
   if (file.size > Number(form.dataset.max))
     throw new Refused(
-      _("This has %(bytes)s; a pack has at most %(most)s.", {
-        bytes: size(file.size),
-        most: size(Number(form.dataset.max)),
-      }),
+      `This has ${size(file.size)}; a pack has at most ${size(Number(form.dataset.max))}.`,
     );
   const upload = await beginOrResume(file, begin, parts);
   await sendParts(file, upload, {
@@ -52,7 +48,7 @@ async function send(file) {
     isWanted: () => true,
     onPart: () => {},
   });
-  showProgress(file.name, file.size, file.size, _("is checked"));
+  showProgress(file.name, file.size, file.size, "is checked");
   const pack = await call(`${begin}/${upload.id}/pack`, { method: "POST" }).catch((error) => {
     if (!saysThatItIsUnsound(error)) throw error;
     forget(file, begin);

@@ -1,6 +1,5 @@
 // Shows a text in Markdown as the page would, below its field, while somebody writes it.
 import { csrfToken } from "./site.js";
-import { _ } from "./words.js";
 
 const PAUSE = 400; // milliseconds without a key before the text is sent
 
@@ -8,7 +7,7 @@ function place(field) {
   const box = document.createElement("section");
   box.className = "card preview";
   box.style.blockSize = `${field.offsetHeight}px`; // what arrives later must not move the button that is being pressed
-  box.setAttribute("aria-label", _("Preview"));
+  box.setAttribute("aria-label", "Preview");
   box.tabIndex = 0; // it scrolls
   const problems = document.createElement("p");
   problems.className = "preview__problems small";
@@ -28,7 +27,7 @@ async function show(field, shown, number) {
   }).catch(() => null);
   if (number !== shown.latest) return;
   if (!answer?.ok) {
-    shown.problems.textContent = _("The preview cannot be shown just now.");
+    shown.problems.textContent = "The preview cannot be shown just now.";
     return;
   }
   const { html, problems } = await answer.json();

@@ -1,23 +1,22 @@
 // Sends a file in parts, and goes on where a broken connection stopped, also after the page was loaded again.
 import { csrfToken } from "./site.js";
-import { _, number } from "./words.js";
+import { number } from "./numbers.js";
 
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
 export const headers = () => ({
   "X-CSRF-Token": csrfToken(),
-  "X-Shown-To-People": "1", // what is answered is in the reader's language
   Accept: "application/json",
 });
 export const size = (bytes) =>
-  bytes < 1048576 ? `${Math.ceil(bytes / 1024)} ${_("KiB")}` : `${number(bytes / 1048576, 1)} ${_("MiB")}`;
+  bytes < 1048576 ? `${Math.ceil(bytes / 1024)} KiB` : `${number(bytes / 1048576, 1)} MiB`;
 
 /** The JSON of an answer; throws an error with the platform's words, `status` and `body` for a refusal. */
 export async function answer(response) {
   const body = await response.json().catch(() => ({}));
   if (response.ok) return body;
   throw Object.assign(
-    new Error(body.message ?? _("The platform answered %(status)s.", { status: response.status })),
+    new Error(body.message ?? `The platform answered ${response.status}.`),
     {
       status: response.status,
       body,
@@ -28,7 +27,7 @@ export async function answer(response) {
 /** The JSON of what an address answers; throws as `answer` does, and in the reader's words where nothing answers. */
 export async function call(address, options) {
   const lost = () => {
-    throw new Error(_("The site cannot be reached. Try again when the connection is back."));
+    throw new Error("The site cannot be reached. Try again when the connection is back.");
   };
   return answer(await fetch(address, { headers: headers(), ...options }).catch(lost));
 }
@@ -92,15 +91,15 @@ export async function sendParts(file, upload, how) {
       failures += 1;
       if (failures > 8)
         throw new Error(
-          _("The connection keeps breaking. Choose the same file again to go on where it stopped."),
+          "The connection keeps breaking. Choose the same file again to go on where it stopped.",
         );
       const seconds = 2 ** Math.min(failures, 5) / 2;
-      how.showProgress(offset, _("connection lost, trying again in %(seconds)s s", { seconds }));
+      how.showProgress(offset, `connection lost, trying again in ${seconds} s`);
       await wait(500 * 2 ** Math.min(failures, 5));
       const now = await fetch(`${how.parts}/${upload.id}`, { headers: headers() }).catch(() => null);
       if (now?.ok) offset = (await now.json()).received;
     }
   }
-  how.showProgress(file.size, _("%(size)s, complete", { size: size(file.size) }));
+  how.showProgress(file.size, `${size(file.size)}, complete`);
   return true;
 }

@@ -1,12 +1,9 @@
 // What every page has: theme, menus, dialogs, local dates, copying, confirmation, small conveniences.
 // Everything here is an addition: each page works without it.
-import { _ } from "./words.js";
 
-const language = document.documentElement.lang || "en";
-const dates = language === "en" ? undefined : language; // English as the browser writes it
 
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-const stamp = new Intl.DateTimeFormat(dates, {
+const stamp = new Intl.DateTimeFormat(undefined, {
   day: "numeric",
   month: "short",
   year: "numeric",
@@ -14,7 +11,7 @@ const stamp = new Intl.DateTimeFormat(dates, {
   minute: "2-digit",
   timeZoneName: "short",
 });
-const utcStamp = new Intl.DateTimeFormat(dates ?? "en-GB", {
+const utcStamp = new Intl.DateTimeFormat("en-GB", {
   day: "numeric",
   month: "short",
   year: "numeric",
@@ -22,7 +19,7 @@ const utcStamp = new Intl.DateTimeFormat(dates ?? "en-GB", {
   minute: "2-digit",
   timeZone: "UTC",
 });
-const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
 /** "in 3 hours", "2 days ago" for a Date. */
 export function fromNow(date) {
@@ -34,7 +31,7 @@ export function fromNow(date) {
   ]) {
     if (Math.abs(seconds) >= size) return relative.format(Math.round(seconds / size), unit);
   }
-  return Math.abs(seconds) < 5 ? _("just now") : relative.format(Math.round(seconds), "second");
+  return Math.abs(seconds) < 5 ? "just now" : relative.format(Math.round(seconds), "second");
 }
 
 /** Rewrites every <time> below `root` in the reader's zone; UTC stays in its title. */
@@ -113,7 +110,7 @@ function chooseTheme() {
 async function copyFrom(button) {
   const source = document.getElementById(button.dataset.copy);
   await navigator.clipboard.writeText((source.value ?? source.textContent).trim());
-  toast(_("Copied to the clipboard."), "good");
+  toast("Copied to the clipboard.", "good");
 }
 
 function openDialog(id) {
@@ -217,7 +214,7 @@ document.addEventListener("submit", (event) => {
   const { dataset } = event.target;
   if (dataset.sent) {
     event.preventDefault();
-    if ("once" in dataset) toast(_("This form was sent already. Please wait for the answer."));
+    if ("once" in dataset) toast("This form was sent already. Please wait for the answer.");
     return;
   }
   dataset.sent = "1";

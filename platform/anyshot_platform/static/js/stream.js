@@ -1,7 +1,6 @@
 // A page's stream of events. Browsers open one again after a lost connection, but give it up for good at the first
 // answer that is not 200: a proxy's 502 while the site restarts, 401 after a log-out, 429 for one live page too many.
 import { tell } from "./site.js";
-import { _ } from "./words.js";
 
 const LONGEST_PAUSE = 60; // seconds between two tries
 const NO_ANSWER = 10_000; // milliseconds
@@ -77,9 +76,9 @@ export function follow(address, after, events) {
   }
 
   function explain(status, words) {
-    const text = `${_("This page is not live at the moment.")} ${status === 401 ? "" : words}`.trim();
+    const text = `This page is not live at the moment. ${status === 401 ? "" : words}`.trim();
     const here = encodeURIComponent(location.pathname + location.search);
-    const link = status === 401 ? { href: `/login?next=${here}`, words: _("Please log in.") } : null;
+    const link = status === 401 ? { href: `/login?next=${here}`, words: "Please log in." } : null;
     if (note?.dataset.why === `${status} ${text}`) return; // it is announced once
     hush();
     note = tell(text, "warn", link);

@@ -1,7 +1,6 @@
 // Upload in parts that resume, with the checks shown before anything is queued.
 // Without this script the same form sends the file in one piece.
 import { beginOrResume, call, forget, sendParts, size } from "./resumable.js";
-import { _ } from "./words.js";
 
 const form = document.getElementById("upload-form");
 const input = document.getElementById("file");
@@ -29,18 +28,18 @@ function showProblem(text) {
 function showProgress(sent, total, text) {
   panel.hidden = false;
   const done = sent === total;
-  panel.querySelector("[data-progress-label]").textContent = done ? _("Uploaded") : _("Uploading");
+  panel.querySelector("[data-progress-label]").textContent = done ? "Uploaded" : "Uploading";
   panel.querySelector("[data-upload-pause]").hidden = done;
   const bar = panel.querySelector("progress");
   bar.max = total || 1;
   bar.value = sent;
   panel.querySelector("[data-progress-text]").textContent =
-    text ?? _("%(done)s of %(all)s", { done: size(sent), all: size(total) });
+    text ?? `${size(sent)} of ${size(total)}`;
 }
 
 function setPaused(now) {
   paused = now;
-  panel.querySelector("[data-upload-pause] span").textContent = paused ? _("Resume") : _("Pause");
+  panel.querySelector("[data-upload-pause] span").textContent = paused ? "Resume" : "Pause";
 }
 
 /** What the form would send is no longer wanted: another file takes its place. */
@@ -81,9 +80,9 @@ function showChecks(list) {
         line.append(...withCode(text));
         body.append(line);
       };
-      add("strong", tone === "bad" ? `${_("Failed:")} ${check.title}` : check.title);
+      add("strong", tone === "bad" ? `Failed: ${check.title}` : check.title);
       if (check.found) add("small muted break", check.found);
-      if (check.remedy && tone !== "good") add("small break", `${_("What to do:")} ${check.remedy}`);
+      if (check.remedy && tone !== "good") add("small break", `What to do: ${check.remedy}`);
       item.append(icon({ good: "circle-check", bad: "circle-x", warn: "triangle-alert" }[tone]), body);
       return item;
     }),
@@ -101,16 +100,12 @@ async function take(file) {
   allowSending(false);
   zone.querySelector("[data-dropzone-title]").textContent = file.name;
   if (file.size === 0) {
-    showProblem(_("%(name)s is empty (0 bytes). Choose the zip of your submission.", { name: file.name }));
+    showProblem(`${file.name} is empty (0 bytes). Choose the zip of your submission.`);
     return;
   }
   if (file.size > maxBytes) {
     showProblem(
-      _("%(name)s has %(size)s; a submission has at most %(most)s.", {
-        name: file.name,
-        size: size(file.size),
-        most: size(maxBytes),
-      }),
+      `${file.name} has ${size(file.size)}; a submission has at most ${size(maxBytes)}.`,
     );
     return;
   }
@@ -135,7 +130,7 @@ async function take(file) {
       allowSending(true);
     } else {
       forget(file, form.dataset.uploads);
-      showProblem(_("This zip would be refused. Nothing was queued, and no quota was used."));
+      showProblem("This zip would be refused. Nothing was queued, and no quota was used.");
     }
   } catch (error) {
     if (mine === current) showProblem(error.message);
@@ -149,7 +144,7 @@ function again() {
   dropWaiting();
   showChecks([]);
   showProblem("");
-  zone.querySelector("[data-dropzone-title]").textContent = _("Choose a zip, or drop it here");
+  zone.querySelector("[data-dropzone-title]").textContent = "Choose a zip, or drop it here";
   allowSending(false);
   input.focus();
 }

@@ -1,6 +1,5 @@
 // A matrix of shares: a cell is the stronger the higher its share, the diagonal is outlined, the pointer reads one.
 
-import { _ } from "./words.js";
 
 const LINE = 20; // pixels of a row
 const MOST_WRITTEN = 12; // columns that have room for numbers
@@ -76,7 +75,7 @@ export function cellPlot(spec, width, look, across) {
 }
 
 const share = (value) =>
-  value === null ? _("never met") : _("%(number)s %%", { number: Math.round(100 * value) });
+  value === null ? "never met" : `${Math.round(100 * value)} %`;
 
 /** The colour of a cell, and that of its number: a mistake of 5 % is seen, and each number is read. */
 export function cellColours(value, look) {

@@ -3,7 +3,6 @@
 // which is closed here.
 
 import { cellPlot } from "./cells.js";
-import { _, language } from "./words.js";
 
 const settings = document.getElementById("charts-script")?.dataset;
 const drawn = new Map(); // the element of a chart -> its uPlot
@@ -38,32 +37,32 @@ function colour(name) {
 }
 
 /** An amount with at most so many decimals. */
-const written = (amount, digits) => amount.toLocaleString(language, { maximumFractionDigits: digits });
+const written = (amount, digits) => amount.toLocaleString("en", { maximumFractionDigits: digits });
 
-const sizes = [_("B"), _("KiB"), _("MiB"), _("GiB"), _("TiB")];
+const sizes = ["B", "KiB", "MiB", "GiB", "TiB"];
 function bytes(value) {
   let place = 0;
   let amount = value;
   for (; Math.abs(amount) >= 1024 && place < sizes.length - 1; place += 1) amount /= 1024;
   const digits = amount >= 100 || place === 0 ? 0 : 1;
-  return _("%(number)s %(unit)s", { number: written(amount, digits), unit: sizes[place] });
+  return `${written(amount, digits)} ${sizes[place]}`;
 }
 
 function seconds(value) {
-  if (value < 60) return _("%(number)s s", { number: written(value, 1) });
-  if (value < 3600) return _("%(number)s min", { number: written(value / 60, 1) });
-  return _("%(number)s h", { number: written(value / 3600, 2) });
+  if (value < 60) return `${written(value, 1)} s`;
+  if (value < 3600) return `${written(value / 60, 1)} min`;
+  return `${written(value / 3600, 2)} h`;
 }
 
 const minus = (text) => text.replace("-", "−");
 const formats = {
   score: (value) => minus(value.toFixed(3)),
   bytes,
-  share: (value) => _("%(number)s %%", { number: Math.round(100 * value) }),
+  share: (value) => `${Math.round(100 * value)} %`,
   seconds,
   number: (value) => minus(String(Number(value.toPrecision(4)))),
   date: (value) =>
-    new Date(1000 * value).toLocaleString(language, {
+    new Date(1000 * value).toLocaleString("en", {
       day: "numeric",
       month: "short",
       hour: "2-digit",
@@ -73,7 +72,7 @@ const formats = {
 formats.whole = formats.number;
 const ticks = { ...formats, score: (value) => minus(String(Number(value.toFixed(3)))) };
 const day = (value) =>
-  new Date(1000 * value).toLocaleDateString(language, { day: "numeric", month: "short" });
+  new Date(1000 * value).toLocaleDateString("en", { day: "numeric", month: "short" });
 
 /** Where ticks may stand on the axis of bytes and of time: at round numbers of their unit. */
 const steps = {
