@@ -339,11 +339,6 @@ class Client:
         upload = self.upload(pack, on_sent, f"/pools/{pool}/uploads")
         return self._ask("POST", f"/pools/{pool}/uploads/{upload['id']}/pack", timeout=_LONG)
 
-    def send_archive(self, file: Path, slug: str = "") -> dict[str, Any]:
-        """Send the archive of a competition of another site; its short name here, and notices."""
-        with file.open("rb") as content:
-            return self._ask("PUT", "/transfers", content=content, params={"slug": slug}, timeout=_LONG)
-
     def send_bundle(self, content: bytes, slug: str = "", start: str | None = None) -> dict[str, Any]:
         """Send the zip of a competition's bundle; the short name of the draft that it became."""
         wanted = {"slug": slug} | ({"start": start} if start else {})

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 _FRESH_BEYOND = 256 << 10  # KiB of memory once used: the next order gets a new process
 _FILES = 64
@@ -62,43 +62,6 @@ def pack(order: dict[str, Any]) -> dict[str, Any]:
     return {"problems": ""}
 
 
-def transfer(order: dict[str, Any]) -> dict[str, Any]:
-    """Unpacks the archive of a competition that arrives; `bad` says why not."""
-    from anyshot_platform.organizers.transfers.archive import AlteredArchive, read_rows, unpack
-
-    try:
-        limits = {"most_file": order["file_bytes"], "most": order["most_bytes"]}
-        manifest = unpack(Path(order["path"]), Path(order["folder"]), **limits)
-        read_rows(Path(order["folder"]))
-    except (AlteredArchive, OSError) as error:
-        return {"bad": str(error)}
-    return {"manifest": manifest.model_dump()}
-
-
-def _open(path: str) -> BinaryIO:
-    return Path(path).open("rb")
-
-
-def transfer_scores(order: dict[str, Any]) -> dict[str, Any]:
-    """Computes the scores of runs again from their files; `problems` names those that are not what was said."""
-    from pydantic import TypeAdapter, ValidationError
-
-    from anyshot_platform.scores.verification import WrongResult, verify_files, verify_whole
-    from anyshot_scoring.summary import RunSummary
-
-    problems = []
-    for run in json.loads(Path(order["order"]).read_bytes()):
-        try:
-            summary = TypeAdapter(RunSummary).validate_python(run["summary"])
-            if run["of_parts"]:
-                verify_whole(summary, run["results"], run["predictions"], _open)
-            else:
-                verify_files(summary, summary.tasks, run["files"], _open)
-        except (WrongResult, ValidationError) as error:
-            problems.append(f"Run {run['run']}: {error}")
-    return {"problems": problems}
-
-
 def code(order: dict[str, Any]) -> dict[str, Any]:
     """The files of a submission's zip, and one of them in colour."""
     from anyshot_platform.confined.code import read_code
@@ -127,8 +90,6 @@ _TASKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "bundle": bundle,
     "pack": pack,
     "picture": picture,
-    "transfer": transfer,
-    "transfer_scores": transfer_scores,
 }
 
 

@@ -26,7 +26,6 @@ ON_SQLITE = {
     "packages/test_first_row.py": "the site as it is installed from the wheels",
     "platform/admin/test_commands.py": "where the commands put the file",
     "platform/admin/test_release_upgrade.py": "starts two releases one after the other on the embedded site",
-    "platform/admin/test_transfers.py": "its one writer, while an archive is written",
     "platform/conftest.py": "makes both",
     "platform/core/test_hashing.py": "its one writer's lock",
     "platform/core/test_operations.py": "the log that lies beside its file",

@@ -205,7 +205,7 @@ def test_proof_is_asked_for_once(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="No: prove"):
         ask().organize("POST", "cup", "/acts")
     with pytest.raises(Refused, match="No: prove"):
-        ask().fetch("/competitions/cup/manage/transfer", tmp_path / "cup.zip", {})
+        ask().fetch("/competitions/cup/manage/bundle.zip", tmp_path / "cup.zip", {})
     assert proofs == [b'{"proof":"123456"}'] * 2
 
 

@@ -60,8 +60,6 @@ ELSEWHERE = {
         ("anyshot organize create", "anyshot organize import", "anyshot organize export"),
         "tests/platform/admin/test_organizer_api.py::test_a_competition_lives_in_a_folder_by_command_line",
     ),
-    "anyshot organize transfer": "tests/platform/admin/test_transfers.py::test_by_page_and_command_line",  # two sites
-    "anyshot organize receive": "tests/platform/admin/test_transfers.py::test_by_page_and_command_line",
     **dict.fromkeys(
         ("cp OUT/", "python -m anyshot_analysis.studies.reproduce.conditions"),
         "tests/documentation/test_reproductions.py"

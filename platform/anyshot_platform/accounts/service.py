@@ -13,7 +13,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.accounts import passwords
 from anyshot_platform.accounts.security_log import note_event
-from anyshot_platform.competitions.placeholders import forget_places
 from anyshot_platform.competitions.teams import keep_captained
 from anyshot_platform.database import Database, now
 from anyshot_platform.entries.eligibility import forget_answers
@@ -446,6 +445,5 @@ def erase_user(session: Session, user: User) -> None:
     user.deleted_at = moment
     forget_answers(session, user.id)
     forget_checks(session, user.id)
-    forget_places(session, user)
     _leave_teams_to_others(session, user)
     note_event(session, user.id, "account.delete")

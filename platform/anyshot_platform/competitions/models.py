@@ -123,18 +123,3 @@ class CompetitionFile(Base):
     digest: Mapped[str] = mapped_column(ForeignKey("blobs.digest"), index=True)
     size: Mapped[int]
     created_at: Mapped[datetime] = mapped_column(default=now)
-
-
-class Placeholder(Base):
-    """Somebody who came with a competition from another site: an account nobody can log in to, until it is claimed."""
-
-    __tablename__ = "placeholders"
-
-    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), primary_key=True)
-    competition_id: Mapped[str] = mapped_column(ForeignKey("competitions.id"), index=True)
-    name: Mapped[str] = mapped_column(String(64))  # the user name on the other site
-    claim_digest: Mapped[str | None] = mapped_column(String(64))  # of the code that the other site shows
-    email_key: Mapped[str | None] = mapped_column(String(320))  # where that site's administrators sent it
-    created_at: Mapped[datetime] = mapped_column(default=now)
-    claimed_at: Mapped[datetime | None]
-    claimed_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))

@@ -7,14 +7,12 @@ answers to each task, and from its table of results, before it counts.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import BinaryIO
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from anyshot_core.results import read_predictions, read_results
 from anyshot_platform.kernel.storage import Storage
-from anyshot_platform.scores.wholes import summarize_whole
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.summary import Group, RunSummary, summarize
 from anyshot_scoring.table import METRICS, TaskTable
@@ -27,16 +25,8 @@ class WrongResult(Exception):
     """What a worker handed in does not fit together; the text says what, for operators."""
 
 
-Open = Callable[[str], BinaryIO]
-
-
 def verify(summary: RunSummary, expected_tasks: int, files: dict[str, str], storage: Storage) -> None:
-    """Check a run's summary against its bounds and its files, `files` being digests by name; raises `WrongResult`."""
-    verify_files(summary, expected_tasks, files, storage.open)
-
-
-def verify_files(summary: RunSummary, expected_tasks: int, files: dict[str, str], open_file: Open) -> None:
-    """As `verify`, for files that `open_file` finds by what `files` calls them.
+    """Check a run's summary against its bounds and its files, `files` being digests by name.
 
     Raises:
         WrongResult: it is over other tasks, outside the metric's bounds, or not what the files say.
@@ -45,24 +35,9 @@ def verify_files(summary: RunSummary, expected_tasks: int, files: dict[str, str]
         raise WrongResult(f"The summary is over {summary.tasks} tasks, and the run has {expected_tasks}.")
     _verify_bounds(summary)
     if RESULTS in files:
-        table = read_table(files, open_file)
+        table = read_table(files, storage)
         _verify_rows(table)
         _compare(summary, table)
-
-
-def verify_whole(summary: RunSummary, results: str, predictions: Sequence[str], open_file: Open) -> None:
-    """As `verify_files`, for a run of parts: the table is that of the whole, the predictions are of each part.
-
-    Tasks that are missing are those of a dataset that the code failed on.
-    """
-    _verify_bounds(summary)
-    table = _read_results(results, open_file)
-    if predictions:
-        _verify_scores(table, predictions, open_file)
-    _verify_rows(table)
-    if len(table) > summary.tasks:
-        raise WrongResult(f"{RESULTS} has {len(table)} tasks, and the run {summary.tasks}.")
-    _compare(summary, table, of_parts=True)
 
 
 def _verify_bounds(summary: RunSummary) -> None:
@@ -86,25 +61,25 @@ def _lowest(metric: str) -> float:
     return -1.0 if metric == "normalized_accuracy" else 0.0  # two classes, all wrong: (0 - 1/2) / (1 - 1/2)
 
 
-def read_table(files: dict[str, str], open_file: Open) -> TaskTable:
+def read_table(files: dict[str, str], storage: Storage) -> TaskTable:
     """The rows of a run's tasks, where its predictions say the same; raises `WrongResult`."""
-    table = _read_results(files[RESULTS], open_file)
+    table = _read_results(files[RESULTS], storage)
     if PREDICTIONS in files:
-        _verify_scores(table, [files[PREDICTIONS]], open_file)
+        _verify_scores(table, [files[PREDICTIONS]], storage)
     return table
 
 
-def _read_results(name: str, open_file: Open) -> TaskTable:
+def _read_results(name: str, storage: Storage) -> TaskTable:
     try:
-        with open_file(name) as file:
+        with storage.open(name) as file:
             return read_results(file).table
     except (ScoringError, OSError, ValueError) as error:
         raise WrongResult(f"{RESULTS} cannot be read: {error}") from error
 
 
-def _verify_scores(table: TaskTable, names: Sequence[str], open_file: Open) -> None:
+def _verify_scores(table: TaskTable, names: Sequence[str], storage: Storage) -> None:
     """Score the predictions again, and compare task by task."""
-    parts = [_score_again(name, open_file) for name in names]
+    parts = [_score_again(name, storage) for name in names]
     again = parts[0] if len(parts) == 1 else TaskTable.concatenate(parts).sorted()
     if not np.array_equal(again.task, table.task):
         raise WrongResult(f"{PREDICTIONS} has answers to other tasks than {RESULTS}.")
@@ -115,9 +90,9 @@ def _verify_scores(table: TaskTable, names: Sequence[str], open_file: Open) -> N
             raise WrongResult(f"{metric} of task {task} is not what its predictions score.")
 
 
-def _score_again(name: str, open_file: Open) -> TaskTable:
+def _score_again(name: str, storage: Storage) -> TaskTable:
     try:
-        with open_file(name) as file:
+        with storage.open(name) as file:
             return read_predictions(file).predictions.score()
     except (ScoringError, OSError, ValueError) as error:
         raise WrongResult(f"{PREDICTIONS} cannot be scored: {error}") from error
@@ -134,13 +109,10 @@ def _verify_rows(table: TaskTable) -> None:
         )
 
 
-def _compare(summary: RunSummary, table: TaskTable, *, of_parts: bool = False) -> None:
+def _compare(summary: RunSummary, table: TaskTable) -> None:
     """The summary is that of the table; the table holds each of its tasks once."""
     try:
-        if of_parts:
-            again = summarize_whole(table, summary.tasks)
-        else:
-            again = summarize(table, np.unique(table.task).tolist(), summary.metric)
+        again = summarize(table, np.unique(table.task).tolist(), summary.metric)
     except ScoringError as error:
         raise WrongResult(f"{RESULTS} has no score: {error}") from error
     for name in ("tasks", "mean", "half_width", "by_dataset", "by_ways", "by_shots"):

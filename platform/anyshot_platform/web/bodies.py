@@ -77,8 +77,7 @@ class BodyLimits:
             r"POST /competitions/[^/]+/manage/(baselines|settings)": BodyLimit(zipped, file=True),
             r"POST /competitions/[^/]+/manage/files": BodyLimit(MOST_BYTES + MULTIPART_EXTRA, file=True),
             r"(PUT /api/v1/bundles|POST /organize/import)": BodyLimit(BUNDLE, file=True),
-            r"PUT /api/v1/transfers": BodyLimit(settings.pack_max_bytes, file=True),
-            r"POST /organize/(transfer|pools/[^/]+/packs)": BodyLimit(packed, file=True),
+            r"POST /organize/pools/[^/]+/packs": BodyLimit(packed, file=True),
             r"[A-Z]+ /api/worker/.*": BodyLimit(MACHINE),
             r"[A-Z]+ /api/v1/competitions/[^/]+/manage/.*": BodyLimit(WITH_TEXTS),
         }

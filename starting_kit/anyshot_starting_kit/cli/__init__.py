@@ -27,10 +27,6 @@ COMMANDS = {
     "leagues": (f"{_KIT}.leagues:leagues", "Show the leagues of a competition and what they ask."),
     "answer": (f"{_KIT}.leagues:answer", "Answer the questions of a league."),
     "entries": (f"{_KIT}.leagues:entries", "Show which of your submissions count, in each league."),
-    "places": (
-        f"{_KIT}.organize_transfer:places",
-        "Claim your place in a competition that came from another site.",
-    ),
     "fact-sheet": (f"{_KIT}.fact_sheet:fact_sheet", "Show or submit your team's fact sheet."),
     "winners": (
         f"{_KIT}.winners:winners",

@@ -20,7 +20,6 @@ from anyshot_starting_kit.cli.organize_bundles import BUNDLE_COMMANDS
 from anyshot_starting_kit.cli.organize_entries import ENTRY_COMMANDS
 from anyshot_starting_kit.cli.organize_pools import pool
 from anyshot_starting_kit.cli.organize_texts import COMMANDS
-from anyshot_starting_kit.cli.organize_transfer import TRANSFER_COMMANDS
 
 ACTS = ("rerun", "rescore", "cancel", "disqualify", "qualify", "refund", "charge", "delete", "restore")
 ENDED = ("finished", "failed", "cancelled", "timed_out")
@@ -224,5 +223,5 @@ def report(
         click.echo(f"Written to {out}.")
 
 
-for command in (*ACT_COMMANDS, pool, *COMMANDS, *ENTRY_COMMANDS, *TRANSFER_COMMANDS, *BUNDLE_COMMANDS):
+for command in (*ACT_COMMANDS, pool, *COMMANDS, *ENTRY_COMMANDS, *BUNDLE_COMMANDS):
     organize.add_command(command)

@@ -36,7 +36,6 @@ from anyshot_platform.organizers.rehearsals.acts import REHEARSE
 from anyshot_platform.organizers.submissions import acts as submission_acts
 from anyshot_platform.organizers.submissions import code_acts
 from anyshot_platform.organizers.submissions.bulk import SubmissionAct
-from anyshot_platform.organizers.transfers.acts import TRANSFER
 from anyshot_platform.organizers.webhooks import acts as webhook_acts
 from anyshot_platform.organizers.webhooks.organizing import add_webhook
 from anyshot_platform.phases.models import Phase, PhaseVersion
@@ -113,7 +112,6 @@ FINAL_TABLE = {
 COMPETITION_TABLE = {  # draft, published, archived, deleted
     "rehearse": "d d d r",
     "take-secrets": "n n n n",
-    "transfer": "n n n n",
 }
 MEMBER_TABLE = {  # invited, pending, approved, banned, rejected, withdrawn
     "add": "n n n r n n",
@@ -445,7 +443,7 @@ def test_every_act_on_a_final_in_every_state(site: Site) -> None:
 
 def test_further_acts_on_a_competition_in_every_state(site: Site) -> None:
     site.set_phase(ends_at=now() + HOUR)
-    acts = {"rehearse": REHEARSE, "take-secrets": competition_acts.TAKE_SECRETS, "transfer": TRANSFER}
+    acts = {"rehearse": REHEARSE, "take-secrets": competition_acts.TAKE_SECRETS}
     states: list[dict[str, Any]] = [{"state": state} for state in CompetitionState]
     owner = site.owner()
     with site.services.database.writing() as session:

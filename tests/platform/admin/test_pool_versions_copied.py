@@ -1,4 +1,4 @@
-"""Phases on two versions of one pool: a copy, a rehearsal and a move have the newest alone, and say so."""
+"""Phases on two versions of one pool: a copy and a rehearsal have the newest alone, and say so."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.pools.service import create_pool_version
 from tests.platform.admin.test_manage import page
-from tests.platform.admin.test_transfers import TAKE
 from tests.platform.entries.test_finals import add_final
 from tests.platform.site import SLUG, Site, make_paper_pack, make_zip
 
@@ -48,11 +47,6 @@ def test_a_copy_has_the_newest_version_and_its_organizers_hear_which_phases_had_
             "feedback": 2,
             "final": 2,
         }
-
-
-def test_who_takes_it_to_another_site_hears_it_before(corrected: Site) -> None:
-    asked = corrected.owner().call("POST", TAKE, json={})
-    assert WORDS in asked.json()["preview"]["warnings"]
 
 
 def test_a_rehearsal_says_it_in_its_story(corrected: Site) -> None:

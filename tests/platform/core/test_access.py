@@ -119,7 +119,6 @@ def test_a_route_without_a_policy_is_refused() -> None:
 # Acts whose object is not in the path of a competition (somebody who is no member yet), or that need more than
 # a session: a file to send, the site's storage. Each has a call and a command of its own.
 ACTS_ELSEWHERE = {
-    "competition.transfer": ("POST ~/transfer", "transfer"),  # its answer is a file
     "member.add": ("POST ~/people", "members"),
     "competition.take_secrets": ("POST ~/bundle-with-seeds", "export"),
     "competition.rehearse": ("POST ~/rehearsals", "rehearse"),
@@ -234,11 +233,9 @@ NO_ACTS = {
             "POST /competitions",
             "POST /organize/import",
             "POST /organize/new",
-            "POST /organize/transfer",
             "POST /ready-made/{name}",
             "POST ~/clone",
             "PUT /bundles",
-            "PUT /transfers",
         ),
         OWN,
     ),
@@ -264,7 +261,6 @@ NO_ACTS = {
             "POST ~/delete",
             "POST ~/restore",
             "POST ~/state",
-            "POST ~/transfer",
         ),
         ELSEWHERE,
     ),
@@ -335,7 +331,6 @@ CALLS = {
     "/organize/pools": "POST /api/v1/pools",
     "/organize/pools/{}/packs": "PUT /api/v1/pools/{}/packs",
     "/organize/pools/{}/{}": "POST /api/v1/pools/{}/acts/publish",
-    "/organize/transfer": "PUT /api/v1/transfers",
 }
 
 

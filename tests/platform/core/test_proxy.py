@@ -81,7 +81,6 @@ def test_the_proxy_lets_files_through_and_holds_no_stream_back(tmp_path: Path) -
         ("/competitions/c/manage/files", MOST_BYTES),
         ("/competitions/c/manage/settings", LOGO_LIMIT),
         ("/organize/import", MOST_IN_ALL),
-        ("/organize/transfer", PACK),
         ("/organize/pools/p/packs", PACK),
     ],
 )
@@ -279,7 +278,7 @@ def test_a_large_zip_that_takes_long_to_check_is_answered_through_the_proxy(tmp_
     with site_at(port, "127.0.0.1"), proxy(tmp_path, *changes) as front:
         assert front.ask(None, request="POST /")[0] == 504
         assert {one: front.ask(None, request=one)[0] for one in asked} == dict.fromkeys(asked, 200)
-        assert front.ask(None, request="POST /api/v1/competitions/x/manage/transfer")[0] == 200
+        assert front.ask(None, request="POST /api/v1/competitions/x/manage/bundle-with-seeds")[0] == 200
 
 
 @pytest.fixture

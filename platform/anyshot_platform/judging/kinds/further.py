@@ -194,7 +194,7 @@ def _summaries(
     """Of each test what the run's table says of its tasks, numbered through; None where it has none: it failed."""
     if RESULTS not in files:
         raise WrongResult("A run of several tests came without its table of results.")
-    table, each = read_table(files, storage.open), _tasks_each(run, tests)
+    table, each = read_table(files, storage), _tasks_each(run, tests)
     if len(table) and not 0 <= table.task.min() <= table.task.max() < run.tasks_total:
         raise WrongResult(f"{RESULTS} has tasks beyond the {run.tasks_total} that were asked for.")
     return [_summary(table, place * each, each) for place in range(len(tests))]

@@ -29,8 +29,6 @@ SPENDING: dict[str, tuple[str, ...]] = {
     f"POST {_API}{_IN}/phases/{{phase_slug}}/submissions": ("checks",),
     f"POST {_IN}/phases/{{phase_slug}}/submit": ("uploads", "checks", "upload_bytes"),
     "POST /organize/import": _BEGIN,
-    "POST /organize/transfer": _BEGIN,
-    f"PUT {_API}/transfers": _BEGIN,
     "POST /organize/new": _BEGIN,
     f"POST {_IN}/manage/clone": _BEGIN,
     f"POST {_API}{_IN}/manage/clone": _BEGIN,

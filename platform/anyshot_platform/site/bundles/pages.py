@@ -23,7 +23,6 @@ from anyshot_platform.errors import Invalid, NotFound, PlatformError
 from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.organizers.bundles.service import clone_competition
 from anyshot_platform.organizers.competitions.acts import TAKE_SECRETS
-from anyshot_platform.organizers.transfers.claims import list_guests
 from anyshot_platform.services import Services
 from anyshot_platform.site.bundles.making import begin_draft, bundle_response, find_ready_made, take_bundle
 from anyshot_platform.site.shell.act_frame import ask, consent_of, show_preview
@@ -117,7 +116,6 @@ def show_import(request: Request, access: AsReviewer, session: SessionDep) -> Re
         "overview",
         heading="Imported",
         report=report,
-        placeholders=list_guests(session, access.competition),
     )
 
 

@@ -1,1 +1,0 @@
-"""Pages and endpoints of competitions that move between sites."""
