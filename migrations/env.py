@@ -7,7 +7,7 @@ from typing import Any
 from alembic import context
 from sqlalchemy import JSON
 
-from anyshot_platform.database import Moment, Word
+from anyshot_platform.database import Moment, TypedJson, Word
 from anyshot_platform.models import metadata
 
 
@@ -19,7 +19,7 @@ def render_type(kind: str, item: Any, autogen_context: Any) -> str | bool:
         return "sa.DateTime(timezone=True)"
     if isinstance(item, Word):
         return "sa.String(length=32)"
-    if isinstance(item, JSON):
+    if isinstance(item, JSON | TypedJson):
         autogen_context.imports.add("from sqlalchemy.dialects import postgresql")
         return 'sa.JSON().with_variant(postgresql.JSONB(), "postgresql")'
     return False

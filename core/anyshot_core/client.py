@@ -112,8 +112,7 @@ class Client:
     ) -> str:
         """A new API token, for organizers' commands too where asked for; raises `CodeNeeded` where a `code` is."""
         body: dict[str, Any] = {"username": username, "password": password, "token_name": token_name}
-        if organize:  # older platforms do not know the word
-            body["organize"] = True
+        body["organize"] = organize
         if code:
             body["code"] = code
         return self._ask("POST", "/tokens/log-in", json=body)["secret"]
@@ -269,7 +268,7 @@ class Client:
         try:
             return self._queue(path, {"digest": digest_file(archive), **body})
         except Refused as refusal:
-            if refusal.code not in ("unknown_zip", "invalid"):  # older platforms do not know the word
+            if refusal.code != "unknown_zip":
                 raise
         try:
             return self._submit_upload(archive, path, body, on_sent)
@@ -430,13 +429,8 @@ class Client:
         return self._ask("GET", f"/submissions/{submission_id}/tasks/{number}")
 
     def figures(self, submission_id: str) -> list[dict[str, Any]]:
-        """Scores by dataset, domain, ways and shots; none where they are not shown, or at an older platform."""
-        try:
-            return self._ask("GET", f"/submissions/{submission_id}/figures")
-        except Refused as refusal:
-            if refusal.code == "not_found":
-                return []
-            raise
+        """Scores by dataset, domain, ways and shots; none where they are not shown."""
+        return self._ask("GET", f"/submissions/{submission_id}/figures")
 
     def code(self, submission_id: str, file: str = "") -> dict[str, Any]:
         """The files of a submission's zip, and the text of one of them."""

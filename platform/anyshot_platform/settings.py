@@ -136,11 +136,7 @@ class PlatformSettings(BaseSettings):
     )
 
     upload_max_bytes: int = Field(default=1 << 30, gt=0, description="Largest submission zip.")
-    pack_max_bytes: int = Field(
-        default=8 << 30,
-        gt=0,
-        description="Largest dataset (pack) that is uploaded, and largest archive of a competition from another site.",
-    )
+    pack_max_bytes: int = Field(default=8 << 30, gt=0, description="Largest dataset (pack) that is uploaded.")
     upload_chunk_bytes: int = Field(default=8 << 20, gt=0, description="Largest part of a resumable upload.")
     artifact_max_bytes: int = Field(default=4 << 30, gt=0, description="Largest artifact of a run.")
     events_max_lines: int = Field(default=100_000, gt=0, description="Log lines kept of one attempt.")

@@ -25,7 +25,6 @@ AREAS = (
     "quota",
     "leases",
     "settlement",
-    "query_order",
 )
 # Issue 17: each of these decides something, and a reader finds the one file that does.
 HOMES = {

@@ -16,7 +16,6 @@ from anyshot_core.taskserver import server
 from anyshot_core.wire.jobs import Evaluate
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.judging import results
-from anyshot_platform.phases.states import QueryOrder
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.pools.service import create_pool, create_pool_version
 from anyshot_platform.runs.models import Run
@@ -31,7 +30,7 @@ from anyshot_worker.sandbox.gpu import Gpu, NvidiaDevices
 from anyshot_worker.sandbox.slots import take_slot
 from anyshot_worker.sandbox.trusted import TrustedBackend
 from tests.contract.stage import RealWorker, Stage
-from tests.contract.test_releases import OldSite, quota
+from tests.contract.test_releases import quota
 from tests.platform.site import Person, make_paper_pack, make_zip
 from tests.worker.sandbox.machine import nobody_answers
 from tests.worker.test_query_order import COUNTING
@@ -70,18 +69,6 @@ def test_a_failure_in_the_first_seconds_is_shown_at_its_stage(
     assert "Stage Meta-testing" in page and "Stage Preparing" not in page
     run = stage.shown(alice, shown)["runs"][0]
     assert (run["tasks_done"], run["task_index"]) == (tasks, tasks)
-
-
-def test_a_failure_can_be_told_to_a_site_of_the_last_release(stage: Stage) -> None:
-    stage.site.set_version(query_order=QueryOrder.TEST_SEEDS)
-    alice, shown = submit(stage, "alice", FAILING)
-    stage.worker("new", OldSite(stage.site.client)).work()
-    seen = stage.shown(alice, shown)
-    assert (seen["status"], seen["cause"], seen["runs"][0]["verdict"]) == (
-        "failed",
-        "participant",
-        "RUNTIME_ERROR",
-    )
 
 
 # What code does, and what becomes of it.

@@ -15,7 +15,6 @@ from anyshot_core.data.pack import Pack
 from anyshot_core.protocols import protocol_from_dict
 from anyshot_core.wire.jobs import LogPolicy
 from anyshot_platform.database import now
-from anyshot_platform.judging import releases
 from anyshot_platform.organizers.phases.leaks import leaks
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool
@@ -96,16 +95,6 @@ def test_a_phase_that_trains_on_what_it_tests_is_refused_in_words(stage: Stage) 
     one_pool_for_all(stage, "meta_test")
     (words,) = problems(stage)
     assert TEST[0] in words and "would be trained on" in words and "tested on" in words
-
-
-def test_a_worker_that_would_show_everything_gets_no_such_run(stage: Stage) -> None:
-    one_pool_for_all(stage, "meta_train")
-    submit(stage, "alice", SEEING)
-    worker = stage.worker()
-    older = worker.announced.model_copy(update={"version": releases.ROLES - 1})
-    assert worker.client.claim(older) is None
-    newer = stage.worker("newer")
-    assert newer.client.claim(newer.announced) is not None
 
 
 @pytest.mark.parametrize("role", ["train_protocol", "validation_protocol"])

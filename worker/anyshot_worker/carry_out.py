@@ -14,7 +14,7 @@ from anyshot_core.data.problems import DataError
 from anyshot_core.taskserver.job import Failure
 from anyshot_core.wire.jobs import Analyse, Evaluate, Job, MetaTest, Rescore, Smoke
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_core.wire.worker_api import Complete, Fail, Progress
+from anyshot_core.wire.worker_api import Complete, Fail
 from anyshot_worker.analyse import analyse
 from anyshot_worker.attempt import AttemptContext, Failed, Site, Stopped
 from anyshot_worker.client import PlatformUnreachable, RequestRefused, StaleEpoch, WorkerApiError
@@ -142,7 +142,7 @@ def _failure(attempt: AttemptContext[Any], failure: Failure) -> Fail:
         artifacts=attempt.artifacts,
         usage=attempt.use(),
         provenance=attempt.provenance,
-        **_standing(attempt),
+        progress=attempt.lease.progress,
     )
 
 
@@ -161,11 +161,6 @@ def _fail(assignment: Job, failure: Failure, **known: Any) -> Fail:
         shots=failure.shots,
         **known,
     )
-
-
-def _standing(attempt: AttemptContext[Any]) -> dict[str, Progress]:
-    """Where the attempt stands; sites of API version 1 know no such field."""
-    return {"progress": attempt.lease.progress} if attempt.assignment.version > 1 else {}
 
 
 def _keep_log(attempt: AttemptContext[Any]) -> None:

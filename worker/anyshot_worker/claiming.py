@@ -11,7 +11,6 @@ from anyshot_worker.attempt import Site
 from anyshot_worker.carry_out import carry_out
 from anyshot_worker.client import (
     PlatformUnreachable,
-    RequestRefused,
     TooOld,
     Unreadable,
     WorkerApiError,
@@ -108,13 +107,9 @@ class RunClaimer:
         return [name for name in self._describe.gpus if name in free]
 
     def _give_back(self, error: Unreadable) -> None:
-        """A job of a later release is for another worker; an older platform takes it back without the reason."""
+        """A job of a later release is for another worker."""
         log.error("%s; it goes back into the queue: upgrade this worker", error)
-        run_id, epoch = error.claimed.run_id, error.claimed.epoch
-        try:
-            self._site.client.release(run_id, epoch, error.problem)
-        except RequestRefused:
-            self._site.client.release(run_id, epoch)
+        self._site.client.release(error.claimed.run_id, error.claimed.epoch, error.problem)
 
     def _carry_out(self, assignment: Job) -> None:
         attempt = AttemptKey(assignment.run_id, assignment.epoch)

@@ -102,15 +102,7 @@ class WorkerClient:
 
         Raises `TooOld` where the platform has no work for this release, and `Unreadable` for a job of a later one.
         """
-        try:
-            answer = self._post("/claim", ClaimRequest(worker=worker))
-        except TooOld:
-            raise
-        except RequestRefused:
-            if "image_digests" not in worker.model_fields_set:
-                raise
-            # A platform of the first release refuses fields that it does not know; it pins no phase to an image.
-            answer = self._post("/claim", ClaimRequest(worker=_without_digests(worker)))
+        answer = self._post("/claim", ClaimRequest(worker=worker))
         if answer.status_code == 204:
             return None
         try:
@@ -182,7 +174,6 @@ class WorkerClient:
     def _post(
         self, path: str, message: BaseModel, patience: float | None = None, timeout: float = CALL_SECONDS
     ) -> httpx.Response:
-        # Only what was said: a platform of the release before refuses fields that it does not know.
         content = message.model_dump_json(exclude_unset=True).encode()
         headers = {"Content-Type": "application/json"}
         return self._request(
@@ -227,10 +218,6 @@ class WorkerClient:
                     ) from error
             time.sleep(pause)
             pause = min(pause * 2, 5.0)
-
-
-def _without_digests(worker: WorkerInfo) -> WorkerInfo:
-    return WorkerInfo(**worker.model_dump(exclude={"image_digests", "cpu_images"}, exclude_unset=True))
 
 
 def _read_chunks(path: Path) -> Iterator[bytes]:

@@ -97,9 +97,8 @@ class Lease:
                     return
 
     def _tell(self, measures: list[Measure]) -> HeartbeatReply:
-        known = self._assignment.version > 1  # sites of the first release refuse what they do not know
         return self._client.heartbeat(
-            self._assignment.run_id, self._assignment.epoch, self._progress, measures if known else ()
+            self._assignment.run_id, self._assignment.epoch, self._progress, measures
         )
 
     def _send(self) -> HeartbeatReply:

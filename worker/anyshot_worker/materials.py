@@ -15,7 +15,7 @@ from anyshot_core.data.problems import DataError
 from anyshot_core.evaluations.needs import require_drawn, require_scorable, require_sides
 from anyshot_core.protocols import Protocol, Roles
 from anyshot_core.protocols.cutting import Shown, cut_packs
-from anyshot_core.protocols.keys import Seed, order_from_seed, read_seed
+from anyshot_core.protocols.keys import Seed, read_seed
 from anyshot_core.wire.jobs import MetaTest, MetaTestPart, PackRef, Scored, Tested
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.workspace import HeldFiles
@@ -165,6 +165,4 @@ def _query_secret(assignment: Tested) -> bytes:
     """Keys the order of each query set; the same for every entrant of a phase, so that runs stay comparable."""
     if assignment.query_key is not None:
         return bytes.fromhex(assignment.query_key)
-    if assignment.version == 1 and isinstance(assignment.test_seed, int):
-        return order_from_seed(assignment.test_seed)
     raise BadAssignment(Verdict.BAD_SETTINGS, "The assignment has no key for the order of the query.")

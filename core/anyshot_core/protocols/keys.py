@@ -65,14 +65,12 @@ class PhaseSecrets:
         test_seeds: small numbers that the organizers chose for the tasks, one a run; empty: keys of the root.
         split_seed: likewise for the split of classes.
         same_tasks: whether all runs have the tasks and query orders of the first.
-        order_from_seed: whether the query order follows from `test_seeds`, as in Anyshot's first release.
     """
 
     root: bytes
     test_seeds: tuple[int, ...] = ()
     split_seed: Seed | None = None
     same_tasks: bool = False
-    order_from_seed: bool = False
 
     def __repr__(self) -> str:
         return "PhaseSecrets(...)"
@@ -85,8 +83,6 @@ class PhaseSecrets:
 
     def query_order(self, run: int) -> bytes:
         """The key of the order in which a run's query images are shown; the same for every entrant."""
-        if self.order_from_seed:
-            return order_from_seed(self.test_seeds[run])
         return derive(self.root, KeyPurpose.QUERY_ORDER, self._place(run))
 
     def class_split(self) -> Seed:
@@ -138,11 +134,6 @@ def draw_mark(seed: Seed) -> int:
     A key is not told by it. A small number is found by trying: where it is secret, give `PhaseSecrets.mark` of it.
     """
     return int.from_bytes(derive(exports_seed(seed), KeyPurpose.FINGERPRINT)[:8], "big") >> 1
-
-
-def order_from_seed(seed: int) -> bytes:
-    """The key of the query order in Anyshot's first release, whose workers made it from the seed of the tasks."""
-    return hashlib.sha256(f"anyshot query order {seed}".encode()).digest()
 
 
 def legacy_number(seed: Seed) -> int:

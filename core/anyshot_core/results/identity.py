@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from anyshot_core.results.formats import BadResultsFile
 
@@ -69,12 +69,6 @@ class Identity(BaseModel):
     image: str = ""
     versions: dict[str, str] = {}
 
-    @model_validator(mode="before")
-    @classmethod
-    def _read_older(cls, data: Any) -> Any:
-        """Files of the first release said the same in other words."""
-        return _modern(data) if isinstance(data, Mapping) else data
-
     @classmethod
     def of(cls, description: Mapping[str, Any]) -> Self:
         """The identity that a file's description gives. Raises `BadResultsFile` for values of a wrong type."""
@@ -111,22 +105,6 @@ class Identity(BaseModel):
                 "part": self.part or part,
             }
         )
-
-
-def _modern(data: Mapping[str, Any]) -> dict[str, Any]:
-    known = dict(data)
-    if not known.get("who"):
-        title = str(known.get("title", "")).removeprefix("Dry run of ")
-        dry = title if title != known.get("title") else ""
-        known["who"] = str(known.get("entry") or known.get("name") or dry or known.get("submission") or "")
-    for old in ("training_seed", "seed"):
-        if known.get("train_seed") is None and old in known:
-            known["train_seed"] = known.pop(old)
-    if isinstance(known.get("protocol"), str):
-        known["protocol_digest"] = known.pop("protocol")
-    if isinstance(known.get("run"), int):
-        known["run"] = str(known["run"])
-    return known
 
 
 def _place(path: Path) -> tuple[str, str, str]:

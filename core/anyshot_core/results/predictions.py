@@ -43,7 +43,7 @@ class PredictionsFile(NamedTuple):
 
     @property
     def identity(self) -> Identity:
-        """Whose predictions of which run; also of a file of the first release. Raises `BadResultsFile`."""
+        """Whose predictions of which run. Raises `BadResultsFile`."""
         return Identity.of(self.meta)
 
 

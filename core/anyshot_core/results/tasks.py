@@ -30,7 +30,7 @@ class ResultsFile(NamedTuple):
 
     @property
     def identity(self) -> Identity:
-        """Whose results of which run; also of a file of the first release. Raises `BadResultsFile`."""
+        """Whose results of which run. Raises `BadResultsFile`."""
         return Identity.of(self.meta)
 
 

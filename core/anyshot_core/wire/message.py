@@ -6,7 +6,7 @@ import re
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-API_VERSION = 8  # of the messages: raise when one changes
+API_VERSION = 1  # of the messages: raise when one changes
 OLDEST_WORKER = 1  # the oldest version of workers that the platform still gives work to
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 

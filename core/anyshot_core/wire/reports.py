@@ -148,11 +148,8 @@ OnSubmissions = (
     | FeatureDiversity
     | NWayFlips
 )
-AnyParameters = (
-    FlipsParameters | DifficultyParameters | PlanParameters | Diversity | Audit | Shift | OnSubmissions
-)
 ReportParameters = Annotated[
-    AnyParameters,
+    FlipsParameters | DifficultyParameters | PlanParameters | Diversity | Audit | Shift | OnSubmissions,
     Field(discriminator="analysis"),
 ]
 

@@ -171,7 +171,7 @@ class Heartbeat(Message):
     measures: list[Measure] = Field(
         default=[],
         max_length=1000,
-        description="those that ended since the last beat; none from older workers",
+        description="those that ended since the last beat",
     )
 
 

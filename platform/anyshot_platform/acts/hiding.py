@@ -23,7 +23,6 @@ def delete_and_restore(
     verbs: tuple[str, str] = ("Delete {}", "Restore {}"),
     asks: Callable[[Session, S], bool] = lambda _, __: False,
     first: Callable[[Session, S, ActRequest], None] = lambda *_: None,
-    then: Callable[[Session, S], None] = lambda *_: None,
     also: tuple[str, ...] = ("DELETE ",),
 ) -> tuple[Act[S], Act[S]]:
     """The acts `<kind>.<name>` and `<kind>.restore`.
@@ -33,7 +32,6 @@ def delete_and_restore(
         verbs: the titles of the two acts; what the buttons say is left without the name.
         asks: whether the name of the object has to be typed before it is hidden.
         first: what is done before it is hidden, like stopping its computation.
-        then: what is done when it is back, like bringing in line what hangs on it.
         also: further addresses of the deletion, as in `Act`.
     """
 
@@ -56,7 +54,6 @@ def delete_and_restore(
     def show(session: Session, row: S, request: ActRequest) -> ActDone:
         row.deleted_at = None
         session.flush()
-        then(session, row)
         title = target(session, row).title
         return ActDone(f"{title} is back.", after={"title": title})
 

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from pydantic import ValidationError
 
 from anyshot_platform.bundles import codabench
-from anyshot_platform.bundles.codabench_report import Notice, entries, mapping
+from anyshot_platform.bundles.codabench_report import Notice
 from anyshot_platform.bundles.crosschecks import cross_check
 from anyshot_platform.bundles.files import BundleFiles, nearest_instead, open_bundle
 from anyshot_platform.bundles.foreign_data import FoundData, data_paths, take_out
@@ -24,7 +24,6 @@ from anyshot_platform.described.parts import Part
 from anyshot_platform.described.wrong import in_words
 from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.kernel.zones import place
-from anyshot_platform.phases.old_rules import OTHERS_GONE
 
 
 class BundleInvalid(Exception):
@@ -68,9 +67,7 @@ def read_bundle(source: Path | bytes, data_folder: Path | None = None) -> Compet
     flavour = codabench.detect(marked.data)
     if flavour is None:
         spec = check(marked, files)
-        return CompetitionBundle(
-            spec, named_files(marked.data, files), without_equivalent=_without_effect(marked)
-        )
+        return CompetitionBundle(spec, named_files(marked.data, files))
     converted = codabench.convert(marked, files, flavour)
     if converted.problems:
         raise BundleInvalid(sorted(converted.problems))
@@ -84,13 +81,6 @@ def read_bundle(source: Path | bytes, data_folder: Path | None = None) -> Compet
         converted.input_data,
         found.folders,
     )
-
-
-def _without_effect(marked: Marked) -> list[Notice]:
-    """A notice for each phase that asks for the list of others' submissions, which an earlier release promised."""
-    asking = [i for i, phase in entries(marked.data["phases"]) if mapping(phase.get("shown")).get("others")]
-    found = [marked.problem(("phases", i, "shown", "others"), OTHERS_GONE) for i in asking]
-    return [Notice(one.line, one.path, one.message) for one in found]
 
 
 def check(marked: Marked, files: BundleFiles) -> CompetitionSpec:

@@ -17,7 +17,7 @@ def write_definition(spec: CompetitionSpec, *, secrets: bool) -> bytes:
     data = {"anyshot": spec.anyshot, **{key: value for key, value in data.items() if key != "anyshot"}}
     if not secrets:
         for phase in data.get("phases", []):
-            for key in ("train_seeds", "test_seeds", "key", "query_order"):
+            for key in ("train_seeds", "test_seeds", "key"):
                 phase.get("tasks", {}).pop(key, None)
             for key in SEEDS:
                 phase.get("tasks", {}).get("protocol", {}).pop(key, None)

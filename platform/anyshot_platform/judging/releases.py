@@ -7,8 +7,6 @@ from datetime import datetime, timedelta
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from anyshot_core.protocols.keys import order_from_seed
-from anyshot_core.wire.jobs import Job, MetaTest, Tested
 from anyshot_core.wire.message import API_VERSION, OLDEST_WORKER
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import WorkerInfo
@@ -20,34 +18,12 @@ from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.workers.models import Worker
 
-ROLES = 3  # the first version of workers that follow the protocols of training and validation
-PARTS = 5  # the first version of workers that test a learner in several parts
 PATIENCE = timedelta(days=1)  # time for the operators to upgrade a worker, before a run is given up
 
 
 def is_too_old(worker: WorkerInfo) -> bool:
     """Whether a worker is of a release that jobs are not written for any more."""
     return worker.version < OLDEST_WORKER
-
-
-def why_unreadable(worker: WorkerInfo, job: Job) -> str:
-    """What this worker's release would not understand in the job, in words; empty where it can carry it out.
-
-    Version 1 draws tasks and splits from small numbers, and makes the order of the query from the tasks' seed.
-    """
-    if worker.version < ROLES and isinstance(job, Tested) and (job.train_protocol or job.validation_protocol):
-        return "it says what of the data may be trained on, which its release would not follow"
-    if worker.version < PARTS and isinstance(job, MetaTest) and job.parts:
-        return "it has several tests of one learner, of which its release would carry out the first alone"
-    if worker.version >= 2:
-        return ""
-    if not isinstance(job, Tested):
-        return "its release says less in files of results and computes other reports"
-    if not isinstance(job.test_seed, int) or isinstance(job.protocol.to_dict().get("split_seed"), str):
-        return "tasks are drawn from a key, which its release does not know"
-    if job.query_key != order_from_seed(job.test_seed).hex():
-        return "the order of the query follows from a key, which its release does not know"
-    return ""
 
 
 def refuse(session: Session, worker: Worker, info: WorkerInfo) -> str:

@@ -33,7 +33,6 @@ from anyshot_platform.described.settings import (
     settings_of,
 )
 from anyshot_platform.kernel.filters import join_texts
-from anyshot_platform.phases.old_rules import one_rule, without_others
 from anyshot_platform.phases.states import (
     AUDIENCE_WORDS,
     BOARD_WORDS,
@@ -42,7 +41,6 @@ from anyshot_platform.phases.states import (
     Audience,
     BoardShows,
     PhaseKind,
-    QueryOrder,
     RescoreMode,
 )
 from anyshot_platform.queue import priorities
@@ -189,10 +187,6 @@ class TasksSpec(Part):
         max_length=20,
         description="secret, one a run, instead of the key: for comparison, not for prizes",
     )
-    query_order: Annotated[QueryOrder, _Version("query_order"), Elsewhere(), _RETESTED] = Field(
-        default=QueryOrder.KEY,
-        description="`key`, or `test_seeds` to make scores of Anyshot's first release again",
-    )
     same_test_tasks: Annotated[bool, _Version("same_test_tasks"), _RETESTED] = Field(
         default=False,
         title="All runs get the same tasks",
@@ -284,13 +278,6 @@ class TasksSpec(Part):
             raise ValueError(words)
         return value
 
-    @field_validator("query_order")
-    @classmethod
-    def _has_seeds(cls, value: QueryOrder, others: ValidationInfo) -> QueryOrder:
-        if value == QueryOrder.TEST_SEEDS and not others.data.get("test_seeds"):
-            raise ValueError("there are no test_seeds that the order of the query could follow from")
-        return value
-
     @field_validator("each_dataset")
     @classmethod
     def _can_be_split(cls, value: bool, others: ValidationInfo) -> bool:
@@ -344,11 +331,6 @@ class ScoringSpec(Part):
             raise ValueError(words)
         return self
 
-    @model_validator(mode="before")
-    @classmethod
-    def _without_combine(cls, data: Any) -> Any:
-        return one_rule(data) if isinstance(data, dict) and "combine" in data else data
-
 
 class ShownSpec(Part):
     """Of scores, logs, names and of one another, while the phase runs."""
@@ -389,11 +371,6 @@ class ShownSpec(Part):
         title="Nothing before the organizers publish the results",
         description="they publish them on the page “Final phase”, whatever kind of phase it is",
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_others(cls, data: Any) -> Any:
-        return without_others(data) if isinstance(data, dict) else data
 
 
 class SmokeSpec(Part):

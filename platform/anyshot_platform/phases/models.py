@@ -16,7 +16,6 @@ from anyshot_platform.phases.states import (
     Audience,
     BoardShows,
     PhaseKind,
-    QueryOrder,
     RescoreMode,
     VersionState,
 )
@@ -135,7 +134,6 @@ class PhaseVersion(Base):
         default=list
     )  # small ones that replace the root's for the tasks
     same_test_tasks: Mapped[bool] = mapped_column(default=False)  # all runs have the tasks of the first
-    query_order: Mapped[QueryOrder] = mapped_column(Word(QueryOrder), default=QueryOrder.KEY)
     ranking_rule: Mapped[str] = mapped_column(String(64), default="worst_run")
     run_seconds: Mapped[float] = mapped_column(default=3600.0)
     meta_train_seconds: Mapped[float | None]

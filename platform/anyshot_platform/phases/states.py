@@ -24,13 +24,6 @@ KIND_WORDS: dict[PhaseKind, str] = {
 }
 
 
-class QueryOrder(StrEnum):
-    """What the secret order of a task's query images follows from."""
-
-    KEY = "key"  # a key of its own
-    TEST_SEEDS = "test_seeds"  # the test seeds, as in the first release: to make its scores again
-
-
 class PhaseStatus(StrEnum):
     """Where a phase stands, by the clock and by hand."""
 

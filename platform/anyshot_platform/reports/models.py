@@ -7,10 +7,10 @@ from datetime import datetime
 from sqlalchemy import ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from anyshot_core.wire.reports import ReportSummary
+from anyshot_core.wire.reports import ReportParameters, ReportSummary
 from anyshot_platform.database import Base, TypedJson, new_id, now
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.reports.records import ReportInputs, StoredParameters
+from anyshot_platform.reports.records import ReportInputs
 from anyshot_platform.runs.models import Run
 
 
@@ -29,7 +29,7 @@ class Report(Base):
     phase_version_id: Mapped[str] = mapped_column(ForeignKey("phase_versions.id"))
     league_id: Mapped[str | None] = mapped_column(ForeignKey("leagues.id"))  # of a board
     analysis: Mapped[str] = mapped_column(String(32))
-    parameters: Mapped[StoredParameters] = mapped_column(TypedJson(StoredParameters))
+    parameters: Mapped[ReportParameters] = mapped_column(TypedJson(ReportParameters))
     results: Mapped[ReportInputs | None] = mapped_column(TypedJson(ReportInputs), nullable=False)
     answer: Mapped[ReportSummary | None] = mapped_column(TypedJson(ReportSummary), nullable=False)
     digest: Mapped[str] = mapped_column(

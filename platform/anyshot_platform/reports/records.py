@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
-
-from anyshot_core.wire.reports import AnyParameters
+from pydantic import BaseModel, ConfigDict
 
 
 class RunTable(BaseModel):
@@ -43,19 +39,3 @@ class ReportInputs(BaseModel):
     runs: tuple[RunTable, ...] = ()
     exports: tuple[ExportedFile, ...] = ()
     subjects: tuple[str, ...] = ()
-
-
-class Earlier(BaseModel):
-    """What an earlier release was asked, in its own words: shown, and not computed again."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-    analysis: Literal["earlier"] = "earlier"
-    name: str
-    values: dict[str, JsonValue]
-
-
-StoredParameters = Annotated[
-    AnyParameters | Earlier,
-    Field(discriminator="analysis"),
-]

@@ -34,10 +34,9 @@ class StageTimes(BaseModel):
 
 
 class OwnSeeds(BaseModel):
-    """Seeds of a run that measures a gate: not those of its phase. `test_seed` in runs of the first release only."""
+    """Seeds of a run that measures a gate: not those of its phase."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     gate: bool = True
     train_seed: int
-    test_seed: int | None = None

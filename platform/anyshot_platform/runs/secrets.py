@@ -9,7 +9,7 @@ from typing import Any
 from anyshot_core.protocols import PROTOCOLS, Legacy, Roles, protocol_from_dict
 from anyshot_core.protocols.keys import PhaseSecrets, Seed, read_seed, write_seed
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.states import PhaseStatus, QueryOrder
+from anyshot_platform.phases.states import PhaseStatus
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.pools.rights import is_public
 
@@ -50,7 +50,6 @@ def secrets_of(version: PhaseVersion) -> PhaseSecrets:
         test_seeds=tuple(version.test_seeds),
         split_seed=None if split is None else read_seed(split),
         same_tasks=version.same_test_tasks,
-        order_from_seed=version.query_order == QueryOrder.TEST_SEEDS,
     )
 
 
@@ -84,9 +83,9 @@ def data_fingerprint(version: PhaseVersion, pool: PoolVersion) -> str:
     return pool.digest if is_public(pool) else secrets_of(version).fingerprint(["data", pool.digest])
 
 
-def commitment_of(version: PhaseVersion) -> str | None:
-    """What is published of the secrets while they are secret; None where tasks were drawn before there were roots."""
-    return None if version.query_order == QueryOrder.TEST_SEEDS else secrets_of(version).commitment()
+def commitment_of(version: PhaseVersion) -> str:
+    """What is published of the secrets while they are secret."""
+    return secrets_of(version).commitment()
 
 
 @dataclass(frozen=True)
@@ -101,9 +100,9 @@ class Committed:
 
 def committed(phase: Phase, version: PhaseVersion, status: PhaseStatus) -> Committed | None:
     """What everybody may know now."""
-    commitment = commitment_of(version)
-    if commitment is None or status == PhaseStatus.UPCOMING:
+    if status == PhaseStatus.UPCOMING:
         return None
+    commitment = commitment_of(version)
     if phase.key_published_at is None:
         return Committed(commitment)
     split = version.protocol.get("split_seed")
@@ -135,13 +134,5 @@ def weaknesses(tasks: Any) -> Iterator[tuple[str, str]]:
             (
                 "A split_seed that is a small number can be found by trying where the datasets are "
                 "public. Leave it out, and a key decides which classes are hidden."
-            ),
-        )
-    if tasks.query_order == QueryOrder.TEST_SEEDS:
-        yield (
-            "tasks.query_order",
-            (
-                "The order of the query follows from the test seeds, as in Anyshot's first release: "
-                "only to make its scores again."
             ),
         )

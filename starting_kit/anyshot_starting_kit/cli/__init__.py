@@ -37,6 +37,5 @@ COMMANDS = {
     "score": (f"{_KIT}.score:score", "Score prediction files."),
     "weights": (f"{_KIT}.weights:weights", "Offer pretrained weights to dry runs, or a site's runs."),
     "data": (f"{_KIT}.data:data", "Look at datasets, check, pack, import and download them."),
-    "pack-data": (f"{_KIT}.data:pack_data", ""),  # without a line of help: hidden
     "verify-key": (f"{_KIT}.verify_key:verify_key", "Compare a phase's published key with its commitment."),
 }

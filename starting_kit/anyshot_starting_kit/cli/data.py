@@ -96,12 +96,6 @@ def pack(
     sys.exit(Exit.FAILED if refused else Exit.OK)
 
 
-# The name of the first release; no list shows it.
-pack_data = click.Command(
-    "pack-data", callback=pack.callback, params=pack.params, help=pack.help, hidden=True
-)
-
-
 @data.command()
 @click.argument("paths", nargs=-1, required=True, type=_existing)
 @click.option("--images/--no-images", default=True, help="Whether to decode every image.")

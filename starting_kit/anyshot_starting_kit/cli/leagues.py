@@ -74,7 +74,7 @@ def entries(client: Client, target: str, league: str, choose: str, as_json: bool
         return
     for row in found:
         click.echo(describe_entry(row))
-        for choice in row.get("choices", []):  # older platforms do not list them
+        for choice in row["choices"]:
             score = "" if choice["score"] is None else f" with {choice['score']:.3f}"
             click.echo(f"  may be chosen: no. {choice['number']}{score}, --choose {choice['number']}")
     if not found:

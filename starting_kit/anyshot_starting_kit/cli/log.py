@@ -42,7 +42,7 @@ class LogReading:
     def __init__(self, client: Client, submission_id: str, holding: str = "") -> None:
         self._client, self._id, self._holding = client, submission_id, holding
         self._after = 0
-        self._attempt: tuple[str, int | None] | None = None
+        self._attempt: tuple[str, int] | None = None
 
     def raw(self) -> Iterator[str]:
         """What came since, one JSON object a line."""
@@ -51,7 +51,7 @@ class LogReading:
     def lines(self) -> Iterator[str]:
         """What came since, with the time of each line, and a line between attempts."""
         for line in self._read():
-            attempt = line["run_id"], line.get("epoch")  # older platforms do not tell
+            attempt = line["run_id"], line["epoch"]
             if self._attempt not in (None, attempt):
                 yield "---- another attempt or run ----"
             self._attempt = attempt
@@ -64,8 +64,8 @@ class LogReading:
 
 
 def missing_lines(state: dict[str, Any]) -> Iterator[str]:
-    """How many lines came that the platform does not keep; older platforms do not tell."""
-    missing = sum(run.get("log_lines_missing", 0) for run in state["runs"])
+    """How many lines came that the platform does not keep."""
+    missing = sum(run["log_lines_missing"] for run in state["runs"])
     if missing:
         lines = f"{missing:,} line{'' if missing == 1 else 's'}"
         yield f"---- Left out: {lines}. The platform keeps the beginning and the end of a long log. ----"

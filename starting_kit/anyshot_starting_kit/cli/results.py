@@ -75,10 +75,10 @@ def _run_line(run: dict[str, Any]) -> str:
 
 
 def _failures(points: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Why further evaluations failed, each reason once; older platforms tell none."""
+    """Why further evaluations failed, each reason once."""
     found: dict[str, dict[str, None]] = {}
     for row in points:
-        for failure in row.get("failures", []):
+        for failure in row["failures"]:
             why = "\n".join(describe_failure(failure))
             found.setdefault(why, {})[PointScore.from_dict(row).words] = None
     for why, words in found.items():

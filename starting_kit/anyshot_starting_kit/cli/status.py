@@ -76,7 +76,7 @@ def _show(bar: Progress, task: TaskID, state: dict[str, Any]) -> None:
     budget = run["budget_seconds"]
     used = f"{run['seconds_used']:.0f}" + (f" of {budget:.0f}" if budget else "")
     words = f"{run['tasks_done']}/{run['tasks_total']} tasks, {used} s used"
-    if forecast := run.get("forecast"):  # older platforms do not foretell
+    if forecast := run["forecast"]:
         words += f". {forecast}"
     total = run["tasks_total"] or None
     bar.update(
@@ -118,8 +118,8 @@ def describe(state: dict[str, Any], page: str) -> str:
 
 
 def _describe_answer(state: dict[str, Any]) -> list[str]:
-    """Places and changes of a score, or what a smoke test says; older platforms tell neither."""
-    answer, smoke = state.get("answer"), state.get("smoke")
+    """Places and changes of a score, or what a smoke test says."""
+    answer, smoke = state["answer"], state["smoke"]
     lines = []
     if smoke:
         half = "" if smoke["half_width"] is None else f" ± {smoke['half_width']:.4f}"

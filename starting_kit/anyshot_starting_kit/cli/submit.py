@@ -155,7 +155,7 @@ def tell_replaced(client: Client, console: Console, slug: str, phase: str, leagu
     except (NotAllowed, Refused):  # who takes no part yet has no entry; the upload says what to do
         return
     for row in found:
-        does = row.get("next_upload", "")  # older platforms do not say
+        does = row["next_upload"]
         if (does or row["state"] == "standing") and _is_entered(row, leagues):
             console.print(
                 f"Your entry in {describe_entry(row).rstrip('.')}. {does}".rstrip(),
@@ -168,7 +168,7 @@ def _is_entered(row: dict[str, Any], leagues: tuple[str, ...]) -> bool:
     """Whether an upload that names these leagues, or none, enters the league of this entry."""
     if leagues:
         return row["league"] in leagues
-    return bool(row.get("by_default", True))  # older platforms do not say
+    return bool(row["by_default"])
 
 
 def note_queued(

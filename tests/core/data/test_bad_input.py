@@ -15,7 +15,7 @@ from PIL import Image
 from anyshot_core.data.dataset import check_dataset, read_dataset
 from anyshot_core.data.pack import pack_dataset
 from anyshot_core.data.problems import BadDataset, PackProblem, Severity
-from anyshot_starting_kit.cli.data import data, pack_data
+from anyshot_starting_kit.cli.data import data
 from tests.core.data.factory import labels_of, write_dataset, write_labels
 
 
@@ -267,10 +267,10 @@ def test_the_commands_say_it_too(folder: Path, tmp_path: Path) -> None:
     assert "BIRDS: images/c1_2.png: found a grey image" in checked.output
     as_json = CliRunner().invoke(data, ["check", "--json", str(folder)])
     assert json.loads(as_json.stdout)[0]["file"] == "images/c1_2.png"
-    refused = CliRunner().invoke(pack_data, [str(folder), "--out", str(tmp_path / "packs")])
+    refused = CliRunner().invoke(data, ["pack", str(folder), "--out", str(tmp_path / "packs")])
     assert refused.exit_code == 1
     assert "pack with --convert" in refused.output
-    packed = CliRunner().invoke(pack_data, [str(folder), "--out", str(tmp_path / "packs"), "--skip-bad"])
+    packed = CliRunner().invoke(data, ["pack", str(folder), "--out", str(tmp_path / "packs"), "--skip-bad"])
     assert packed.exit_code == 0
     assert "11 images, 3 classes, 1 left out" in packed.output
     assert "left out images/c1_2.png: a grey image" in packed.output

@@ -29,7 +29,7 @@ from anyshot_core.data.pack import SUFFIX, Pack, pack_dataset
 from anyshot_core.data.pool import Pool
 from anyshot_core.data.problems import BadDataset, BadPack, DataError
 from anyshot_core.data.series import pack_series
-from anyshot_starting_kit.cli.data import data, pack_data
+from anyshot_starting_kit.cli.data import data
 from tests.core.data.factory import labels_of, write_dataset, write_labels
 
 
@@ -290,7 +290,7 @@ def test_commands_pack_a_folder_of_datasets_and_tell_about_packs(tmp_path: Path)
         write_dataset(tmp_path / "sets" / name, classes=3, images=6)
     runner = CliRunner()
     packed = runner.invoke(
-        pack_data, [str(tmp_path / "sets"), "--out", str(tmp_path / "packs"), "--domain", "OCR"]
+        data, ["pack", str(tmp_path / "sets"), "--out", str(tmp_path / "packs"), "--domain", "OCR"]
     )
     assert packed.exit_code == 0, packed.output
     assert "A.anyshot-pack: 18 images, 3 classes" in packed.output

@@ -88,11 +88,6 @@ def test_small_seeds_replace_the_tasks_but_never_the_order_of_the_query() -> Non
     assert chosen.query_order(1) == SECRETS.query_order(1)
 
 
-def test_scores_of_the_first_release_are_made_again_by_its_query_order() -> None:
-    old = PhaseSecrets(ROOT, test_seeds=(93,), order_from_seed=True)
-    assert old.query_order(0) == hashlib.sha256(b"anyshot query order 93").digest()
-
-
 def test_a_fingerprint_cannot_be_tried_without_the_root() -> None:
     assert SECRETS.fingerprint([1]) == SECRETS.fingerprint([1]) != SECRETS.fingerprint([2])
     assert SECRETS.fingerprint([1]) != PhaseSecrets(draw_root()).fingerprint([1])

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from anyshot_platform.database import Database, now
+from anyshot_platform.database import now
 from anyshot_platform.evaluations.points import list_points
-from anyshot_platform.migration import migrate
 from anyshot_platform.organizers.pools.acts import pools_to_publish, publish_if_over
 from anyshot_platform.organizers.pools.organizing import put_packs
 from anyshot_platform.phases.models import Phase
@@ -19,7 +18,6 @@ from anyshot_platform.pools.models import Pack, Pool, PoolVersion
 from tests.platform.admin.test_leaking_images import OTHERS, SEEDS, drawn, page_text, pool_of
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.admin.test_two_actors import log
-from tests.platform.admin.test_upgrades import fill
 from tests.platform.site import Person, Site
 
 FEEDBACK = f"{BASE}/phases/feedback"
@@ -169,24 +167,3 @@ def test_the_clock_waits_for_a_phase_whose_evaluation_tests_on_the_pool(site: Si
     assert _tick(site) == [], "its results are not public yet"
     site.set_phase(published_at=now())
     assert _tick(site) == ["more"]
-
-
-def test_an_upgrade_holds_what_was_tested_on_until_then(empty_database: str) -> None:
-    database = Database(empty_database)
-    migrate(database, "0012")
-    fill(database)
-    migrate(database, "0049")
-    with database.engine.begin() as connection:
-        run = connection.exec_driver_sql
-        for number in (1, 2):
-            run(
-                "INSERT INTO pool_versions (id, pool_id, number, digest, note, created_by, created_at)"
-                f" VALUES ('v{number}', 'pool', {number}, '', '', 'keeper', '2026-01-01 00:00:00')"
-            )
-        lines = 'pool pool=pool tasks=4\n{"name": "shots", "pool": "pool"}\npool key=other pool=gone\nbase'
-        run("UPDATE phases SET evaluations = '" + lines + "' WHERE id = 'p'")
-    migrate(database)
-    with database.engine.connect() as connection:
-        held = connection.exec_driver_sql("SELECT phase_id, pool_version_id FROM evaluation_pools").all()
-    database.dispose()
-    assert [tuple(row) for row in held] == [("p", "v2")]

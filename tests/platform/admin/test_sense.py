@@ -91,10 +91,6 @@ def test_what_is_odd_in_a_phase_is_said_with_its_place(
     ("tasks", "words"),
     [
         (
-            {"query_order": "test_seeds"},
-            "there are no test_seeds that the order of the query could follow from",
-        ),
-        (
             {"each_dataset": True, "evaluations": "shots", "protocol": {"name": "within_domain"}},
             ONE_LEARNER_EACH,
         ),

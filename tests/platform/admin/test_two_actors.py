@@ -24,7 +24,6 @@ from anyshot_platform.organizers.entries.team_acts import ADMIT, find_applicant
 from anyshot_platform.organizers.phases.final_acts import PUBLISH
 from anyshot_platform.organizers.pools.organizing import put_packs
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.states import QueryOrder
 from anyshot_platform.pools.models import Pack, Pool
 from anyshot_platform.pools.service import create_pool, create_pool_version
 from anyshot_platform.submissions.models import Submission
@@ -144,7 +143,7 @@ def test_the_log_names_the_phase_and_what_changed_and_no_gate_that_was_kept(site
 
 def test_what_a_form_does_not_show_is_kept(site: Site) -> None:
     owner = site.owner()
-    secret = {"test_seeds": [7, 8, 9], "train_seeds": [4, 5, 6], "query_order": QueryOrder.TEST_SEEDS}
+    secret = {"test_seeds": [7, 8, 9], "train_seeds": [4, 5, 6]}
     site.set_version(**secret, protocol={"name": "within_domain", "split_seed": 12})
     within = {"tasks.protocol.name": "within_domain", "title": "Renamed"}
     for runs in ("3", "2"):
@@ -155,7 +154,7 @@ def test_what_a_form_does_not_show_is_kept(site: Site) -> None:
             kept = {name: getattr(version, name) for name in secret}
             assert version.protocol["split_seed"] == 12
         assert (kept == secret) == (runs == "3")
-    assert (len(kept["train_seeds"]), kept["test_seeds"], kept["query_order"]) == (2, [], QueryOrder.KEY)
+    assert (len(kept["train_seeds"]), kept["test_seeds"]) == (2, [])
 
 
 def test_two_organizers_change_the_settings(site: Site) -> None:

@@ -8,18 +8,15 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import MetaData, func, select
+from sqlalchemy import func, select
 
 from anyshot_platform.accounts import service
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.service import join
 from anyshot_platform.competitions.states import MemberStatus, Registration
-from anyshot_platform.database import Database
-from anyshot_platform.migration import migrate
 from anyshot_platform.organizers.teams.joining import answer, invite
 from anyshot_platform.teams.models import Team, TeamInvitation
 from anyshot_platform.users.models import ApiToken, User
-from tests.platform.admin.test_old_rules import write_row
 from tests.platform.core.races import AT_ONCE, at_once
 from tests.platform.core.test_budgets import allow
 from tests.platform.site import PASSWORD, SLUG, Site
@@ -135,28 +132,6 @@ def test_who_was_rejected_stays_out(site: Site) -> None:
         site.competition(session).registration = Registration.OPEN
     refused = alice.call("POST", f"{path}/join", json={})
     assert refused.status_code in (403, 409) and "declined" in refused.json()["message"]
-
-
-def test_members_rejected_before_the_upgrade_are_rejected_after_it(empty_database: str) -> None:
-    database = Database(empty_database)
-    migrate(database, "0012")
-    tables = MetaData()
-    with database.engine.begin() as connection:
-        tables.reflect(connection)
-        words = {"state": "published", "registration": "open", "created_by": "left"}
-        for name in ("left", "rejected"):
-            write_row(connection, tables, "users", id=name, username=name, username_key=name)
-        write_row(connection, tables, "competitions", id="c", slug="old", title="Old", retention={}, **words)
-        for name in ("left", "rejected"):
-            row = {"user_id": name, "competition_id": "c", "role": "participant", "status": "withdrawn"}
-            write_row(connection, tables, "memberships", id=f"m-{name}", **row)
-        entry = {"action": "member.reject", "object_type": "member", "object_id": "m-rejected"}
-        write_row(connection, tables, "audit_entries", id=1, before={}, after={}, **entry)
-    migrate(database)
-    with database.reading() as session:
-        found = dict(session.execute(select(Membership.user_id, Membership.status)).all())
-    database.dispose()
-    assert found == {"left": MemberStatus.WITHDRAWN, "rejected": MemberStatus.REJECTED}
 
 
 def test_who_left_cannot_come_back_through_a_closed_door(site: Site) -> None:

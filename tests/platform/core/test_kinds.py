@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any
 
 import pytest
-from sqlalchemy import MetaData, select
+from sqlalchemy import select
 
 from anyshot_core.wire import jobs
 from anyshot_platform.baselines import gates
-from anyshot_platform.database import Database
 from anyshot_platform.described.settings import Column
 from anyshot_platform.judging.kinds import KINDS, again_by, starting_kind
-from anyshot_platform.migration import migrate
 from anyshot_platform.phases.description import SETTINGS
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.phases.rows import sent_settings
 from anyshot_platform.phases.states import RescoreMode
-from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunKind
-from anyshot_platform.scores.models import RunScore
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
-from tests.platform.admin.test_old_rules import write_row
 from tests.platform.site import Site, make_zip
 
 MANAGE = "/api/v1/competitions/small/manage"
@@ -130,42 +124,3 @@ def test_what_makes_no_score_is_not_scored_again(
     assert answer.status_code == 200, answer.text
     assert "is run again, not scored again" in answer.text
     assert worker.claim() is None
-
-
-def test_measurements_of_the_last_release_become_runs_for_a_gate(empty_database: str) -> None:
-    database = Database(empty_database)
-    migrate(database, "0021")
-    tables = MetaData()
-    with database.engine.begin() as connection:
-        tables.reflect(connection)
-        common = {"competition_id": "c", "phase_id": "p", "phase_version_id": "v", "kind": "evaluate"}
-        write_row(connection, tables, "users", id="u", username="u", username_key="u")
-        write_row(
-            connection, tables, "competitions", id="c", slug="c", title="C", created_by="u", retention={}
-        )
-        write_row(connection, tables, "teams", id="t", competition_id="c", name="T", name_key="t")
-        write_row(connection, tables, "phases", id="p", competition_id="c", slug="p", name="P")
-        write_row(connection, tables, "phase_versions", id="v", phase_id="p", protocol={}, root="00")
-        write_row(connection, tables, "blobs", digest="d")
-        mine: dict[str, Any] = {
-            "competition_id": "c",
-            "phase_id": "p",
-            "team_id": "t",
-            "user_id": "u",
-            "digest": "d",
-        }
-        mine["quota_day"] = date(2026, 1, 1)
-        for name, gate in (("entry", None), ("gate", "proto")):
-            kind = "baseline" if gate else "entry"
-            write_row(connection, tables, "submissions", id=name, kind=kind, gate_of=gate, checks=[], **mine)
-        for name, owner, place in (("r1", "entry", 0), ("r2", "gate", 1000), ("r3", "gate", 1001)):
-            write_row(connection, tables, "runs", id=name, submission_id=owner, seed_index=place, **common)
-            mine = {"run_id": name, "submission_id": owner, "phase_version_id": "v", "summary": {}}
-            write_row(connection, tables, "run_scores", seed_index=place, **mine)
-    migrate(database)
-    with database.reading() as session:
-        runs = session.execute(select(Run.id, Run.kind, Run.seed_index).order_by(Run.id)).all()
-        scores = session.execute(select(RunScore.run_id, RunScore.seed_index).order_by(RunScore.run_id)).all()
-    database.dispose()
-    assert runs == [("r1", "evaluate", 0), ("r2", "gate", 0), ("r3", "gate", 1)]
-    assert scores == [("r1", 0), ("r2", 0), ("r3", 1)]

@@ -10,22 +10,18 @@ import hmac
 import io
 import json
 import re
-import sqlite3
 import zipfile
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
 from click.testing import CliRunner
-from sqlalchemy import text
 
 from anyshot_core.protocols import AnyWayAnyShot, Legacy, Protocol, WithinDomain
 from anyshot_core.protocols.keys import KeyPurpose, PhaseSecrets, Seed, derive, draw_mark, read_seed
 from anyshot_core.taskserver.tasks import query_order
-from anyshot_platform.database import Database, now
-from anyshot_platform.migration import migrate
+from anyshot_platform.database import now
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pool
 from anyshot_platform.runs.secrets import secrets_of
@@ -378,75 +374,9 @@ def test_small_seeds_and_the_tasks_of_2022_are_said_to_be_for_comparison(site: S
         assert "for comparison, not for prizes" in owner.call("GET", page).text
 
 
-@pytest.mark.parametrize("used", [True, False])
-def test_old_phases_keep_their_seeds_where_they_have_scores(used: bool, tmp_path: Path) -> None:
-    database = Database(f"sqlite:///{tmp_path}/old.sqlite3")
-    migrate(database, "0009")
-    database.dispose()
-    with sqlite3.connect(tmp_path / "old.sqlite3") as connection:
-        connection.row_factory = sqlite3.Row
-        insert_old_phase(connection, used=used)
-    connection.close()
-    migrate(database)
-    with database.engine.connect() as connection:
-        row = connection.execute(text("SELECT * FROM phase_versions")).mappings().one()
-        notes = connection.execute(text("SELECT before FROM audit_entries")).scalars().all()
-    version = PhaseVersion(
-        **{key: row[key] for key in ("root", "same_test_tasks", "query_order")},
-        test_seeds=json.loads(row["test_seeds"]),
-        protocol=json.loads(row["protocol"]),
-    )
-    secrets = secrets_of(version)
-    assert len(row["root"]) == 64
-    if used:
-        assert (secrets.tasks(1), secrets.class_split()) == (12, 77)
-        assert secrets.query_order(1) == hashlib.sha256(b"anyshot query order 12").digest()
-        assert not notes
-    else:
-        assert all(isinstance(key, bytes) for key in (secrets.tasks(1), secrets.class_split()))
-        assert secrets.tasks(0) != secrets.tasks(1)
-        assert json.loads(notes[0])["test_seeds"] == [11, 12], "nothing is lost"
-    database.dispose()
-
-
-def insert_old_phase(connection: sqlite3.Connection, *, used: bool) -> None:
-    """A phase of the first release, in two runs; with a submission where it was used."""
-    for table, key in (("users", "id"), ("competitions", "id"), ("teams", "id"), ("blobs", "digest")):
-        insert_row(connection, table, **{key: "x"})
-    insert_row(connection, "phases", id="p", slug="feedback")
-    seeds, protocol = json.dumps([11, 12]), json.dumps({"name": "within_domain", "split_seed": 77})
-    insert_row(
-        connection,
-        "phase_versions",
-        id="v",
-        phase_id="p",
-        train_seeds=seeds,
-        test_seeds=seeds,
-        protocol=protocol,
-    )
-    if used:
-        insert_row(connection, "submissions", id="s", phase_id="p", kind="entry")
-
-
-def insert_row(connection: sqlite3.Connection, table: str, **values: Any) -> None:
-    """A row with something in every column that must not be empty."""
-    for column in connection.execute(f"PRAGMA table_info({table})"):
-        if column["notnull"] and column["name"] not in values and column["dflt_value"] is None:
-            numeric = any(word in column["type"].upper() for word in ("INT", "FLOAT", "BOOL"))
-            day = "2026-01-01" if column["type"].upper() == "DATE" else "2026-01-01 00:00:00.000000"
-            dated = "DATE" in column["type"].upper()
-            plain = "{}" if column["type"].upper() == "JSON" else "x"
-            values[column["name"]] = 1 if numeric else day if dated else plain
-    names = ", ".join(values)
-    marks = ", ".join(f":{name}" for name in values)
-    connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", values)
-
-
 def test_the_documentation_lists_what_is_tried_here() -> None:
     listed = set(re.findall(r"`(test_\w+)`", DOCUMENT.read_text())) - {"test_seeds"}
     here = {name for name in globals() if name.startswith("test_") and "documentation" not in name}
     assert listed and listed <= here
-    attacks = {
-        name for name in here if re.search(r"give|tells|secret|shown|carries|commitment|old_phases", name)
-    }
+    attacks = {name for name in here if re.search(r"give|tells|secret|shown|carries|commitment", name)}
     assert attacks <= listed

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from httpx2 import Response
-from sqlalchemy import MetaData, select
+from sqlalchemy import select
 
 from anyshot_core.command import main
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import Due
-from anyshot_platform.database import Database
 from anyshot_platform.fact_sheets.models import FactSheet
-from anyshot_platform.migration import migrate
-from anyshot_platform.submissions.models import Submission
 from tests.platform.admin.test_manage import page, post
-from tests.platform.admin.test_old_rules import write_row
 from tests.platform.admin.test_two_actors import hidden, seen
 from tests.platform.core.test_admission import served
 from tests.platform.entries.test_entries import scored
@@ -209,47 +203,3 @@ def test_answers_that_nobody_asked_for_are_a_draft_of_the_fact_sheet(asking: Sit
     assert (sheet["state"], sheet["answers"]) == ("draft", {"method": "prototypes", "code": "soon"})
     unknown = ada.submit(make_zip(salt="x"), fact_sheet={"colour": "red"})
     assert (unknown.status_code, "no question colour" in unknown.json()["message"]) == (422, True)
-
-
-def test_old_answers_and_gates_keep_their_words(empty_database: str) -> None:
-    """From the first release: answers lay in each submission, and so did the baseline of a gate."""
-    database = Database(empty_database)
-    migrate(database, "0013")
-    old_rows(database)
-    migrate(database)
-    with database.reading() as session:
-        (sheet,) = session.scalars(select(FactSheet)).all()
-        assert (sheet.answers, sheet.handed_in_at) == ({"method": "two"}, None)
-        assert [(step["submission"], step["answers"]) for step in sheet.history] == [
-            ("s1", {"method": "one"}),
-            ("s2", {"method": "two"}),
-        ]
-        gates = session.execute(select(Submission.id, Submission.gate_of)).all()
-        assert {tuple(row) for row in gates} == {("s1", None), ("s2", None), ("g", "metadelta"), ("f", None)}
-    database.dispose()
-
-
-def old_rows(database: Database) -> None:
-    """Two uploads with answers, the final run of the second, and a baseline that measures a gate."""
-    tables = MetaData()
-    with database.engine.begin() as connection:
-        tables.reflect(connection)
-        write = partial(write_row, connection, tables)
-        write("users", id="u", username="owner", username_key="owner")
-        write(
-            "competitions", id="c", slug="old", title="Old", state="published", retention={}, created_by="u"
-        )
-        write("phases", id="p", competition_id="c", slug="p", name="P", kind="feedback", board_shows="last")
-        write("teams", id="t", competition_id="c", name="Team", name_key="team")
-        write("blobs", digest="d")
-        about = {"competition_id": "c", "phase_id": "p", "team_id": "t", "user_id": "u", "digest": "d"}
-        rows = [
-            ("s1", "entry", None, {"method": "one"}),
-            ("s2", "entry", None, {"method": "two"}),
-            ("g", "baseline", None, {"gate_of": "metadelta"}),
-            ("f", "final", "s2", {"method": "two"}),
-        ]
-        for second, (key, kind, origin, sheet) in enumerate(rows):
-            at = datetime(2026, 1, 1, second=second, tzinfo=UTC)
-            values = {**about, "kind": kind, "origin_id": origin, "fact_sheet": sheet, "created_at": at}
-            write("submissions", id=key, status="finished", quota_day=at.date(), **values)

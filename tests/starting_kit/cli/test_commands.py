@@ -18,7 +18,6 @@ from anyshot_core.protocols import Roles, WithinDomain
 from anyshot_starting_kit.cli import COMMANDS
 from anyshot_starting_kit.dryrun.publicdata import read_split
 from tests.core.bundle.archives import MODEL
-from tests.core.tinydata import write_dataset
 
 
 def test_help_lists_commands_without_importing_torch() -> None:
@@ -37,17 +36,6 @@ def test_a_process_of_the_command_takes_no_module_from_the_folder_it_starts_in(t
         (tmp_path / f"{name}.py").write_text(f"raise SystemExit('{name}.py of the folder')\n")
     done = subprocess.run([*AS_PROCESS, "check", "--help"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0 and "Usage: anyshot check" in done.stdout, done.stdout + done.stderr
-
-
-def test_packing_stands_with_the_other_acts_on_data_and_its_old_name_works_unseen(tmp_path: Path) -> None:
-    assert "pack-data" not in CliRunner().invoke(main, ["--help"]).output
-    assert "  pack " in CliRunner().invoke(main, ["data", "--help"]).output
-    folder = write_dataset(tmp_path / "BIRDS")
-    for name in (["data", "pack"], ["pack-data"]):
-        out = tmp_path / name[0]
-        done = CliRunner().invoke(main, [*name, str(folder), "--out", str(out), "--workers", "1"])
-        assert done.exit_code == 0, done.output
-        assert [path.name for path in out.iterdir()] == ["BIRDS.anyshot-pack"]
 
 
 def test_every_command_has_help_and_every_option_is_explained() -> None:

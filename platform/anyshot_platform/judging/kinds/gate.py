@@ -54,9 +54,7 @@ class GateRun(ScoredKind):
         known, own = secrets_of(version), run.own_seeds
         assert own is not None  # written when the run was planned
         gate = known.gate(run.submission_id or "")
-        found = replace(run_secrets(gate, run.seed_index, own.train_seed), class_split=known.class_split())
-        chosen = own.test_seed
-        return found if chosen is None else replace(found, tasks=chosen, mark=gate.mark(chosen))
+        return replace(run_secrets(gate, run.seed_index, own.train_seed), class_split=known.class_split())
 
     def job(self, case: Case) -> Evaluate:
         """To a worker it is an evaluation like any other."""

@@ -9,12 +9,11 @@ from anyshot_core.wire.jobs import Analyse, ExportRef, ResultsRef
 from anyshot_core.wire.reports import OnPools, ReportSummary
 from anyshot_core.wire.worker_api import Complete, WorkerInfo
 from anyshot_platform.artifacts.service import blob_ref
-from anyshot_platform.judging.kinds.kind import Case, Kind, NotAssignable, common_fields
+from anyshot_platform.judging.kinds.kind import Case, Kind, common_fields
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.queue import priorities
 from anyshot_platform.reports.models import Report
-from anyshot_platform.reports.records import Earlier
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.secrets import secrets_of
 from anyshot_platform.runs.states import RunKind
@@ -58,8 +57,6 @@ class ReportRun(Kind):
         """Compute the report. Only one on pools needs packs; the others need what runs left."""
         report = _report_of(case.session, case.run)
         version = case.version
-        if isinstance(report.parameters, Earlier):
-            raise NotAssignable("This report was asked for of an earlier release: ask for it again.")
         pools = (version.meta_train_pool_version_id, version.meta_test_pool_version_id)
         train, test = (case.packs(pool) if isinstance(report.parameters, OnPools) else [] for pool in pools)
         return Analyse(

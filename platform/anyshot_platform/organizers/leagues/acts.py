@@ -9,9 +9,7 @@ from anyshot_platform.acts.declaration import Target, by_name
 from anyshot_platform.acts.hiding import delete_and_restore
 from anyshot_platform.entries.models import Entry
 from anyshot_platform.kernel.filters import count
-from anyshot_platform.leaderboards.service import refresh_everywhere
 from anyshot_platform.leagues.models import League
-from anyshot_platform.organizers.leagues.conditions import teams_in
 
 
 def _target(session: Session, league: League) -> Target:
@@ -37,18 +35,11 @@ def _hides(session: Session, league: League) -> list[str]:
     ]
 
 
-def _bring_in_line(session: Session, league: League) -> None:
-    """Refresh all teams that are in a league: an earlier release let go of the rows and entries of a hidden one."""
-    for team in teams_in(session, league):
-        refresh_everywhere(session, team.id)
-
-
 DELETE, RESTORE = delete_and_restore(
     "league",
     _target,
     _hides,
     "Its boards are back, with the entries on them.",
     asks=lambda session, league: _teams(session, league) > 0,
-    then=_bring_in_line,
 )
 ACTS = by_name(DELETE, RESTORE)

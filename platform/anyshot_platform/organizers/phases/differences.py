@@ -17,8 +17,6 @@ def keep_secrets(spec: PhaseSpec, old: PhaseSpec) -> PhaseSpec:
     for name in ("train_seeds", "test_seeds"):
         if not getattr(tasks, name) and len(getattr(known, name)) == spec.scoring.runs and tasks.key is None:
             kept[name] = getattr(known, name)
-    if "test_seeds" in kept:
-        kept["query_order"] = known.query_order
     secret = {name: known.protocol[name] for name in SEEDS if name in known.protocol}
     if secret and known.protocol.get("name") == tasks.protocol.get("name"):
         kept["protocol"] = {**secret, **tasks.protocol}

@@ -8,7 +8,7 @@ from anyshot_core.protocols.keys import draw_root
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import draw_seeds
 from anyshot_platform.phases.service import live_version, status_of
-from anyshot_platform.phases.states import PhaseStatus, QueryOrder
+from anyshot_platform.phases.states import PhaseStatus
 from anyshot_platform.pools.rights import is_public
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.submissions.counting import count_uploads
@@ -26,7 +26,7 @@ def redraw_key(session: Session, phase: Phase) -> None:
 
 def give_new_key(version: PhaseVersion) -> None:
     """A new key decides tasks, query order and class split, instead of the old one and of seeds."""
-    version.root, version.test_seeds, version.query_order = draw_root().hex(), [], QueryOrder.KEY
+    version.root, version.test_seeds = draw_root().hex(), []
     version.protocol = {key: value for key, value in version.protocol.items() if key != "split_seed"}
 
 

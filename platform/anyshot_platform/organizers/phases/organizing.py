@@ -147,8 +147,7 @@ def change_phase(
 
 def _require_same_key(session: Session, phase: Phase, version: PhaseVersion, wanted: PhaseVersion) -> None:
     """Raise `Incomparable` where the commitment that everybody has seen would be another one."""
-    commitment = commitment_of(version)
-    if commitment is None or commitment_of(wanted) == commitment:
+    if commitment_of(wanted) == commitment_of(version):
         return
     for why in why_key_stays(session, phase):
         raise Incomparable(why, field="tasks.key", fields=["tasks.key"])

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.wire.reports import ANALYSIS_VERSION, AnyParameters
+from anyshot_core.wire.reports import ANALYSIS_VERSION, ReportParameters
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition
@@ -102,7 +102,7 @@ def _key(
     session: Session,
     kind: ReportKind,
     version: PhaseVersion,
-    parameters: AnyParameters,
+    parameters: ReportParameters,
     inputs: ReportInputs,
 ) -> str:
     pools = [version.meta_train_pool_version_id, version.meta_test_pool_version_id]

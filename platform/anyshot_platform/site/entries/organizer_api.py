@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from anyshot_platform.entries.states import Choice, EntryState
 from anyshot_platform.organizers.entries import moderating
@@ -62,7 +62,7 @@ class EntryActIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    act: EntryAct = Field(validation_alias=AliasChoices("act", "deed"))  # `deed` in the releases before
+    act: EntryAct
     ids: list[Annotated[str, Field(max_length=32)]] = Field(min_length=1, max_length=1000)
     reason: str = Field(default="", max_length=2000, description="a refusal or disqualification needs one")
 

@@ -13,7 +13,6 @@ from starlette.responses import Response
 from anyshot_core.protocols import ProtocolError
 from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.acts.merging import Stale, changes, seal, unseal
-from anyshot_platform.audit.service import select_entries
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.kernel.filters import join_texts
@@ -227,7 +226,6 @@ def _editor(
         status=status_of(phase).value if phase else "",
         tones=TONES,
         submissions=organizing.count_submissions(session, phase) if phase else 0,
-        remarks=remarks_on_rule(session, phase) if phase else [],
         values=form.values() if form else {},
         sent=form is not None,
         pools_held=_pools_held(phase),
@@ -253,12 +251,6 @@ def _unfolded(cards: list[Card], errors: dict[str, str]) -> set[str]:
         if path.startswith(f"{card.key}.") or path in {field.setting.path for field in card.fields}
     }
     return wrong or {cards[0].key}
-
-
-def remarks_on_rule(session: Session, phase: Phase) -> list[str]:
-    """What the migration to one ranking rule found out about the version that is live: see revision 0009."""
-    noted = session.scalars(select_entries(action="phase.one_rule", object_type="phase", object_id=phase.id))
-    return [entry.reason for entry in noted if entry.after.get("version") == phase.live_version]
 
 
 @router.post("/{phase_slug}/{act}")

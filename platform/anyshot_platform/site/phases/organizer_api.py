@@ -23,7 +23,7 @@ from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.phases.service import find_phase, list_phases, status_of
-from anyshot_platform.phases.states import PhaseStatus, QueryOrder
+from anyshot_platform.phases.states import PhaseStatus
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.site.shell.act_frame import IfMatch
@@ -161,7 +161,7 @@ def show(session: Session, phase: Phase) -> PhaseState:
     """A phase without its secret seeds."""
     spec, publication = describe_phase(session, phase, ""), publication_of(phase)
     protocol = open_protocol(spec.tasks.protocol)
-    open_part = {"train_seeds": [], "test_seeds": [], "key": None, "query_order": QueryOrder.KEY}
+    open_part = {"train_seeds": [], "test_seeds": [], "key": None}
     open_part["protocol"] = protocol
     return PhaseState(
         key=phase.slug,

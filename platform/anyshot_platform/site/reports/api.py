@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_core.wire.reports import ReportSummary
+from anyshot_core.wire.reports import ReportParameters, ReportSummary
 from anyshot_platform.acts.service import ActOutcome
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.leagues.models import League
@@ -21,7 +21,6 @@ from anyshot_platform.organizers.reports.acts import ACTS
 from anyshot_platform.organizers.reports.catalogue import KINDS, find_kind
 from anyshot_platform.phases.service import find_phase
 from anyshot_platform.reports.models import Report
-from anyshot_platform.reports.records import Earlier, StoredParameters
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.leaderboards.api import find_league
@@ -158,12 +157,9 @@ def _show_detail(session: Session, report: Report) -> ReportDetail:
     )
 
 
-def _open(parameters: StoredParameters) -> dict[str, JsonValue]:
+def _open(parameters: ReportParameters) -> dict[str, JsonValue]:
     """Parameters without the secret split of a protocol."""
-    if isinstance(parameters, Earlier):
-        shown = dict(parameters.values)
-    else:
-        shown = parameters.model_dump(mode="json", exclude={"analysis"})
+    shown = parameters.model_dump(mode="json", exclude={"analysis"})
     protocol = shown.get("protocol")
     if isinstance(protocol, dict):
         shown["protocol"] = open_protocol(protocol)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from anyshot_core.browser_charts.numbers import chart_data, interval_ends, scatter
 from anyshot_platform.judging.pairs import Statement
-from anyshot_platform.kernel.filters import chance, count, join_texts, percent, score
+from anyshot_platform.kernel.filters import chance, count, decimal, join_texts, percent, score
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.site.shell.chart_data import ChartView
 from anyshot_scoring.intervals import t_interval

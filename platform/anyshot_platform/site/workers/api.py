@@ -13,7 +13,6 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi import Path as PathParam
 from starlette.responses import JSONResponse, Response
 
-from anyshot_core.wire.older import write_job
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import (
     Assignment,
@@ -31,7 +30,7 @@ from anyshot_platform.events.measures import keep_measures
 from anyshot_platform.events.service import keep_events
 from anyshot_platform.judging import leases, results
 from anyshot_platform.judging.kinds import NotAssignable, make_job
-from anyshot_platform.judging.releases import is_too_old, refuse, return_unreadable, why_unreadable
+from anyshot_platform.judging.releases import is_too_old, refuse, return_unreadable
 from anyshot_platform.services import Services
 from anyshot_platform.submissions.uploads import TooLarge
 from anyshot_platform.web.access import WorkerTokenDep, public
@@ -60,10 +59,7 @@ def claim(
     while (claimed := leases.claim(session, services.settings, token_id, body.worker)) is not None:
         try:
             job = make_job(services, session, claimed.run)
-            if words := why_unreadable(body.worker, job):
-                return_unreadable(session, services.settings, claimed.run, words)
-                continue
-            return Response(write_job(job, body.worker.version), media_type="application/json")
+            return Response(job.model_dump_json(), media_type="application/json")
         except NotAssignable as problem:
             leases.fail_run(session, claimed.run, Verdict.BAD_SETTINGS, problem.message)
     return Response(status_code=204)
