@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, WrapValidator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 LONGEST = 366 * 86400.0  # seconds of a budget
 MOST = 2_000_000_000
@@ -14,10 +14,6 @@ KEY_FORM = r"^[a-z0-9][a-z0-9-]{0,62}$"
 Key = Annotated[str, StringConstraints(pattern=KEY_FORM)]
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 FileName = Annotated[str, StringConstraints(min_length=1, max_length=300)]
-# A text of the interface: English in JSON, and on a page that shows the same model in its reader's language.
-Sentence = Annotated[
-    str, WrapValidator(lambda value, check: value if isinstance(value, str) else check(value))
-]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
 

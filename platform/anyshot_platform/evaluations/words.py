@@ -1,4 +1,4 @@
-"""What pages call further evaluations and their points, in the language of who reads."""
+"""What pages call further evaluations and their points."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from anyshot_core.evaluations import NO_DOMAIN, EachDomain, FurtherEvaluation, PointScore, Shots
+from anyshot_core.evaluations import EachDomain, FurtherEvaluation, PointScore, Shots
 from anyshot_platform.kernel.filters import count
 
 
@@ -42,9 +42,6 @@ def _said(score: PointScore, place: int, evaluation: FurtherEvaluation, hidden: 
     elif isinstance(evaluation, EachDomain):
         if hidden:
             point, label = f"domain-{place}", f"Domain {place}"
-        elif label == NO_DOMAIN:
-            label = NO_DOMAIN
     elif isinstance(evaluation, Shots) and score.at is not None:
         label = count(score.at, "shot")
-    axis = evaluation.axis if evaluation.axis else ""
-    return replace(score, title=title, axis=axis, point=point, label=label)
+    return replace(score, title=title, axis=evaluation.axis or "", point=point, label=label)

@@ -9,7 +9,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.merging import tag_of
 from anyshot_platform.competitions.models import Membership
-from anyshot_platform.described.parts import Sentence
 from anyshot_platform.entries.choosing import EntryCandidate, choices_of, may_choose
 from anyshot_platform.entries.entering import default_leagues, first_status
 from anyshot_platform.entries.service import Change, TeamEntry, history_of, list_entries
@@ -59,7 +58,7 @@ class EntryChangeOut(BaseModel):
     replaced: str | None
     replaced_number: int | None
     state: EntryState
-    state_words: Sentence
+    state_words: str
     choice: Choice
     reason: str
     at: datetime
@@ -86,13 +85,13 @@ class EntryOut(BaseModel):
     score: float | None = Field(description="null where the phase hides scores, or there is none")
     rank: int | None = Field(description="null where the board is hidden, or the entry is not on it")
     state: EntryState
-    state_words: Sentence
+    state_words: str
     choice: Choice
-    choice_words: Sentence
+    choice_words: str
     by_hand: bool = Field(description="whether the team chose a submission by hand")
     chosen: str = Field(description="what the team chose by hand, as #number; empty where the rule decides")
     etag: str = Field(description="of what the team chose, for `If-Match` of a choice")
-    next_upload: Sentence = Field(
+    next_upload: str = Field(
         description="what a new submission in the league does to the entry, in words; empty where none can come"
     )
     by_default: bool = Field(description="whether an upload that names no league enters this one now")
