@@ -186,7 +186,7 @@ class _Run:
         learner = learner or self._job.learner
         ready = talk.ready()
         said = _versions(ready.payload)
-        gpus = said.pop("gpus")
+        gpus = said.pop("gpus", "")
         self._runner = self._runner or said
         if self._job.device == "cuda" and gpus == "0":
             raise verdicts.of_lost_gpu(talk.moment("start"))

@@ -14,13 +14,12 @@ from anyshot_platform.entries.states import EntryState
 from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.submissions.models import Submission
 from tests.platform.admin.test_manage import BASE, flash, page, post
-from tests.platform.admin.test_transfers import Elsewhere, bring, other, take
 from tests.platform.entries.test_entries import ENTRIES, names, scored
 from tests.platform.entries.test_finals import end_feedback, final, preview
 from tests.platform.entries.test_frozen_boards import act, freeze
 from tests.platform.site import SLUG, PaperWorker, Person, Site, make_zip
 
-__all__ = ["final", "other"]
+__all__ = ["final"]
 MANAGE = "/api/v1/competitions/small/manage"
 GONE = (
     "“Lonely” is not run: it names the leagues free, and none of them is there. "
@@ -183,14 +182,6 @@ def test_the_bundle_of_a_competition_with_a_hidden_league_is_imported_again(hidi
     )
     assert answer.status_code == 200, answer.text
     assert leagues_and_gates(owner, "copy") == (["scratch"], [])
-
-
-def test_a_competition_with_a_hidden_league_arrives_on_another_site(hiding: Site, other: Elsewhere) -> None:
-    owner = other.person("otto")
-    brought = bring(owner, take(hiding))
-    assert brought.is_success, brought.text
-    assert leagues_and_gates(owner, SLUG) == (["scratch"], [])
-    assert boards_of_baselines(owner, SLUG) == {"Both": ["scratch"]}
 
 
 def test_a_baseline_whose_leagues_are_all_hidden_is_refused_before_it_runs(
