@@ -152,10 +152,24 @@ def _check_imports(imports: frozenset[str], files: dict[str, ZipMember]) -> list
     found = (
         f"model.py imports {', '.join(unknown)}, which is neither in the zip nor known to be in the sandbox."
     )
-    remedy = (
-        "Put the package into the zip, or ask the organizers; nothing can be installed when the code runs."
-    )
+    remedy = _PORT_IT if _is_of_2021(unknown, files) else _BRING_IT
     return [Check("imports", "What model.py imports is there", CheckOutcome.WARNING, found, remedy)]
+
+
+_BRING_IT = (
+    "Put the package into the zip, or ask the organizers; nothing can be installed when the code runs."
+)
+_PORT_IT = (
+    "This is a submission for the kit of 2021: write it in PyTorch for the API of 2022, with `from api import"
+    " MetaLearner, Learner, Predictor` and a meta_fit that takes two generators, as /docs/participants/from-2021/ of"
+    " the platform shows step by step."
+)
+
+
+def _is_of_2021(unknown: list[str], files: dict[str, ZipMember]) -> bool:
+    """Whether model.py names that kit's package, or one of those it needed beside the kit's own kind of settings."""
+    settings = any("/" not in name and name.endswith(".gin") for name in files)
+    return "metadl" in unknown or (settings and not {"tensorflow", "gin"}.isdisjoint(unknown))
 
 
 def _check_config(path: Path, files: dict[str, ZipMember], train_datasets: int | None) -> Check:

@@ -99,6 +99,30 @@ def test_unknown_imports_are_a_warning(tmp_path: Path) -> None:
     assert "imports jax," in warning.found
 
 
+@pytest.mark.parametrize(
+    ("source", "more", "ported"),
+    [
+        ("import tensorflow as tf\nimport gin\nfrom metadl.api.api import MetaLearner", (), True),
+        ("import metadl.api.api as api, higher", (), True),
+        ("import tensorflow as tf\nfrom src.meta import controller", ("src/meta.py", "config.gin"), True),
+        ("import tensorflow as tf", ("net/config.gin",), False),  # 2021's settings lay at the root
+        ("import dill", ("config.gin",), False),  # a zip of 2022 that kept its old settings
+    ],
+)
+def test_a_submission_for_the_kit_of_2021_is_told_what_to_change(
+    tmp_path: Path, source: str, more: tuple[str, ...], ported: bool
+) -> None:
+    """Bundles of that competition: no package that is put into the zip would help them."""
+    files = {"model.py": MODEL + source.encode() + b"\n", **dict.fromkeys(more, b"")}
+    (tmp_path / "bundle.zip").write_bytes(usual(files))
+    (warning,) = [
+        one for one in check_bundle(tmp_path / "bundle.zip").checks if one.outcome is CheckOutcome.WARNING
+    ]
+    page = Path(__file__).resolve().parents[3] / "docs/participants/from-2021.md"
+    assert ("/docs/participants/from-2021/" in warning.remedy) is ported and page.is_file()
+    assert ("Put the package into the zip" in warning.remedy) is not ported
+
+
 BAD = {
     b"[1]": "config.json: found [1], expected an object such as {}.",
     b"{": "config.json, line 1, column 2: Expecting property name",
