@@ -248,6 +248,10 @@ def dry_run(
         raise click.UsageError(
             "--each-dataset goes with --within-domain, or a protocol that splits datasets."
         )
+    if each_dataset and train:
+        raise click.UsageError(
+            "--train says nothing with --each-dataset: each dataset is trained on by itself."
+        )
     exports = Asked(snapshots or 0, features, estimates, probabilities)
     if each_dataset and (further or learner or keep_learner or exports):
         raise click.UsageError("--evaluate and its like need one learner for all: leave --each-dataset.")

@@ -18,7 +18,8 @@ from anyshot_starting_kit.dryrun.publicdata import PublicData
 def shown_packs(data: PublicData, roles: Roles, folder: Path) -> Shown:
     """What there is to train and validate on, parts written to `folder`; raises ProtocolError where the test leaks.
 
-    A protocol that divides datasets divides those tested; one that holds out domains chooses among all there are;
+    A protocol that divides datasets divides those that were named to train on; where none was, those tested if the
+    test divides them too, else those of the data to train on. One that holds out domains chooses among all there are;
     another one takes those of the data to train on, as does one that divides tasks where there are any.
     """
     train, validation = training_packs(data, roles)
@@ -36,25 +37,26 @@ def training_packs(data: PublicData, roles: Roles) -> tuple[tuple[Path, ...], tu
     Raises:
         ProtocolError: there is no dataset to train on.
     """
-    train = _source(data, roles.train, divides=roles.test.splits_datasets, all_of_it=roles.test.holds_out)
+    train = _source(data, roles.train, roles.test)
     if not train:
         raise ProtocolError(
             "There is no dataset to train on: name some, or a protocol for training that divides those to test on,"
             " such as class_side."
         )
-    return train, None if roles.validation is None else _source(data, roles.validation)
+    return train, None if roles.validation is None else _source(data, roles.validation, roles.test)
 
 
-def _source(
-    data: PublicData, protocol: Protocol | None, *, divides: bool = False, all_of_it: bool = False
-) -> tuple[Path, ...]:
-    if protocol is not None:
+def _source(data: PublicData, protocol: Protocol | None, test: Protocol) -> tuple[Path, ...]:
+    if protocol is None:
+        divides, all_of_it = test.splits_datasets, test.holds_out
+    else:
         # Other tasks on the same images need no other datasets.
         own = protocol.splits_tasks and bool(data.train)
-        divides, all_of_it = protocol.divides and not own, protocol.holds_out
+        divides = protocol.divides and not own and test.divides and not test.holds_out
+        all_of_it = protocol.holds_out
     if all_of_it:
         return tuple(dict.fromkeys((*data.train, *data.test)))
-    return data.test if divides else data.train
+    return data.test if divides and not data.named else data.train
 
 
 def carry_out_parts(count: int, serve: Callable[[int, Hooks], JobOutcome], hooks: Hooks) -> JobOutcome:

@@ -25,6 +25,7 @@ class PublicData:
     test: tuple[Path, ...]
     generated: bool
     pools: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)  # of further evaluations, by name
+    named: bool = False  # those to train on were asked for by name
 
 
 def default_cache() -> Path:
@@ -50,7 +51,7 @@ def find_public_data(
     folders of which every dataset is wanted. Raises NoData, or DataError where a dataset breaks the format.
     """
     generated = folder is None
-    source = _generated(cache, on_step) if folder is None else folder
+    named, source = bool(train), _generated(cache, on_step) if folder is None else folder
     if not source.is_dir():
         raise NoData(f"{source}: there is no such folder.")
     if not test or (trained and not train):
@@ -64,6 +65,7 @@ def find_public_data(
         tuple(packs[name] for name in test),
         generated=generated,
         pools={name: _whole_pool(Path(name), cache, on_step) for name in pools},
+        named=named,
     )
 
 

@@ -19,11 +19,19 @@ from click.testing import CliRunner
 from anyshot_core.command import AS_PROCESS, main
 from anyshot_core.data.pack import pack_dataset
 from anyshot_core.data.pool import Pool
-from anyshot_core.protocols import training_stream
+from anyshot_core.protocols import (
+    AnyWayAnyShot,
+    ClassSide,
+    FixedSupports,
+    HeldOutDomains,
+    Roles,
+    training_stream,
+)
 from anyshot_core.results import Identity, Maker, find_runs, read_predictions, read_results, write_results
 from anyshot_core.taskserver.channel import NoSandbox
 from anyshot_starting_kit.dryrun.evaluate import channel_opener
-from anyshot_starting_kit.dryrun.publicdata import NoData, find_public_data, read_split
+from anyshot_starting_kit.dryrun.parts import training_packs
+from anyshot_starting_kit.dryrun.publicdata import NoData, PublicData, find_public_data, read_split
 from tests.core.conftest import HONEST
 from tests.core.tinydata import write_dataset
 
@@ -285,8 +293,9 @@ RECORDER = HONEST.replace(
     "            pictures = {hashlib.sha256(x.numpy().tobytes()).hexdigest()[:12] for t in tasks\n"
     "                        for part in (t.support_set, t.query_set) for x in part[0]}\n"
     "            shapes = sorted({(t.num_ways, t.num_shots) for t in tasks})\n"
+    "            supports = len({x.numpy().tobytes() for t in tasks for x in t.support_set[0]})\n"
     "            return {'tasks': len(tasks), 'shapes': shapes, 'datasets': sorted({t.dataset for t in tasks}),\n"
-    "                    'pictures': sorted(pictures)}\n"
+    "                    'pictures': sorted(pictures), 'supports': supports}\n"
     "        found = {'train': seen(meta_train_generator, 30),\n"
     "                 'valid': meta_valid_generator and seen(meta_valid_generator, 100)}\n"
     "        print('SEEN ' + json.dumps(found))",
@@ -349,6 +358,47 @@ def test_without_protocols_a_dry_run_shows_what_it_showed(tmp_path: Path, wide: 
             picture = (pool[0].images[row].astype(np.float32) / np.float32(255)).tobytes()
             made.add(hashlib.sha256(picture).hexdigest()[:12])
     assert set(seen["train"]["pictures"]) == made
+
+
+@pytest.mark.seconds("dry runs as commands")
+def test_fixed_supports_are_of_the_datasets_named_to_train_on(tmp_path: Path, data: Path) -> None:
+    """Across domains; of each class the support is the same in every task."""
+    fixed = "fixed_supports ways=2 shots=1 query=2 shares=1,0,0 held_back=0"
+    words = ["--ways", "2", "--shots", "1", "--query", "2", "--train-protocol", fixed]
+    seen = dry_run_seen(tmp_path, data, *words, "--train", "SET_0", "--train", "SET_2")
+    assert seen["train"]["datasets"] == ["SET_0", "SET_2"]
+    assert seen["train"]["supports"] == 8  # one of each class, in 30 tasks
+
+
+SIDE, FREE = ClassSide(), AnyWayAnyShot()
+
+
+@pytest.mark.parametrize(
+    ("roles", "unnamed", "named"),
+    [
+        (Roles(FREE, FixedSupports(), ClassSide(side="valid")), "TRAINED", "TRAINED"),
+        (Roles(SIDE, FixedSupports(), ClassSide(side="valid")), "TESTED", "TRAINED"),
+        (Roles(SIDE), "TESTED", "TRAINED"),
+        (Roles(HeldOutDomains(domains=("A",)), FixedSupports()), "TRAINED", "TRAINED"),
+        (Roles(FREE, FREE), "TRAINED", "TRAINED"),
+    ],
+)
+def test_what_divides_datasets_divides_those_named_to_train_on(
+    roles: Roles, unnamed: str, named: str
+) -> None:
+    """Without a name those tested, where the test leaves it a part of them."""
+    for was_named, expected in ((False, unnamed), (True, named)):
+        data = PublicData((Path("TRAINED"),), (Path("TESTED"),), generated=False, named=was_named)
+        train, validation = training_packs(data, roles)
+        assert train == (Path(expected),) and validation in (None, train)
+
+
+def test_each_dataset_is_trained_on_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(HONEST)
+    words = ["dry-run", str(tmp_path), "--within-domain", "--each-dataset", "--train", "SET_1"]
+    refused = CliRunner().invoke(main, words)
+    assert refused.exit_code == 2
+    assert "--train says nothing with --each-dataset" in " ".join(refused.output.split())
 
 
 @pytest.mark.seconds("dry runs as commands")

@@ -124,7 +124,7 @@ class PlannedRun:
         facts += [[e.ways.low, e.ways.high], [e.shots.low, e.shots.high]]
         if e.roles is not None:
             chosen = (e.roles.test, e.roles.train, e.roles.validation)
-            facts += [[None if protocol is None else protocol.to_dict() for protocol in chosen]]
+            facts += [[None if protocol is None else protocol.to_dict() for protocol in chosen], e.data.named]
         if self.dataset is None:
             facts += [[pack_digest(path) for path in packs] for packs in (e.data.train, e.data.test)]
         else:  # whatever other datasets the experiment has
