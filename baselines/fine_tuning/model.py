@@ -23,7 +23,7 @@ from anyshot_starting_kit.training.clock import device
 
 @dataclass(frozen=True, kw_only=True)
 class MySettings(BatchSettings, AdaptationSettings):
-    """Training on batches, steps at test time, and what the kit of 2022 does otherwise (`kit.json`)."""
+    """Training on batches, steps at test time, and what the kit of 2022 does otherwise (`paper.json`)."""
 
     last_statistics: bool = False  # batch norm knows the last training batch alone
     zero_bias: bool = False  # of the new head

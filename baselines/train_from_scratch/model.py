@@ -16,7 +16,7 @@ from anyshot_starting_kit.training.clock import device
 
 @dataclass(frozen=True, kw_only=True)
 class MySettings(NetworkSettings, AdaptationSettings):
-    """A network, steps at test time, and what the kit of 2022 does otherwise (`kit.json`)."""
+    """A network, steps at test time, and what the kit of 2022 does otherwise (`paper.json`)."""
 
     batch_statistics: bool = False  # the query is normalised by its own images
     zero_bias: bool = False  # of the new head

@@ -20,7 +20,6 @@ _LEFT_OUT = (
     "within-pretrained.json",
     "two-sides.json",
     "lessons.json",
-    "kit.json",
     "diversity.json",
     "evaluators.json",
     "zappos.json",

@@ -1,4 +1,4 @@
-"""Adaptation to a task as in the competition kit of 2022, for the settings `kit` of the baselines that have them.
+"""Adaptation to a task as in the competition kit of 2022, for the settings `paper` and `within` of the baselines.
 
 It stands beside `training`, so that stored results of other baselines grow no older by it.
 """

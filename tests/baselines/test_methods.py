@@ -346,7 +346,7 @@ def test_meta_baseline_by_default_halves_its_iterations() -> None:
 
 def test_the_metadelta_of_the_kit_has_its_head_and_its_images() -> None:
     """A classifier of three layers, the inner ones half as wide; ten batches a step; images of 224 pixels."""
-    config = merged_config(FOLDER / "metadelta", "kit")
+    config = merged_config(FOLDER / "metadelta", "pretrained")
     method = config["method"]
     classifier = Classifier(torch.nn.Flatten(), 64, 20, hidden_layers=method["hidden_layers"])
     layers = [part for part in classifier.hidden if isinstance(part, torch.nn.Linear)]

@@ -21,23 +21,31 @@ COMMON = {"backbone": "resnet18", "width": 64, "stem_pool": 1}
 LOOP = {"learning_rate": 0.001, "optimizer": "adam"}
 CROSS = {"iterations": 30_000, "validate_every": 5_000, "validation_tasks": 300}
 WITHIN = {"iterations": 4_290, "validate_every": 750, "validation_tasks": 100}
+OF_WEIGHTS = {"backbone_rate": 0.0001, "frozen_statistics": True}  # of MetaDelta++, whose first layers stay
 EPISODES = {
     "train_config": {"N": 5, "k": 10, "query_images_per_class": 20},
     "valid_config": {"N": 5, "k": 5, "query_images_per_class": 20},
 }
-AT_TEST = {"test_steps": 100, "test_batch": 4, "test_rate": 0.001}
-PAPER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # the competition paper's section on baselines
-    "train_from_scratch": ({}, AT_TEST),
-    "fine_tuning": ({"batch_size": 16, "valid_config": EPISODES["valid_config"]}, LOOP | AT_TEST),
-    "matching_networks": (EPISODES, LOOP | {"batch_statistics": True}),
-    "prototypical_networks": (EPISODES, LOOP | {"batch_statistics": True}),
+AT_TEST = {"test_steps": 100, "test_batch": 4, "test_rate": 0.001, "zero_bias": True, "replacement": True}
+METRIC = {"batch_statistics": True, "apart": True}
+# The competition paper's section on baselines, and the starting kit that it used.
+PAPER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "train_from_scratch": ({}, AT_TEST | {"batch_statistics": True}),
+    "fine_tuning": (
+        {"batch_size": 16, "valid_config": EPISODES["valid_config"]},
+        LOOP | AT_TEST | {"last_statistics": True},
+    ),
+    "matching_networks": (EPISODES, LOOP | METRIC | {"summed": True}),
+    "prototypical_networks": (EPISODES, LOOP | METRIC),
     "fo_maml": (
         EPISODES,
         LOOP | {"inner_rate": 0.01, "inner_steps": 5, "test_inner_steps": 5, "clip": 10.0, "meta_batch": 2},
     ),
     "metadelta": (
         {"batch_size": 64, "valid_config": {"N": 5, "k": 5, "query_images_per_class": 5}},
-        LOOP | {"clip": 5.0, "validate_every": 50, "validation_tasks": 50},
+        LOOP
+        | {"backbones": ["timm:resnet50.fb_swsl_ig1b_ft_in1k"], "image_size": 224, "exact_transport": True}
+        | {"clip": 5.0, "validate_every": 50, "validation_tasks": 50},
     ),
 }
 
@@ -49,9 +57,7 @@ def test_the_baselines_of_the_paper_have_its_settings(name: str, settings: str) 
     config = merged_config(FOLDER / name, settings)
     keys, method = PAPER[name]
     assert {key: config[key] for key in keys} == keys
-    wanted = COMMON | method
-    if name == "metadelta":
-        wanted["backbones"] = [wanted.pop("backbone")]
+    wanted = method if name == "metadelta" else COMMON | method
     if name not in ("train_from_scratch", "metadelta"):
         wanted |= CROSS if settings == "paper" else WITHIN
     assert {key: config["method"][key] for key in wanted} == wanted
@@ -68,7 +74,7 @@ def test_the_baselines_of_the_paper_have_its_settings(name: str, settings: str) 
 def test_metadelta_from_pretrained_weights_trains_the_last_layers() -> None:
     """As the kit of 2022 does; all else is as with random weights."""
     paper, pretrained = (merged_config(FOLDER / "metadelta", name) for name in ("paper", "pretrained"))
-    method = {"weights": "resnet18.pt", "backbone_rate": 0.0001, "trained_layers": ["layer3", "layer4"]}
+    method = {"weights": "swsl_resnet50.pt", "trained_layers": ["layer3", "layer4"]} | OF_WEIGHTS
     assert pretrained == paper | {"method": paper["method"] | method}
     declared = declared_settings(FOLDER / "metadelta" / "model.py")
     assert declared is not None
@@ -130,9 +136,8 @@ def test_random_and_pretrained_settings_differ_in_the_weights_alone() -> None:
     for name in PAPER:
         for random, pretrained in (("paper", "pretrained"), ("within", "within-pretrained")):
             one, other = (flatten(merged_config(FOLDER / name, s)) for s in (random, pretrained))
-            extra = {"method.weights"} | (
-                {"method.backbone_rate", "method.trained_layers"} if name == "metadelta" else set()
-            )
+            own = ("trained_layers", *OF_WEIGHTS) if name == "metadelta" else ()
+            extra = {f"method.{key}" for key in ("weights", *own)}
             assert {
                 key for key in other if other[key] != one.get(key)
             } == extra and one.keys() <= other.keys()

@@ -190,7 +190,7 @@ def write_coloured_pack(folder: Path, name: str, classes: int, images: int, salt
         for label in range(classes):
             for number in range(images):
                 file_name = f"c{label}_{number}.png"
-                pixels = np.full((128, 128, 3), (10 * label, number, salt), dtype=np.uint8)
+                pixels = np.full((128, 128, 3), (6 * label, number, salt), dtype=np.uint8)
                 Image.fromarray(pixels).save(source / "images" / file_name, compress_level=1)
                 writer.writerow([file_name, f"class {label}"])
     (source / "info.json").write_text(json.dumps(info_of(name, classes, images)))

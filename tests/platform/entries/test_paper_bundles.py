@@ -42,7 +42,13 @@ def test_each_of_the_six_is_there_from_random_and_from_pretrained_weights(name: 
     for row in rows:
         config = merged_config(BASELINES / str(row.builtin).replace("-", "_"), row.settings)
         method = config["method"]
-        assert "resnet18" in (method.get("backbone"), *method.get("backbones", []))  # as the papers say
+        networks = method.get("backbones", [method.get("backbone")])
+        own = row.builtin == "metadelta"  # the paper exempts it from the ResNet-18 of the others
+        assert networks == (["timm:resnet50.fb_swsl_ig1b_ft_in1k"] if own else ["resnet18"])
+        assert method.get("image_size", 0) == (224 if own else 0)
+        assert row.weights in ("", "swsl_resnet50.pt" if own else "resnet18.pt")
+        assert bool(method.get("weights")) <= bool(row.weights)
+        assert ("layer4" in method.get("trained_layers", [])) is (own and bool(row.weights))
 
 
 def test_gates_leagues_and_prizes_of_2022() -> None:
@@ -71,7 +77,7 @@ def olga(site: Site) -> Person:
 
 MANAGE = "/competitions/cross-domain-metadl-2022/manage/baselines"
 API = "/api/v1/competitions/cross-domain-metadl-2022/manage/baselines"
-WORDS = "“MetaDelta++, pretrained” is not run: it starts from the pretrained weights resnet18.pt"
+WORDS = "“MetaDelta++, pretrained” is not run: it starts from the pretrained weights swsl_resnet50.pt"
 
 
 def test_without_the_weights_the_row_says_so_and_nothing_runs(site: Site, olga: Person) -> None:
@@ -98,19 +104,23 @@ def test_the_public_board_names_the_baselines_that_are_not_run(
     words = visitor.call("GET", board).json()["baselines_not_run"]
     assert words.count("pretrained”") == number and (words in shown) and ("Not run:" in shown) == bool(number)
     assert (
-        "This site does not offer the pretrained weights that they start from (resnet18.pt)." in shown
+        "This site does not offer the pretrained weights that they start from (resnet18.pt, swsl_resnet50.pt)."
+        in shown
     ) == bool(number)
 
 
 def test_the_phases_of_2021() -> None:
-    """Section 2.1 of the paper of 2022: 5-way 5-shot, half of the classes, five datasets and five others, by ranks."""
+    """Sections 2.1 and 4.2 of the paper of 2022: 5-way 5-shot, 70/15/15 of the classes, five datasets and five others,
+    by ranks; and what `validate_every` of the settings needs, validation tasks.
+    """
     spec = read_ready_made(PAPERS[1]).spec
     feedback, final = (next(one for one in spec.phases if one.key == key) for key in ("feedback", "final"))
     assert feedback.tasks is not None and final.tasks is not None
-    protocol = {"name": "within_domain", "ways": 5, "shots": 5, "query": 20}
+    protocol = {"name": "within_domain", "split": "70/15/15", "ways": 5, "shots": 5, "query": 20}
     for phase, pool, runs in ((feedback, "metadl-2021-feedback", 1), (final, "metadl-2021-final", 3)):
         tasks = phase.tasks
         assert tasks is not None and protocol.items() <= tasks.protocol.items()
+        assert tasks.validation_protocol.items() >= {**protocol, "part": "meta_valid"}.items()
         assert (tasks.meta_train, tasks.meta_test, tasks.each_dataset) == (pool, pool, True)
         assert phase.scoring is not None
         assert (phase.scoring.runs, phase.scoring.ranking) == (runs, "dataset_ranks_worst")
@@ -122,7 +132,7 @@ def test_the_phases_of_2021() -> None:
 
 
 def test_with_the_weights_they_go_into_the_zip(site: Site, olga: Person, tmp_path: Path) -> None:
-    for name in ("resnet18.pt", "ours.pt"):
+    for name in ("resnet18.pt", "swsl_resnet50.pt", "ours.pt"):
         (tmp_path / name).write_bytes(b"weights")
     services = site.services
     settings = services.settings.model_copy(update={"weights_folder": tmp_path})
@@ -139,8 +149,8 @@ def test_with_the_weights_they_go_into_the_zip(site: Site, olga: Person, tmp_pat
         zipfile.ZipFile(io.BytesIO(stream.read())) as zipped,
     ):
         config = json.loads(zipped.read("config.json"))
-        assert zipped.read("resnet18.pt") == b"weights"
-    assert config["method"]["weights"] == "resnet18.pt"
+        assert zipped.read("swsl_resnet50.pt") == b"weights"
+    assert config["method"]["weights"] == "swsl_resnet50.pt"
     with services.storage.open(other.digest) as stream, zipfile.ZipFile(io.BytesIO(stream.read())) as zipped:
         named = json.loads(zipped.read("config.json"))["method"]["weights"]
         assert (named, zipped.read(named)) == ("ours.pt", b"weights")
