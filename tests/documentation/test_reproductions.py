@@ -186,6 +186,19 @@ def test_each_printed_number_has_its_page_where_our_copy_has_pages() -> None:
     assert "Table 3, appendix I, p. 20" in draw_page(DOCS, "hellinger").body
 
 
+def test_the_scores_that_participants_read_are_those_that_are_stored() -> None:
+    """One order of the baselines: that of the reproduction, the best across domains first."""
+    estimates = read_report(DOCS / "reproductions" / EXPERIMENT)[0]["estimates"]
+    found = {one["name"]: (one["value"], *one["interval"]) for one in estimates if one["interval"]}
+    page = (DOCS / "participants" / "baselines.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| ([-\d.]+ \[.*?\]) \| ([-\d.]+ \[.*?\]) \|$", page, re.M)
+    assert len(rows) == 7 and [row[1] for row in rows] == sorted((row[1] for row in rows), reverse=True)
+    for name, *cells in rows:
+        for cell, where in zip(cells, ("cross", "within"), strict=True):
+            value, low, high = found[f"{name}, {where}, random"]
+            assert cell == f"{value:.3f} [{low:.3f}, {high:.3f}]"
+
+
 def test_no_generated_page_or_picture_is_in_the_repository() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     pages = [line for line in listed.splitlines() if re.search(r"\.(html|svg)$", line)]

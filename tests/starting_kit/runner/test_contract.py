@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 import zipfile
 from dataclasses import replace
@@ -19,12 +20,24 @@ from tests.core.conftest import HONEST, Runs
 
 BUNDLES = Path(__file__).parents[2] / "bundles"
 META_FIT = "        return MyLearner()\n"
+GUIDE = Path(__file__).parents[3] / "docs/participants/submission.md"
 
 
 def checking(code: str, prelude: str = "") -> str:
     """A submission whose meta_fit runs `code`."""
     body = "\n".join(f"        {line}" for line in code.strip().splitlines())
     return prelude + HONEST.replace(META_FIT, f"{body}\n{META_FIT}")
+
+
+@pytest.mark.seconds("a submission in a child process")
+def test_the_model_of_the_guide_runs_as_it_stands_on_its_page(runs: Runs) -> None:
+    """Who copies it begins with a submission that trains and answers every task."""
+    (model,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    assert len([line for line in model.splitlines() if line.strip()]) < 30
+    few_images = '{"train_config": {"query_images_per_class": 5}}'  # the data have twelve a class
+    outcome = runs.run(model, files={"config.json": few_images})
+    assert outcome.failure is None, outcome.failure
+    assert len(outcome.results) == 6
 
 
 PLACES = """
