@@ -167,7 +167,7 @@ _PORT_IT = (
 
 
 def _is_of_2021(unknown: list[str], files: dict[str, ZipMember]) -> bool:
-    """Whether model.py names that kit's package, or one of those it needed beside the kit's own kind of settings."""
+    """Whether model.py imports that kit, or TensorFlow or gin where `.gin` files, its settings, lie beside it."""
     settings = any("/" not in name and name.endswith(".gin") for name in files)
     return "metadl" in unknown or (settings and not {"tensorflow", "gin"}.isdisjoint(unknown))
 

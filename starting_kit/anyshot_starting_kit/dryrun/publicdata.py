@@ -50,8 +50,8 @@ def find_public_data(
     Without `trained` only those to test on; with `disjoint` no dataset may be both trained and tested on. `pools` are
     folders of which every dataset is wanted. Raises NoData, or DataError where a dataset breaks the format.
     """
-    generated = folder is None
-    named, source = bool(train), _generated(cache, on_step) if folder is None else folder
+    generated, named = folder is None, bool(train)
+    source = _generated(cache, on_step) if folder is None else folder
     if not source.is_dir():
         raise NoData(f"{source}: there is no such folder.")
     if not test or (trained and not train):
