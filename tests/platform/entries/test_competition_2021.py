@@ -127,10 +127,10 @@ def work(site: Site, worker: RealWorker) -> None:
 
 @pytest.fixture(scope="module")
 def packs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
-    """Five datasets of the feedback phase, and five others: 28 classes to learn, six to validate and six to test on."""
+    """Five datasets of the feedback phase, and five others: 22 classes to learn, five to validate, five to test on."""
     folder, salts = tmp_path_factory.mktemp("packs"), iter(range(10))
     return {
-        name: [write_coloured_pack(folder, f"{name}-{place}", 40, 25, next(salts)) for place in range(5)]
+        name: [write_coloured_pack(folder, f"{name}-{place}", 32, 25, next(salts)) for place in range(5)]
         for name in ("metadl-2021-feedback", "metadl-2021-final")
     }
 
