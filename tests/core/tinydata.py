@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
+from anyshot_core.data.digests import digest_of
+from anyshot_core.data.layout import PAGE, read_meta
 from anyshot_core.data.pack import pack_dataset
 
 
@@ -34,6 +37,15 @@ def write_pack(folder: Path, name: str, seed: int = 0, classes: int = 5, images:
     """The same, packed; returns the pack's file."""
     source = write_dataset(folder / "folders" / name, classes, images, seed)
     return pack_dataset(source, folder / f"{name}.anyshot-pack").path
+
+
+def with_meta(pack: Path, **changes: object) -> bytes:
+    """A pack with other metadata, whose digests fit."""
+    content = pack.read_bytes()
+    meta, header = read_meta(pack)
+    text = json.dumps(meta.model_dump() | changes).encode()
+    fields = replace(header, meta_length=len(text), meta_digest=digest_of(text))
+    return fields.to_bytes() + content[PAGE : header.meta_offset] + text
 
 
 def info_of(name: str, classes: int, images: int) -> dict[str, object]:

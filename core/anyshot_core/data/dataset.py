@@ -14,6 +14,7 @@ from anyshot_core.data.images import UnreadableImage, WrongMode, decode_image
 from anyshot_core.data.labels import ImageRow, read_rows, row_problems
 from anyshot_core.data.metadata import DatasetInfo, info_problems, read_info
 from anyshot_core.data.problems import BadDataset, PackProblem, bad_image, errors
+from anyshot_core.names import NAME_WORDS, is_name
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,8 @@ def inspect_dataset(folder: Path) -> tuple[Dataset | None, list[PackProblem]]:
     info, problems = read_info(folder / "info.json", name)
     if info is None:
         return None, problems
+    if not is_name(info.dataset_name or name):
+        return None, [*problems, _no_name(name, info)]
     rows, found = read_rows(folder / "labels.csv", name, info)
     problems += found
     if rows is None:
@@ -156,6 +159,13 @@ def _dataset_of(folder: Path, info: DatasetInfo, rows: Sequence[ImageRow]) -> Da
             column: tuple(row.annotations[place] for row in rows)
             for place, column in enumerate(info.annotation_columns)
         },
+    )
+
+
+def _no_name(folder: str, info: DatasetInfo) -> PackProblem:
+    remedy = "Give the dataset another dataset_name in info.json."
+    return PackProblem(
+        folder, "info.json", None, f"the name {info.dataset_name or folder!r:.120}", NAME_WORDS, remedy
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 
 from anyshot_core.data.problems import DataError
+from anyshot_core.names import OutsideFolder, path_below
 
 Progress = Callable[[int], None]  # bytes that came in since the last call
 _ATTEMPTS = 5
@@ -53,9 +54,13 @@ def fetch(client: httpx.Client, file: RemoteFile, folder: Path, on_bytes: Progre
     """Fetch one file into `folder`; one that is there already is only verified, a part of it is continued.
 
     Raises:
-        DownloadError: no network after several attempts, or the content does not fit its digest.
+        DownloadError: no network after several attempts, the content does not fit its digest, or the file's path leaves
+            the folder.
     """
-    target = folder / file.path
+    try:
+        target = path_below(folder, file.path)
+    except OutsideFolder as error:
+        raise DownloadError(f"{file.url}: refuses the file name {error}.") from error
     if target.exists() and _is_complete(target, file):
         on_bytes(file.size)
         return target

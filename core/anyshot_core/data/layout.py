@@ -26,6 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from anyshot_core.data.digests import UnknownHash, block_digest, digest_of
 from anyshot_core.data.images import IMAGE_BYTES
 from anyshot_core.data.problems import BadPack
+from anyshot_core.names import NAME_WORDS, is_name
 
 SUFFIX = ".anyshot-pack"
 VERSION = 1
@@ -141,6 +142,7 @@ def read_meta(path: Path) -> tuple[PackMeta, Header]:
         raise BadPack(
             f"{path}: the pack's metadata is not of version {VERSION}. Pack the dataset again."
         ) from error
+    _check_name(meta, path)
     _check_counts(meta, header, path)
     return meta, header
 
@@ -191,6 +193,14 @@ def _header(data: bytes, path: Path) -> Header:
             f"{path}: the pack was altered (its metadata would be {length} bytes). Copy or pack it again."
         )
     return Header(images, offset, length, digest)
+
+
+def _check_name(meta: PackMeta, path: Path) -> None:
+    if not is_name(meta.name):
+        raise BadPack(
+            f"{path}: the name of the pack's dataset is not {NAME_WORDS}. Pack it again, with another dataset_name in "
+            "info.json."
+        )
 
 
 def _check_counts(meta: PackMeta, header: Header, path: Path) -> None:

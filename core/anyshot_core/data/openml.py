@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -21,6 +21,7 @@ import httpx
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from anyshot_core.data.download import DownloadError, RemoteFile, fetch, get_text
+from anyshot_core.names import OutsideFolder, path_below
 
 API = "https://www.openml.org/api/v1/json"
 VERSIONS = ("Micro", "Mini", "Extended")
@@ -130,7 +131,7 @@ def _objects(client: httpx.Client, root: str, prefix: str) -> Iterator[RemoteFil
         for item in page.iterfind("Contents"):
             key = item.findtext("Key", "")
             digest = item.findtext("ETag", "").strip('"')
-            path = _safe_path(key.removeprefix(prefix), root)
+            path = key.removeprefix(prefix)
             md5 = digest if re.fullmatch(r"[0-9a-f]{32}", digest) else None
             if not key.endswith("/"):
                 yield RemoteFile(f"{root}/{quote(key)}", path, int(item.findtext("Size", "0")), md5)
@@ -168,8 +169,10 @@ def _unpack(archive: Path) -> None:
                     f"{archive}: unpacked, the archive would be larger than {_MOST_UNPACKED} bytes."
                 )
             for item in content.infolist():
-                _safe_path(item.filename, str(archive))
+                path_below(archive.parent, item.filename)
             content.extractall(archive.parent)
+    except OutsideFolder as error:
+        raise DownloadError(f"{archive}: refuses the file name {error}.") from error
     except zipfile.BadZipFile as error:
         raise DownloadError(
             f"{archive}: not a zip archive ({error}). Remove it and download again."
@@ -202,13 +205,6 @@ def _xml(text: str, url: str) -> ElementTree.Element:
         raise DownloadError(
             f"{url}: the listing is not XML. Is there a proxy or a log-in page in between?"
         ) from error
-
-
-def _safe_path(path: str, source: str) -> str:
-    parts = PurePosixPath(path)
-    if parts.is_absolute() or ".." in parts.parts or "\\" in path or "\0" in path:
-        raise DownloadError(f"{source}: refuses the file name {path!r}, which leaves the folder.")
-    return path
 
 
 def _safe_name(name: str) -> str:

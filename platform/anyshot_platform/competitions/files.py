@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Sequence
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.names import NAME_WORDS, is_name
 from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.competitions.models import Competition, CompetitionFile
 from anyshot_platform.confined.service import TooCostly, run_confined
@@ -40,7 +40,6 @@ OTHERS = {
     "ipynb": "application/json",
     "zip": "application/zip",
 }
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def media_type(name: str) -> str | None:
@@ -128,12 +127,8 @@ def put_file(
 
 
 def _require_taken(name: str, content: bytes) -> None:
-    if _NAME.fullmatch(name) is None:
-        words = (
-            "The name of a file has at most 100 letters, digits, dots, dashes and "
-            f"underscores; found “{name[:100]}”."
-        )
-        raise Invalid(words, field="file")
+    if not is_name(name):
+        raise Invalid(f"A file's name has {NAME_WORDS}; found “{name[:100]}”.", field="file")
     if media_type(name) is None:
         known = ", ".join([*IMAGES, *OTHERS])
         raise Invalid(

@@ -17,6 +17,7 @@ from anyshot_core.data.download import DownloadError
 from anyshot_core.data.layout import SUFFIX
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.exits import Exit
+from anyshot_starting_kit.cli.new_file import named
 
 # What a pool is for, as the API names it. Of several datasets of one name, that of the first role is kept.
 _ROLES = ("meta-training", "meta-testing", "smoke test")
@@ -45,6 +46,12 @@ def get(client: Client, competition: str, out: Path | None) -> None:
     if not packs:
         click.echo(f"{competition} has no public datasets. {_hidden(found)}", err=True)
         sys.exit(Exit.FAILED)
+    for name in (
+        *(pack["name"] for pack in packs),
+        *found["split"]["meta-train"],
+        *found["split"]["meta-test"],
+    ):
+        named(name)
     folder = out or Path("data") / competition
     folder.mkdir(parents=True, exist_ok=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())

@@ -13,6 +13,7 @@ import click
 
 from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options
+from anyshot_starting_kit.cli.new_file import named
 
 _METHOD = 'Path("my-method")'  # in the notebook: the folder that it works with
 
@@ -71,7 +72,7 @@ def _fetch(client: Client, baseline: str, settings: str) -> dict[str, bytes]:
         target = Path(scratch) / "baseline.zip"
         client.fetch(f"/baselines/{quote(baseline)}/zip?settings={quote(settings)}", target)
         with zipfile.ZipFile(target) as archive:
-            return {Path(name).name: archive.read(name) for name in archive.namelist()}
+            return {named(Path(name).name): archive.read(name) for name in archive.namelist()}
 
 
 def _notebook(text: str, name: str) -> str:

@@ -16,6 +16,7 @@ from anyshot_core.report.text import group_lines
 from anyshot_scoring.summary import Group
 from anyshot_starting_kit.cli.account import connection_options, which_submission
 from anyshot_starting_kit.cli.exits import Exit
+from anyshot_starting_kit.cli.new_file import named
 from anyshot_starting_kit.cli.status import describe, describe_failure, exit_code
 
 
@@ -107,10 +108,10 @@ def _tables(figures: Sequence[dict[str, Any]]) -> Iterator[str]:
 def _download(client: Client, state: dict[str, Any], output: Path, *, quiet: bool) -> None:
     for run in state["runs"]:
         part = "" if run["shard_index"] is None else f"-part-{run['shard_index']}"
-        folder = output / f"run-{run['seed_index']}{part}" if len(state["runs"]) > 1 else output
+        folder = output / named(f"run-{run['seed_index']}{part}") if len(state["runs"]) > 1 else output
         folder.mkdir(parents=True, exist_ok=True)
         for name in run["artifacts"]:
-            target = folder / name.replace("/", "-")
+            target = folder / named(name)
             client.download(state["id"], run["id"], name, target)
             if not quiet:
                 click.echo(f"  {target}")

@@ -107,6 +107,14 @@ def info_wrong_type(folder: Path) -> None:
     (folder / "info.json").write_text(json.dumps({"dataset_name": "BIRDS", "image_column_name": 3}))
 
 
+def name_that_climbs_out(folder: Path) -> None:
+    (folder / "info.json").write_text(json.dumps({"dataset_name": "../../etc/passwd"}))
+
+
+def name_that_colours_terminals(folder: Path) -> None:
+    (folder / "info.json").write_text(json.dumps({"dataset_name": "\x1b[31mBIRDS"}))
+
+
 # What was done, then file, line, found and remedy as the message must name them; whether --skip-bad helps.
 CASES: list[tuple[Callable[[Path], None], str, int | None, str, str, bool]] = [
     (
@@ -148,6 +156,8 @@ CASES: list[tuple[Callable[[Path], None], str, int | None, str, str, bool]] = [
     (path_that_climbs_out, "labels.csv", 14, "'../labels.csv'", "without '..'", True),
     (no_info, "info.json", None, "nothing", "images/, labels.csv and info.json", False),
     (info_not_json, "info.json", 3, "not JSON", "Correct the file's syntax", False),
+    (name_that_climbs_out, "info.json", None, "the name '../../etc/passwd'", "another dataset_name", False),
+    (name_that_colours_terminals, "info.json", None, "'\\x1b[31mBIRDS'", "another dataset_name", False),
     (info_wrong_type, "info.json", None, "3 under 'image_column_name'", "Correct or remove", False),
 ]
 

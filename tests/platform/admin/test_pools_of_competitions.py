@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+import pytest
+
 from anyshot_core.data.pack import pack_dataset
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.competitions.models import Competition, Membership
@@ -14,7 +16,7 @@ from anyshot_platform.organizers.pools.organizing import list_versions
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool
 from anyshot_platform.users.models import User
-from tests.core.tinydata import write_dataset
+from tests.core.tinydata import with_meta, write_dataset, write_pack
 from tests.platform.admin.test_manage import flash, post
 from tests.platform.site import SLUG, Person, Site
 
@@ -102,6 +104,22 @@ def test_a_bad_pack_of_a_batch_is_named_and_the_good_ones_stay(site: Site, tmp_p
     refused = owner.call("PUT", f"{POOLS}/mine/packs", content=b"no pack")
     assert (refused.status_code, refused.json()["error"]) == (422, "bad_pack")
     assert names(owner, "mine") == ["B"]
+
+
+@pytest.mark.parametrize(
+    "name", ["", "../../etc/passwd", "/tmp/x", "<b>BIRDS</b>", "\x1b[31mBIRDS", "A" * 101]
+)
+def test_a_pack_of_a_dataset_without_a_plain_name_is_refused(site: Site, tmp_path: Path, name: str) -> None:
+    """The command of participants writes a file of this name."""
+    owner = site.owner()
+    make(owner, "mine")
+    refused = owner.call(
+        "PUT", f"{POOLS}/mine/packs", content=with_meta(write_pack(tmp_path, "A", images=1), name=name)
+    )
+    assert (refused.status_code, refused.json()["error"]) == (422, "bad_pack"), refused.text
+    assert refused.json()["message"].startswith(
+        "This file: the name of the pack's dataset is not 1 to 100 letters"
+    )
 
 
 def test_who_leaves_the_organizers_loses_the_pool_also_its_maker(site: Site, tmp_path: Path) -> None:

@@ -121,6 +121,24 @@ def test_of_two_datasets_of_one_name_that_of_the_training_pool_is_kept(
     ) in got.output
 
 
+@pytest.mark.parametrize("name", ["../../climbed", "{there}/climbed", "\x1b[31mBIRDS"])
+def test_a_site_that_names_datasets_like_paths_makes_the_command_write_nothing(
+    site: Site,
+    address: str,  # noqa: F811
+    folder: Path,  # noqa: F811
+    packs: dict[str, Path],
+    tmp_path: Path,
+    name: str,
+) -> None:
+    logged_in(site, address)
+    with site.services.database.writing() as session:
+        session.query(Pack).filter_by(name="BIRDS").one().name = name.format(there=tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    got = call("data", "get", SLUG, "--out", str(tmp_path / "deep" / "er"))
+    assert got.exit_code == 1 and "nothing is written" in got.output and "\x1b" not in got.output
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_of_one_name_the_pools_are_taken_in_the_order_train_test_smoke() -> None:
     def pool(name: str, digest: str, *uses: str) -> dict[str, Any]:
         packs = [{"name": "BRD", "digest": digest}]

@@ -17,10 +17,12 @@ from sqlalchemy import func, select
 from anyshot_core.client import Client, NotAllowed, Refused, Unreachable
 from anyshot_core.command import main
 from anyshot_core.wire.worker_api import Stage
+from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.database import now
 from anyshot_platform.events.models import RunEvent
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.runs.models import Run
+from anyshot_platform.sight import submissions as sight
 from anyshot_platform.submissions.models import Submission, Upload
 from anyshot_platform.submissions.states import SubmissionStatus
 from anyshot_starting_kit.cli.account import account_file, read_account, write_account
@@ -208,7 +210,7 @@ def test_a_post_needs_one_act_and_a_thread_that_there_is(
 
 
 def test_submit_status_results_of_a_finished_run(
-    site: Site, address: str, folder: Path, tmp_path: Path
+    site: Site, address: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logged_in(site, address)
     result = call("submit", str(folder), "--league", "free", "--comment", "first")
@@ -232,6 +234,11 @@ def test_submit_status_results_of_a_finished_run(
     assert str(first["key"]) in table and f"{first['score']:.3f}" in table
     assert done.exit_code == 0 and "score 0.5000 ± 0.0200" in done.output
     assert (tmp_path / "out" / "log.txt").read_bytes() == b"hello"
+    with site.services.database.writing() as session:
+        session.scalars(select(Artifact)).one().name = ".."
+    monkeypatch.setattr(sight, "_OF_THE_TEAM", {".."})  # a site that means harm
+    climbing = call("results", "-o", str(tmp_path / "deep" / "er"))
+    assert climbing.exit_code == 1 and "The site names a file '..'" in climbing.output
     with site.services.database.writing() as session:
         run = session.scalars(select(Run)).one()
         session.add(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
@@ -17,8 +16,8 @@ import numpy as np
 
 from anyshot_core.data.images import UnreadableImage, read_any
 from anyshot_core.data.importing.images import CannotImport, Source, SourceImage
+from anyshot_core.names import NAME_WORDS, is_name
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _UNFINISHED = ".unfinished"
 
 
@@ -107,10 +106,8 @@ def write_dataset(
 
 
 def _free_folder(target: Path, name: str) -> Path:
-    if _NAME.fullmatch(name) is None:
-        raise CannotImport(
-            f"“{name}” is no name of a dataset: letters, digits, _, - and points, for instance PLT_SDL."
-        )
+    if not is_name(name):
+        raise CannotImport(f"{name!r} is no name of a dataset, which has {NAME_WORDS}; for instance PLT_SDL.")
     if (target / name).exists():
         raise CannotImport(f"{target / name} is there already. Remove it, or choose another --name or --out.")
     return target / name
