@@ -62,6 +62,33 @@ def pack(order: dict[str, Any]) -> dict[str, Any]:
     return {"problems": ""}
 
 
+def sent_pack(order: dict[str, Any]) -> dict[str, Any]:
+    """What the platform keeps of a pack, `bad` if it is none; the images' fingerprints go into a file of the order."""
+    from anyshot_core.data.fingerprints import fingerprint
+    from anyshot_core.data.pack import Pack
+    from anyshot_core.data.problems import BadPack
+
+    try:
+        opened = Pack.open(order["path"], threads=1)
+    except BadPack as error:
+        return {"bad": str(error)}
+    Path(order["fingerprints"]).write_bytes(fingerprint(opened).to_bytes())
+    details = {
+        "class_counts": dict(zip(opened.classes, map(len, opened.class_rows), strict=True)),
+        "super_classes": len(set(opened.super_classes) - {""}),
+        "description": opened.meta.description,
+        "licence": opened.meta.licence,
+        "source": opened.meta.source,
+    }
+    return {
+        "name": opened.name,
+        "domain": opened.domain,
+        "images": len(opened),
+        "classes": len(opened.classes),
+        "details": details,
+    }
+
+
 def code(order: dict[str, Any]) -> dict[str, Any]:
     """The files of a submission's zip, and one of them in colour."""
     from anyshot_platform.confined.code import read_code
@@ -90,14 +117,16 @@ _TASKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "bundle": bundle,
     "pack": pack,
     "picture": picture,
+    "sent_pack": sent_pack,
 }
 
 
 def main(memory: int) -> None:
     """Answer orders until the platform has gone, or so much memory was used that a fresh process is better."""
-    _confine(memory)
+    _confine()
     for line in sys.stdin:
         order = json.loads(line)
+        _allow_memory(memory + order.get("mapped_bytes", 0))
         _allow_time(order["cpu_seconds"])
         _allow_files(order.get("file_bytes", _FILE_BYTES))
         answer = _answer(order)
@@ -125,10 +154,15 @@ def _answer(order: dict[str, Any]) -> dict[str, Any]:
         return {"fault": f"{type(error).__name__}: {error}"}
 
 
-def _confine(memory: int) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+def _confine() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES, _FILES))
+
+
+def _allow_memory(octets: int) -> None:
+    """So many bytes of address space, from now on; a file that is mapped takes as many as it has."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (octets, hard))
 
 
 def _allow_time(seconds: int) -> None:

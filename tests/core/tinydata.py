@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from anyshot_core.data.digests import digest_of
-from anyshot_core.data.layout import PAGE, read_meta
+from anyshot_core.data.digests import block_digest, block_hash, digest_of
+from anyshot_core.data.images import IMAGE_BYTES
+from anyshot_core.data.layout import PAGE, Header, PackMeta, labels_offset, read_meta
 from anyshot_core.data.pack import pack_dataset
 
 
@@ -37,6 +38,30 @@ def write_pack(folder: Path, name: str, seed: int = 0, classes: int = 5, images:
     """The same, packed; returns the pack's file."""
     source = write_dataset(folder / "folders" / name, classes, images, seed)
     return pack_dataset(source, folder / f"{name}.anyshot-pack").path
+
+
+def black_pack(target: Path, images: int) -> Path:
+    """A pack of one class of black images; they take no room on the disk."""
+    labels, name = bytes(8 * images), block_hash()
+    digest = block_digest(name)(bytes(IMAGE_BYTES)).hex()
+    meta = PackMeta(
+        name="BLACK",
+        classes=["black"],
+        super_classes=[""],
+        images=images,
+        block_images=1,
+        block_hash=name,
+        block_digests=[digest] * images,
+        labels_digest=digest_of(labels).hex(),
+        source_digest="",
+    )
+    text = meta.model_dump_json().encode()
+    header = Header(images, labels_offset(images) + len(labels), len(text), digest_of(text))
+    with target.open("wb") as file:
+        file.write(header.to_bytes())
+        file.seek(labels_offset(images))
+        file.write(labels + text)
+    return target
 
 
 def with_meta(pack: Path, **changes: object) -> bytes:

@@ -32,6 +32,7 @@ SUFFIX = ".anyshot-pack"
 VERSION = 1
 PAGE = 4096
 BLOCK_IMAGES = 128  # images that share a digest, and the unit of parallel packing: 6 MiB
+MOST_META = 64 << 20  # bytes of the metadata: 200,000 images with 40 further columns have 43 MiB
 _MAGIC = b"anyshot-pack\r\n\x1a\n"
 _HEADER = struct.Struct(
     "<16sIIQQQ32s"
@@ -147,8 +148,10 @@ def read_meta(path: Path) -> tuple[PackMeta, Header]:
     return meta, header
 
 
-def verify_content(path: Path, meta: PackMeta, images: memoryview, labels: memoryview) -> None:
-    """Compare all pixels and labels with their digests, on all cores.
+def verify_content(
+    path: Path, meta: PackMeta, images: memoryview, labels: memoryview, threads: int | None = None
+) -> None:
+    """Compare all pixels and labels with their digests, in one thread a core.
 
     Raises:
         BadPack: names the file and the rows that differ.
@@ -170,7 +173,7 @@ def verify_content(path: Path, meta: PackMeta, images: memoryview, labels: memor
         found = digest(images[rows.start * IMAGE_BYTES : rows.stop * IMAGE_BYTES])
         return found.hex() != meta.block_digests[block]
 
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
         wrong = [block for block, bad in enumerate(pool.map(differs, range(len(meta.block_digests)))) if bad]
     if wrong:
         rows = block_range(wrong[0], meta.images, meta.block_images)
@@ -188,9 +191,9 @@ def _header(data: bytes, path: Path) -> Header:
         raise BadPack(
             f"{path}: a pack of version {version}; this kit reads {VERSION}. Pack the dataset again."
         )
-    if length > 1 << 30:
+    if length > MOST_META:
         raise BadPack(
-            f"{path}: the pack was altered (its metadata would be {length} bytes). Copy or pack it again."
+            f"{path}: the pack's metadata would have {length} bytes; at most {MOST_META} are read. Pack it again."
         )
     return Header(images, offset, length, digest)
 

@@ -39,8 +39,8 @@ class Pack:
     descriptor: int | None = field(default=None, repr=False)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], verify: bool = True) -> Pack:
-        """Map a pack; `verify` compares every byte with the digests that the file holds.
+    def open(cls, path: str | os.PathLike[str], verify: bool = True, threads: int | None = None) -> Pack:
+        """Map a pack; `verify` compares every byte with the digests that the file holds, in one thread a core.
 
         Raises:
             BadPack: not a pack, of another version, truncated or altered; the message names the file.
@@ -54,7 +54,7 @@ class Pack:
         raw_labels = np.frombuffer(mapping, dtype="<i8", count=n, offset=at)
         try:
             if verify:
-                verify_content(path, meta, flat.data, raw_labels.data.cast("B"))
+                verify_content(path, meta, flat.data, raw_labels.data.cast("B"), threads)
             labels = raw_labels.astype(np.int64)
             _check_labels(labels, meta, path)
         except BadPack:

@@ -26,6 +26,7 @@ from anyshot_core.data.images import IMAGE_BYTES
 from anyshot_core.data.journal import Journal
 from anyshot_core.data.layout import (
     BLOCK_IMAGES,
+    MOST_META,
     PAGE,
     SUFFIX,
     Annotation,
@@ -208,6 +209,8 @@ def _finish(work: _Work, done: Mapping[int, BlockResult], bad: Mapping[int, Pack
         digests = _close_gaps(work.partial, kept, digests)
     labels = dataset.labels.astype("<i8").tobytes()
     text = _meta(work, dataset, digests, labels, bad).model_dump_json().encode()
+    if len(text) > MOST_META:
+        raise BadDataset([_too_much(dataset, len(text))])
     header = Header(
         len(dataset.files), labels_offset(len(dataset.files)) + len(labels), len(text), digest_of(text)
     )
@@ -220,6 +223,17 @@ def _finish(work: _Work, done: Mapping[int, BlockResult], bad: Mapping[int, Pack
         file.flush()
         os.fsync(file.fileno())
     work.partial.replace(work.path)
+
+
+def _too_much(dataset: Dataset, octets: int) -> PackProblem:
+    return PackProblem(
+        dataset.name,
+        "labels.csv",
+        None,
+        f"names and further columns that take {octets} bytes in the pack",
+        f"at most {MOST_META}",
+        "Name fewer annotation_columns in info.json, or split the dataset.",
+    )
 
 
 def _meta(

@@ -58,15 +58,19 @@ def run_confined(task: str, **order: Any) -> dict[str, Any]:
     if "fault" in answer:
         raise ConfinedFault(answer["fault"])
     if "refused" in answer:
-        raise TooCostly(f"This file cannot be checked: {_WORDS[answer['refused']]}.")
+        seconds = order.get("cpu_seconds", CPU_SECONDS)
+        raise TooCostly(f"This file cannot be checked: {_why_refused(answer['refused'], seconds)}.")
     return answer["done"]
 
 
-_WORDS = {
-    "memory": f"reading it takes more than {MEMORY >> 20} MiB of memory",
-    "depth": "it is nested too deeply",
-    "time": f"reading it takes more than {CPU_SECONDS} seconds",
-}
+def _why_refused(limit: str, cpu_seconds: int) -> str:
+    match limit:
+        case "memory":
+            return f"reading it takes more than {MEMORY >> 20} MiB of memory"
+        case "time":
+            return f"reading it takes more than {cpu_seconds} seconds"
+        case _:
+            return "it is nested too deeply"
 
 
 def _wall_seconds(cpu_seconds: int) -> float:
@@ -113,6 +117,8 @@ class _Child:
         code = self._process.returncode
         if code == -signal.SIGXCPU:
             return {"refused": "time"}
+        if code == -signal.SIGABRT:  # what a library does that gets no memory
+            return {"refused": "memory"}
         if code == -signal.SIGKILL:  # by us: the machine had no time for it
             raise Busy(
                 "The site is too busy to check this file. Please try again in a minute.", retry_after=60

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,16 +11,16 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from anyshot_core.data import pack as packs
 from anyshot_core.data.digests import digest_file
-from anyshot_core.data.problems import BadPack
 from anyshot_platform.artifacts.service import keep_file
+from anyshot_platform.confined.service import CPU_SECONDS, run_confined
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.kernel.slugs import check_slug
-from anyshot_platform.pools.images import keep_fingerprints
 from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
 from anyshot_platform.pools.rights import note_keeper
 from anyshot_platform.services import Services
+
+_SECONDS_A_GIB = 30  # of CPU: hashes of all images, and their fingerprints
 
 
 class BadPackFile(Invalid):
@@ -33,21 +34,38 @@ def add_pack(services: Services, path: Path, user_id: str | None = None) -> Pack
 
     The user who brought the bytes may put the pack into pools from now on (`rights.find_packs`).
     """
-    try:
-        opened = packs.Pack.open(path, verify=True)
-    except BadPack as error:
-        raise BadPackFile(str(error).replace(str(path), "This file")) from error
-    digest = digest_file(path)
-    keep_file(services, path, digest)
-    fingerprints = keep_fingerprints(services, opened)
+    with tempfile.TemporaryDirectory(prefix="anyshot-pack-") as folder:
+        prints = Path(folder) / "fingerprints"
+        read = _read_confined(path, prints)
+        digest = digest_file(path)
+        keep_file(services, path, digest)
+        fingerprints = keep_file(services, prints).digest
     with services.database.writing() as session:
         row = session.scalars(select(Pack).where(Pack.digest == digest)).one_or_none()
-        row = row or _new_pack(session, opened, digest, path.stat().st_size)
-        row.details = _details(opened)  # also of a pack that came before a detail was kept
+        if row is None:
+            row = Pack(digest=digest, size=path.stat().st_size, **read)
+            session.add(row)
+        row.details = read["details"]  # also of a pack that came before a detail was kept
         row.fingerprints = fingerprints
+        session.flush()
         if user_id is not None:
             note_keeper(session, row, user_id)
         return row
+
+
+def _read_confined(path: Path, prints: Path) -> dict[str, Any]:
+    """The columns that a pack's row has of its file; the fingerprints of its images go into the file `prints`."""
+    size = path.stat().st_size
+    answer = run_confined(
+        "sent_pack",
+        path=str(path),
+        fingerprints=str(prints),
+        mapped_bytes=size,
+        cpu_seconds=CPU_SECONDS + _SECONDS_A_GIB * (size >> 30),
+    )
+    if "bad" in answer:
+        raise BadPackFile(answer["bad"].replace(str(path), "This file"))
+    return answer
 
 
 def newest_version(session: Session, slug: str) -> PoolVersion | None:
@@ -59,31 +77,6 @@ def newest_version(session: Session, slug: str) -> PoolVersion | None:
         .order_by(PoolVersion.number.desc())
         .limit(1)
     ).one_or_none()
-
-
-def _new_pack(session: Session, opened: packs.Pack, digest: str, size: int) -> Pack:
-    row = Pack(
-        name=opened.name,
-        domain=opened.domain,
-        digest=digest,
-        size=size,
-        images=len(opened),
-        classes=len(opened.classes),
-    )
-    session.add(row)
-    session.flush()
-    return row
-
-
-def _details(opened: packs.Pack) -> dict[str, Any]:
-    """What the pages show of a pack without opening its file."""
-    return {
-        "class_counts": dict(zip(opened.classes, map(len, opened.class_rows), strict=True)),
-        "super_classes": len(set(opened.super_classes) - {""}),
-        "description": opened.meta.description,
-        "licence": opened.meta.licence,
-        "source": opened.meta.source,
-    }
 
 
 def create_pool(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from anyshot_core.bundle.check import check_bundle
+from anyshot_core.data.layout import MOST_META
 from anyshot_platform.bundles.confined_reading import read_sent_bundle
 from anyshot_platform.bundles.files import BundleUnreadable
 from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
@@ -17,6 +18,8 @@ from anyshot_platform.bundles.ready import _FOLDER as FOLDER
 from anyshot_platform.bundles.ready import ready_made
 from anyshot_platform.confined import service
 from anyshot_platform.intake.service import check_zip
+from anyshot_platform.pools.service import add_pack
+from tests.core.tinydata import black_pack, with_meta, write_pack
 from tests.platform.site import Site
 
 
@@ -114,3 +117,32 @@ def test_a_bundle_that_unpacks_to_gigabytes_is_refused(little_memory: None) -> N
 def test_the_confined_process_knows_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANYSHOT_SECRET_KEY", "not for children")
     assert not [name for name in service._bare_environment() if name.startswith("ANYSHOT")]
+
+
+@pytest.mark.parametrize(
+    ("meta", "code"),
+    [
+        ({"left_out": [{"file": "", "reason": ""}] * 500_000}, "too_costly"),
+        ({"description": "x" * MOST_META}, "bad_pack"),
+    ],
+)
+def test_a_pack_whose_metadata_take_much_memory_is_refused_and_costs_the_site_none(
+    site: Site, little_memory: None, tmp_path: Path, meta: dict[str, object], code: str
+) -> None:
+    owner = site.owner()
+    assert owner.call("POST", "/api/v1/pools", json={"slug": "mine"}).status_code == 201
+    content = with_meta(write_pack(tmp_path, "A", images=1), **meta)
+    before = peak_memory()
+    refused = owner.call("PUT", "/api/v1/pools/mine/packs", content=content)
+    assert (refused.status_code, refused.json()["error"]) == (422, code), refused.text
+    assert peak_memory() - before < 30 << 20
+
+
+@pytest.mark.seconds("hashes each image")
+def test_a_pack_larger_than_the_confined_memory_is_read(
+    site: Site, little_memory: None, tmp_path: Path
+) -> None:
+    """Its images are mapped, not kept."""
+    pack = black_pack(tmp_path / "A.anyshot-pack", images=5_000)
+    assert pack.stat().st_size > service.MEMORY
+    assert add_pack(site.services, pack).images == 5_000
