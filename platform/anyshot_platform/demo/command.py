@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import signal
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +23,7 @@ from anyshot_platform.demo import server as servers
 from anyshot_platform.demo.data import NoSets, prepare_data
 from anyshot_platform.demo.organizer import DemoCompetition, set_the_stage
 from anyshot_platform.demo.participants import LEAGUES, DemoFailed, Entrant, Participant, entering, follow
+from anyshot_platform.described.parts import LONGEST
 from anyshot_platform.migration import migrate
 
 WIDTH = 110  # columns: a log file or a narrow terminal would cut the progress lines
@@ -52,7 +54,11 @@ CAST = (
     "--tasks", type=click.IntRange(2), default=60, show_default=True, help="Hidden tasks of a submission."
 )
 @click.option(
-    "--budget", type=click.FloatRange(10), default=300.0, show_default=True, help="Seconds of a submission."
+    "--budget",
+    type=click.FloatRange(10, LONGEST),
+    default=300.0,
+    show_default=True,
+    help="Seconds of a submission.",
 )
 @click.option(
     "--sandbox", type=click.Choice(["docker", "bubblewrap", "trusted"]), help="Instead of what is found here."
@@ -67,6 +73,7 @@ def demo(
     sandbox: str | None,
 ) -> None:
     """Run a whole small competition on this machine and print its leaderboard."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the server ends too
     console = Console(highlight=False, width=max(WIDTH, Console().width))
     began = time.monotonic()
     try:

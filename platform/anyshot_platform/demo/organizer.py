@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from sqlalchemy import select
 from anyshot_platform.accounts import service as users
 from anyshot_platform.acts.declaration import ActRequest, Consent
 from anyshot_platform.acts.service import carry_out
-from anyshot_platform.bundles.reading import read_bundle
+from anyshot_platform.bundles.reading import CompetitionBundle, read_bundle
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.demo.data import DemoData
 from anyshot_platform.kit.wheels import kit_version
@@ -55,14 +55,26 @@ def set_the_stage(
     address = services.settings.base_url
     with services.database.writing() as session:
         start = datetime.now(UTC) - timedelta(hours=1)
-        made = import_competition(session, services.storage, read_bundle(BUNDLE), actor, start=start)
+        bundle = _of_this_size(read_bundle(BUNDLE), tasks, budget_seconds)
+        made = import_competition(session, services.storage, bundle, actor, start=start)
         made.competition.state = CompetitionState.PUBLISHED
         for page in made.competition.pages:
             page.body = page.body.replace("ADDRESS", address).replace("==VERSION", f"=={kit_version()}")
         phase = session.scalars(select(Phase).where(Phase.competition_id == made.competition.id)).one()
-        version = phase.versions[0]
-        version.tasks, version.run_seconds = tasks, budget_seconds
         return DemoCompetition(made.competition.slug, phase.slug, NAME, password)
+
+
+def _of_this_size(bundle: CompetitionBundle, tasks: int, budget_seconds: float) -> CompetitionBundle:
+    """The competition with so many tasks and so much time for a run; a smoke test has no more time than a run."""
+    (phase,) = bundle.spec.phases
+    smoke_seconds = min(phase.smoke.budget, budget_seconds)
+    changes = {
+        "tasks": phase.tasks.model_copy(update={"count": tasks}),
+        "budget": phase.budget.model_copy(update={"run": budget_seconds}),
+        "smoke": phase.smoke.model_copy(update={"budget": smoke_seconds}),
+    }
+    spec = bundle.spec.model_copy(update={"phases": [phase.model_copy(update=changes)]})
+    return replace(bundle, spec=spec)
 
 
 def _make_pool(

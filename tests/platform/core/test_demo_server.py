@@ -2,17 +2,22 @@
 
 import html
 import importlib.metadata
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 from rich.progress import Progress
 
 from anyshot_core.data.pack import pack_dataset
+from anyshot_platform.demo import command
 from anyshot_platform.demo import server as servers
 from anyshot_platform.demo.command import show_progress
 from anyshot_platform.demo.data import DemoData
@@ -74,6 +79,27 @@ def test_a_worker_that_ends_again_and_again_ends_the_demo_with_its_words(tmp_pat
             server.require_up()
 
 
+def test_a_demo_that_is_told_to_end_ends_its_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by `kill`, a supervisor or a script: the server went on and kept its port."""
+    begun: list[servers.Server] = []
+
+    def told_to_end(server: servers.Server) -> None:
+        begun.append(server)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(servers, "AS_PROCESS", (sys.executable, "-c", "import time; time.sleep(600)"))
+    monkeypatch.setattr(servers, "wait_until_healthy", told_to_end)
+    for step in ("prepare_data", "migrate", "set_the_stage"):
+        monkeypatch.setattr(command, step, Mock())
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        done = CliRunner().invoke(command.demo, ["--sandbox", "trusted", "--home", str(tmp_path)])
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert "Stopped." in done.output, done.output
+    assert begun[0].process.returncode == -signal.SIGTERM
+
+
 def test_in_a_file_the_demo_says_each_stage_when_it_begins(tmp_path: Path) -> None:
     states = ["queued", "queued", "meta_training", "meta_testing", "finished"]
     log, said = tmp_path / "demo.log", []
@@ -99,6 +125,10 @@ def test_the_demo_s_overview_has_the_line_that_installs_the_kit_from_this_site(
         for seed, name in enumerate(("set-0", "set-1"))
     }
     set_the_stage(site.services, DemoData(packs, generated=True), tasks=4, budget_seconds=60)
+    phase = "/api/v1/competitions/demo/manage/phases/feedback"
+    operator = site.person("operator", is_site_admin=True)
+    saved = operator.call("PATCH", phase, json={"description": "Saved as it is."})
+    assert saved.status_code == 200, saved.text
     page = site.client.get("/competitions/demo", headers={"accept": "text/html"}).text
     address = site.services.settings.base_url.rstrip("/")
     version = importlib.metadata.version("anyshot-starting-kit")
