@@ -184,3 +184,13 @@ def test_the_copy_for_next_year_has_all_but_people_results_and_secrets(site: Sit
     assert (taken.status_code, taken.json()["error"]) == (409, "address_taken")
     assert owner.call("POST", f"{API}/manage/clone", json={"slug": "No Name!"}).status_code == 422
     assert pia.call("POST", f"{API}/manage/clone", json={"slug": "mine"}).status_code == 403
+
+
+def test_an_open_competition_stands_before_a_newer_one_that_opens_later(site: Site) -> None:
+    opens = (now() + timedelta(days=48)).isoformat()
+    body = {"slug": "later", "title": "Later", "start": opens}
+    assert site.owner().call("POST", f"{API}/manage/clone", json=body).status_code == 201
+    with site.services.database.writing() as session:
+        session.query(Competition).filter_by(slug="later").one().state = CompetitionState.PUBLISHED
+    listed = site.client.get("/competitions", headers={"accept": "text/html"}).text
+    assert 0 < listed.index(f'href="/competitions/{SLUG}"') < listed.index('href="/competitions/later"')

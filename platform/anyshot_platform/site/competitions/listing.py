@@ -28,15 +28,18 @@ def _has_phase(*conditions: ColumnElement[bool]) -> Exists:
     return exists().where(Phase.competition_id == Competition.id, Phase.deleted_at.is_(None), *conditions)
 
 
-def _narrow(
-    query: Select[Competition], which: Filter, viewer: Viewer, moment: datetime
-) -> Select[Competition]:
-    running = _has_phase(
+def _running(moment: datetime) -> Exists:
+    return _has_phase(
         Phase.starts_at <= moment,
         or_(Phase.ends_at.is_(None), Phase.ends_at > moment),
         Phase.closed_at.is_(None),
     )
-    coming = _has_phase(Phase.starts_at > moment)
+
+
+def _narrow(
+    query: Select[Competition], which: Filter, viewer: Viewer, moment: datetime
+) -> Select[Competition]:
+    running, coming = _running(moment), _has_phase(Phase.starts_at > moment)
     alive = Competition.state == CompetitionState.PUBLISHED
     if which == "open":
         return query.where(alive, running)
@@ -57,8 +60,12 @@ def _narrow(
 def find_competitions(
     session: Session, viewer: Viewer, *, which: Filter = "", text: str = "", number: int = 1, size: int = 12
 ) -> tuple[Sequence[Competition], Page]:
-    """A page of the competitions that the viewer may know of, newest first; every word of `text` must occur."""
-    query = _narrow(_visible(viewer), which, viewer, now())
+    """A page of the competitions that the viewer may know of, open ones first, then the newest.
+
+    Every word of `text` must occur.
+    """
+    moment = now()
+    query = _narrow(_visible(viewer), which, viewer, moment)
     for word in text.split()[:10]:
         escaped = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         like = f"%{escaped}%"
@@ -67,6 +74,10 @@ def find_competitions(
         )
     total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
     page = page_of(number, size, total)
-    order = (Competition.state == CompetitionState.ARCHIVED, Competition.created_at.desc())
+    order = (
+        Competition.state == CompetitionState.ARCHIVED,
+        ~_running(moment),
+        Competition.created_at.desc(),
+    )
     rows = session.scalars(query.order_by(*order).offset(page.offset).limit(size)).all()
     return rows, page
