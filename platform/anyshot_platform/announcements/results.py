@@ -63,7 +63,7 @@ def tell_result(session: Session, ended: SubmissionEnded) -> None:
         submission.team_id,
         kind=f"submission.{submission.status}",
         title=join_texts((head, told), by=": "),
-        body=join_texts((where, *places, reason), by="\n"),
+        body=join_texts((where, *places[1:], reason), by="\n"),  # the title has the first place
         url=f"/submissions/{submission.id}",
         submission_id=submission.id if found else None,
     )
