@@ -54,9 +54,12 @@ def test_what_is_scored_after_freezing_waits_until_the_board_catches_up(
     scored(worker, bob, 0.7)
     assert names(site, "free") == [("ada", 0.5)]
     shown = page(ada, f"/competitions/{SLUG}/leaderboard").text
-    assert "new scores do not appear on it. What is withdrawn or disqualified leaves it" in shown
+    note = "new scores do not appear on it. What is withdrawn or disqualified leaves it"
+    upload = f"/competitions/{SLUG}/phases/feedback/submit"
+    assert note in shown and note in page(ada, upload).text
     freeze(site, "unfreeze")
     assert names(site, "free") == [("ada", 0.9), ("bob", 0.7)]
+    assert note not in page(ada, upload).text
 
 
 def test_a_new_entry_has_no_rank_while_an_older_one_stands_on_the_frozen_board(

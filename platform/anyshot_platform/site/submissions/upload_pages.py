@@ -101,6 +101,7 @@ def _show_form(
             "cost_words": "Costs one submission of the quota once it is queued.",
         },
         refusal=_refusal(phase, access),
+        frozen=access.sight_of(phase).board_note if phase.frozen_at else "",
         problem=problem.message if problem else "",
         checks=check_views(problem.details.get("checks", [])) if problem else [],
         quota=quota,
