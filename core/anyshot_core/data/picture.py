@@ -10,14 +10,16 @@ from PIL import Image, ImageDraw, ImageFont
 
 from anyshot_core.data.images import SIDE
 from anyshot_core.data.pack import Pack
+from anyshot_core.words import told
 
 if TYPE_CHECKING:
     from anyshot_core.protocols.task import TaskSpec
 
-EXPLAINED = (
-    "One class a row: at the left its support images, at the right query images, wrong "
-    "ones first. A red frame is a wrong prediction, with the number of the predicted "
-    "class below it; a green one is right."
+_MOST_SUPPORTS, _MOST_QUERIES = 5, 10  # images of a class in the picture of a task with its answers
+EXPLAINED = told(
+    f"One class a row: at the left up to {_MOST_SUPPORTS} of its support images, at the right up to {_MOST_QUERIES} of "
+    "its query images, wrong ones first. A red frame is a wrong prediction, with the number of the predicted class "
+    "below it; a green one is right."
 )
 _GAP = 4
 _LABEL_WIDTH = 180
@@ -72,7 +74,11 @@ def _fit(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:
 
 
 def answered_picture(
-    pack: Pack, task: TaskSpec, answers: np.ndarray, supports: int = 5, queries: int = 10
+    pack: Pack,
+    task: TaskSpec,
+    answers: np.ndarray,
+    supports: int = _MOST_SUPPORTS,
+    queries: int = _MOST_QUERIES,
 ) -> Image.Image:
     """A task and what was predicted of it (`answers`, int64 in the order of its query): one class a row.
 

@@ -74,6 +74,7 @@ def test_the_template_runs_and_scores_above_chance(tmp_path: Path, data: Path) -
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Dry run of mine" in page and page.count("data-chart=") == 4  # one domain has none
     looked_at = (tmp_path / "out" / "tasks.html").read_text()
+    assert "at the right up to 10 of its query images, wrong ones first" in looked_at
     assert looked_at.count("data:image/jpeg;base64,") == len(table.task)
     right = [
         (int(one), int(all_of))
