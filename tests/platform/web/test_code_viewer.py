@@ -50,6 +50,9 @@ def test_the_page_shows_files_and_lines_and_runs_nothing(site: Site) -> None:
     assert "?file=new.txt" in page and "?file=weights.bin" not in page and "weights.bin" in page
     other = ada.call("GET", f"/submissions/{second}/code?file=new.txt", headers={"accept": "text/html"}).text
     assert "fresh" in text_of(other)
+    assert other.count('aria-label="new.txt"') == 1 and 'aria-labelledby="file-title"' not in other, (
+        "one landmark"
+    )
 
 
 def test_changes_are_to_the_zip_before_and_to_any_other(site: Site) -> None:
