@@ -5,8 +5,8 @@ from __future__ import annotations
 NO_NETWORK = (
     "There is no network where submissions run. Put the file (weights, data, package) "
     "into your zip and read it from there, or take one of the pretrained weights that "
-    "the site offers (`anyshot weights list --site ADDRESS`; they lie in /weights); with "
-    "timm use pretrained=False and load_state_dict."
+    "the site offers, which lie in /weights (anyshot weights list names them, with "
+    "--site and the site's address); with timm use pretrained=False and load_state_dict."
 )
 NO_INSTALL = (
     "Nothing can be installed where submissions run. Importable are torch, torchvision, "

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from anyshot_core.wire.worker_api import Usage
-from anyshot_platform.kernel.filters import decimal, duration
+from anyshot_platform.kernel.filters import duration
 from anyshot_platform.runs.models import Run
 
 _PLATFORM_WORDS = {
@@ -78,11 +78,9 @@ def overhead_words(runs: Sequence[Run]) -> str:
     waited = sum(queue_seconds(run) for run in runs)
     if own <= 0:
         return ""
-    share = 100 * ours / own
     return (
-        f"Beside your code's {duration(own)} the platform needed {duration(ours)} "
-        f"({decimal(share, 1)} %), and {duration(waited)} were spent in the queue. None of it "
-        "counts towards your budget."
+        f"Beside your code's {duration(own)} the platform needed {duration(ours)}, and {duration(waited)} were spent "
+        "in the queue. None of it counts towards your budget."
     )
 
 
