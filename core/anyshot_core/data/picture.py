@@ -10,13 +10,12 @@ from PIL import Image, ImageDraw, ImageFont
 
 from anyshot_core.data.images import SIDE
 from anyshot_core.data.pack import Pack
-from anyshot_core.words import told
 
 if TYPE_CHECKING:
     from anyshot_core.protocols.task import TaskSpec
 
 _MOST_SUPPORTS, _MOST_QUERIES = 5, 10  # images of a class in the picture of a task with its answers
-EXPLAINED = told(
+EXPLAINED = (
     f"One class a row: at the left up to {_MOST_SUPPORTS} of its support images, at the right up to {_MOST_QUERIES} of "
     "its query images, wrong ones first. A red frame is a wrong prediction, with the number of the predicted class "
     "below it; a green one is right."
