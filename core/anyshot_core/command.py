@@ -56,12 +56,9 @@ def _commands() -> dict[str, tuple[str, str]]:
 
 
 def _remedy(target: str) -> str:
-    """What brings the packages that a command lacks: the extra of the package that offers the command."""
+    """What brings the packages that a command lacks; the starting kit knows the site that serves it."""
     if target.startswith("anyshot_starting_kit"):
-        return (
-            "pip install 'anyshot-starting-kit[torch]' brings what runs and scores a submission; a torch that is there"
-            " stays."
-        )
+        return importlib.import_module("anyshot_starting_kit.cli.account").install_remedy()
     extra = "[analysis]" if target.startswith("anyshot_worker") else ""
     return f"pip install '{target.partition('.')[0].replace('_', '-')}{extra}' brings it."
 

@@ -1,9 +1,17 @@
-"""Where the packages of this installation lie, found without importing them."""
+"""Where the packages of this installation lie, found without importing them, and what installs the starting kit."""
 
 from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+
+# Of torch, on Linux, without CUDA: pip's own choice there is several gigabytes.
+CPU_TORCH = "pip install torch --index-url https://download.pytorch.org/whl/cpu"
+
+
+def install_line(address: str, version: str) -> str:
+    """The command that installs the starting kit from the site of this address, in exactly this version."""
+    return f'pip install --extra-index-url {address}/kit/simple/ "anyshot-starting-kit[torch]=={version}"'
 
 
 def package_folder(name: str) -> Path:

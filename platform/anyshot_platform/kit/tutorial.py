@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from anyshot_core.installed import package_folder
-from anyshot_platform.kit.wheels import install_line
+from anyshot_core.installed import install_line, package_folder
+from anyshot_platform.kit.wheels import kit_version
 
 NAME = "anyshot-tutorial.ipynb"
 
@@ -16,7 +16,7 @@ def make_tutorial(address: str) -> bytes:
     made = json.loads(template.read_text(encoding="utf-8"))
     cells = made["cells"]
     set_up = ["# Once, on a machine without the starting kit; the torch that is there stays.\n"]
-    set_up += [f"%{install_line(address, 'torch')}\n", "!anyshot init my-method"]
+    set_up += [f"%{install_line(address, kit_version())}\n", "!anyshot init my-method"]
     code = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
     cell = {"id": "set-up", **code, "source": set_up}
     made["cells"] = [cells[0], cell, *cells[1:]]

@@ -33,12 +33,6 @@ def kit_version() -> str:
     return importlib.metadata.version("anyshot-starting-kit")
 
 
-def install_line(address: str, extra: str = "") -> str:
-    """The command that installs the starting kit from the site of this address, in exactly its version."""
-    version, extra = kit_version(), f"[{extra}]" if extra else ""
-    return f'pip install --extra-index-url {address}/kit/simple/ "anyshot-starting-kit{extra}=={version}"'
-
-
 @cache
 def make_wheel(project: str) -> Wheel:
     """The wheel of one of `PROJECTS`, with the files of this installation; the same bytes each time.

@@ -10,12 +10,14 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import wraps
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 from anyshot_core.client import OUTAGE_SECONDS, Client, NotAllowed, PerhapsQueued, Refused, Unreachable
+from anyshot_core.installed import CPU_TORCH, install_line
 from anyshot_starting_kit.cli.exits import Exit
 
 # A competition's and a phase's short name, and the number that a team's submissions to a phase have.
@@ -63,6 +65,20 @@ def remember_submission(submission_id: str) -> None:
     except OSError as error:
         told = f"Your latest submission could not be noted ({error}): name it to other commands."
         click.echo(told, err=True)
+
+
+def install_remedy() -> str:
+    """What to run where the kit lacks torch: the line of the site that one is logged in to, else where to find it."""
+    server = os.environ.get("ANYSHOT_SERVER") or read_account().server
+    if not server:
+        return (
+            "Install the kit again with the line that its site has on the page"
+            " /docs/participants/first-submission/."
+        )
+    return (
+        f"Install the kit again with torch:\n  {install_line(server.rstrip('/'), version('anyshot-starting-kit'))}\n"
+        f"An installed torch stays. On Linux without a GPU, first install its CPU build:\n  {CPU_TORCH}"
+    )
 
 
 def outlasting(client: Client, *, follow: bool = True) -> AbstractContextManager[None]:

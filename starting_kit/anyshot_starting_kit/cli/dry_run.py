@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 import tempfile
@@ -30,6 +31,7 @@ from anyshot_core.taskserver.channel import NoSandbox
 from anyshot_core.taskserver.job import Hooks
 from anyshot_core.wire.verdicts import Cause
 from anyshot_core.wire.worker_api import Budget
+from anyshot_starting_kit.cli.account import install_remedy
 from anyshot_starting_kit.cli.check import describe
 from anyshot_starting_kit.cli.dry_run_files import LEARNER, SNAPSHOTS, remove_earlier
 from anyshot_starting_kit.cli.dry_run_view import ProgressView, save
@@ -270,6 +272,8 @@ def dry_run(
         if not report.ok:
             _end(as_json, {"verdict": "BAD_ARCHIVE", **report.to_dict()}, Exit.FAILED)
         try:
+            if sandbox is None and importlib.util.find_spec("torch") is None:
+                raise NoSandbox(f"Your code runs with this Python, which has no torch. {install_remedy()}")
             require_sandbox(sandbox, int(memory * 2**30))
             found = find_public_data(
                 data,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -264,11 +263,6 @@ def _serve(plan: DryRunPlan, job: TaskServerJob, hooks: Hooks) -> JobOutcome:
 
 def require_sandbox(sandbox: str | None, memory_bytes: int) -> None:
     """Open a box and close it, so that one who lacks it hears so before data are made. Raises NoSandbox."""
-    if sandbox is None and importlib.util.find_spec("torch") is None:
-        raise NoSandbox(
-            "Without a sandbox your code runs with this Python, which has no torch: pip install"
-            " 'anyshot-starting-kit[torch]' brings it, and keeps one that is there."
-        )
     if sandbox is not None:
         channel_opener(sandbox, 1, memory_bytes)().close()
 

@@ -10,6 +10,7 @@ from importlib.resources import files
 
 from sqlalchemy import delete
 
+from anyshot_core.installed import CPU_TORCH
 from anyshot_platform.accounts.service import begin_session
 from anyshot_platform.audit.service import select_entries
 from anyshot_platform.users.models import ApiToken, User
@@ -78,7 +79,8 @@ def test_who_has_no_kit_is_shown_how_to_get_this_sites_version(site: Site) -> No
     site.client.cookies.set(SESSION_COOKIE, secret)
     page = html.unescape(site.client.get(f"/competitions/{SLUG}", headers=_HTML).text)
     address, version = site.services.settings.base_url, importlib.metadata.version("anyshot-starting-kit")
-    assert f'pip install --extra-index-url {address}/kit/simple/ "anyshot-starting-kit=={version}"' in page
+    line = f'pip install --extra-index-url {address}/kit/simple/ "anyshot-starting-kit[torch]=={version}"'
+    assert line in page and f">{CPU_TORCH}<" in page
     assert f"anyshot login --server {address}" in page
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import importlib.util
 import itertools
 import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from click.testing import CliRunner
 from anyshot_core.command import AS_PROCESS, main
 from anyshot_core.data.pack import pack_dataset
 from anyshot_core.data.pool import Pool
+from anyshot_core.installed import CPU_TORCH
 from anyshot_core.protocols import (
     AnyWayAnyShot,
     ClassSide,
@@ -29,11 +32,14 @@ from anyshot_core.protocols import (
 )
 from anyshot_core.results import Identity, Maker, find_runs, read_predictions, read_results, write_results
 from anyshot_core.taskserver.channel import NoSandbox
+from anyshot_starting_kit.cli.account import Account, write_account
 from anyshot_starting_kit.dryrun.evaluate import channel_opener
 from anyshot_starting_kit.dryrun.parts import training_packs
 from anyshot_starting_kit.dryrun.publicdata import NoData, PublicData, find_public_data, read_split
 from tests.core.conftest import HONEST
 from tests.core.tinydata import write_dataset
+
+KIT = f'"anyshot-starting-kit[torch]=={importlib.metadata.version("anyshot-starting-kit")}"'
 
 
 @pytest.fixture(scope="module")
@@ -239,14 +245,30 @@ def test_a_missing_sandbox_is_told_before_data_are_made(
     assert not (tmp_path / "cache" / "anyshot").exists()
 
 
-def test_without_torch_a_dry_run_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("server", ["https://site.example/", ""])
+def test_without_torch_a_dry_run_gives_the_line_of_the_site(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("ANYSHOT_SERVER", raising=False)
+    if server:
+        write_account(Account(server=server))
     find = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *more: None if name == "torch" else find(name, *more)
     )
     assert CliRunner().invoke(main, ["init", str(tmp_path / "mine")]).exit_code == 0
     said = CliRunner().invoke(main, ["dry-run", str(tmp_path / "mine")])
-    assert said.exit_code == 3 and "anyshot-starting-kit[torch]" in said.output
+    address = f"--extra-index-url https://site.example/kit/simple/ {KIT}" if server else "/docs/participants/"
+    assert said.exit_code == 3 and address in said.output
+    assert (CPU_TORCH in said.output) == bool(server)
+
+
+def test_a_command_that_lacks_a_package_gives_the_line_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANYSHOT_SERVER", "https://site.example")
+    monkeypatch.setitem(sys.modules, "anyshot_starting_kit.cli.score", None)
+    said = CliRunner().invoke(main, ["score"])
+    assert f"https://site.example/kit/simple/ {KIT}" in said.output
 
 
 FEW = "ways=2 shots=1 query=2 shares=0.5,0,0.5"

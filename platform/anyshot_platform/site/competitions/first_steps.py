@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.kit.wheels import install_line
+from anyshot_core.installed import CPU_TORCH, install_line
+from anyshot_platform.kit.wheels import kit_version
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.data import has_public_data
@@ -23,12 +24,14 @@ from anyshot_platform.users.models import ApiToken
 
 @dataclass(frozen=True)
 class FirstStep:
-    """One step; `command` is what does it from a shell."""
+    """One step; `command` is what does it from a shell, `before` what some run first, and `when` who they are."""
 
     title: str
     done: bool
     href: str
     command: str = ""
+    when: str = ""
+    before: str = ""
 
 
 def read_first_steps(
@@ -58,7 +61,14 @@ def read_first_steps(
     guide = "/docs/participants/first-submission/"
     steps = [
         FirstStep("Join the competition", True, f"/competitions/{slug}/join"),
-        FirstStep("Install the starting kit", token is not None, guide, install_line(address)),
+        FirstStep(
+            "Install the starting kit",
+            token is not None,
+            guide,
+            install_line(address, kit_version()),
+            "On Linux without a GPU, first install the CPU build of torch, a tenth of the size:",
+            CPU_TORCH,
+        ),
         FirstStep("Log in from a shell", token is not None, guide, f"anyshot login --server {address}"),
     ]
     home = "anyshot dry-run my-method --quick"
