@@ -223,6 +223,11 @@ class Client:
         body = {"submission": submission}
         return self._ask("PUT", f"/competitions/{slug}/phases/{phase}/entries/{league}", json=body)
 
+    def withdraw_entries(self, slug: str, phase: str, submissions: list[str]) -> list[dict[str, Any]]:
+        """Withdraw submissions of one's team to a phase in one act."""
+        body = {"submissions": submissions}
+        return self._ask("POST", f"/competitions/{slug}/phases/{phase}/entries/withdrawals", json=body)
+
     def fact_sheet(self, slug: str) -> dict[str, Any]:
         """One's team's fact sheet, with the questions."""
         return self._ask("GET", f"/competitions/{slug}/fact-sheet")

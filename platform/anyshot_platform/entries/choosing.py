@@ -5,7 +5,7 @@ Boards, gates, finals, prizes, exports, pages and mails ask here, or read the `E
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,7 +19,7 @@ from anyshot_platform.errors import Forbidden, PlatformError
 from anyshot_platform.leagues.models import Gate, League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.service import require_open
+from anyshot_platform.phases.service import closed_since, require_open
 from anyshot_platform.phases.states import BoardShows
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.scores.ranked import entry_of
@@ -85,6 +85,28 @@ class StandingEntry:
         return self.state == EntryState.STANDING
 
 
+@dataclass(frozen=True)
+class Succession:
+    """A league in which a withdrawal changes what stands; `after` is None where nothing of the team is left."""
+
+    league: League
+    before: EntryCandidate
+    after: EntryCandidate | None
+
+
+@dataclass(frozen=True)
+class BetterEntry:
+    """A submission that ranks above the team's entry in a league, and stands once the `later` ones are withdrawn.
+
+    Where the team may choose its entry, `later` is empty.
+    """
+
+    league: League
+    standing: EntryCandidate
+    best: EntryCandidate
+    later: tuple[Submission, ...]
+
+
 def choose(
     session: Session,
     phase: Phase,
@@ -104,15 +126,63 @@ def choose(
     entered = [league for league in leagues if league.id in candidates]
     if not entered:
         return {}
-    known = _Known(
-        phase,
-        version,
-        team,
-        _wishes(session, phase, team) if phase.team_chooses else {},
-        gates_out_of(session, phase) if phase.board_shows == BoardShows.LAST_ABOVE_GATE else {},
-        eligibilities_of(session, entered, team),
-    )
+    known = _know(session, phase, version, team, entered)
     return {league.id: _stand(known, league, candidates[league.id]) for league in entered}
+
+
+def moves_up(phase: Phase) -> bool:
+    """Whether another submission of the team takes the place of one that is withdrawn now."""
+    ladder = phase.board_shows == BoardShows.LADDER
+    return not ladder and phase.frozen_at is None and closed_since(phase) is None
+
+
+def find_successions(
+    session: Session, version: PhaseVersion, team: Team, withdrawn: Collection[str]
+) -> list[Succession]:
+    """What withdrawing these submissions, by their ids, would change in each league where another moves up."""
+    known, choices = _choices(session, version, team)
+    found = []
+    for league, good in choices:
+        before = _pick(known, league, good)[0]
+        left = [one for one in good if one.submission.id not in withdrawn]
+        if before not in left:
+            found.append(Succession(league, before, _pick(known, league, left)[0] if left else None))
+    return found
+
+
+def find_better(session: Session, version: PhaseVersion, team: Team) -> list[BetterEntry]:
+    """The leagues in which an earlier submission of the team ranks above its entry, and can stand again."""
+    known, choices = _choices(session, version, team)
+    found = (_find_better(known, league, good) for league, good in choices)
+    return [better for better in found if better is not None]
+
+
+def _choices(
+    session: Session, version: PhaseVersion, team: Team
+) -> tuple[_Known, list[tuple[League, list[EntryCandidate]]]]:
+    """The team's leagues with what may stand in each; none where nothing moves up."""
+    phase = version.phase
+    choices = choices_of(session, version, team) if moves_up(phase) else {}
+    entered = [key for key, good in choices.items() if good]
+    leagues = session.scalars(
+        select(League)
+        .where(League.id.in_(entered), League.deleted_at.is_(None))
+        .order_by(League.position, League.id)
+    ).all()
+    known = _know(session, phase, version, team, leagues)
+    admitted = [one for one in leagues if known.eligibility[one.id].status == EntryStatus.ADMITTED]
+    return known, [(league, choices[league.id]) for league in admitted]
+
+
+def _find_better(known: _Known, league: League, good: Sequence[EntryCandidate]) -> BetterEntry | None:
+    best, standing = _chosen(good, "best", known.version), _pick(known, league, good)[0]
+    if best.score.value == standing.score.value:
+        return None
+    left, later = list(good), []
+    while not may_choose(known.phase) and (last := _pick(known, league, left)[0]) != best:
+        left.remove(last)
+        later.append(last.submission)
+    return BetterEntry(league, standing, best, tuple(sorted(later, key=lambda one: one.number)))
 
 
 @dataclass(frozen=True)
@@ -125,6 +195,19 @@ class _Known:
     wishes: Mapping[str, str]  # league id: the submission that the team chose by hand, where it may
     gates: Mapping[str, float]  # league id: into the phase that takes its entries from this one
     eligibility: Mapping[str, Eligibility]
+
+
+def _know(
+    session: Session, phase: Phase, version: PhaseVersion, team: Team, leagues: Sequence[League]
+) -> _Known:
+    return _Known(
+        phase,
+        version,
+        team,
+        _wishes(session, phase, team) if phase.team_chooses else {},
+        gates_out_of(session, phase) if phase.board_shows == BoardShows.LAST_ABOVE_GATE else {},
+        eligibilities_of(session, leagues, team),
+    )
 
 
 def _stand(known: _Known, league: League, candidates: Sequence[EntryCandidate]) -> StandingEntry:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.competitions.models import Membership
 from anyshot_platform.database import now
+from anyshot_platform.entries.choosing import Succession, find_successions, moves_up
+from anyshot_platform.errors import NotFound
 from anyshot_platform.intake.service import refresh_boards
 from anyshot_platform.judging.service import cancel_submission
-from anyshot_platform.phases.service import PhaseNotOpen, closed_since
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import PhaseNotOpen, closed_since, live_version
 from anyshot_platform.phases.states import BoardShows
-from anyshot_platform.sight.standing import standing_of
+from anyshot_platform.sight.phases import PhaseSight
+from anyshot_platform.sight.standing import kept, standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import ACTIVE, SubmissionKind
 
@@ -34,8 +42,8 @@ def cancel(session: Session, submission: Submission, *, by: str) -> None:
     cancel_submission(session, submission, by=by)
 
 
-def withdrawing_means(submission: Submission) -> str:
-    """What its team is told before it withdraws a submission."""
+def withdrawing_means(session: Session, submission: Submission, sight: PhaseSight) -> str:
+    """What its team is told before it withdraws a submission; no score, and no choice by scores, that is hidden."""
     if closed_since(submission.phase) is not None:
         return (
             "If it is on the leaderboard, it leaves it. The phase is closed: this is for good, "
@@ -47,11 +55,51 @@ def withdrawing_means(submission: Submission) -> str:
             "but a new submission that gains a step. The quota stays used. You can put it back "
             "while the phase is open."
         )
-    return (
-        "If it is on the leaderboard, it leaves it, and another submission of your team takes "
-        "its place if there is one. The quota stays used. You can put it back while the phase "
-        "is open."
-    )
+    back = "The quota stays used. You can put it back while the phase is open."
+    if not moves_up(submission.phase):
+        return (
+            f"If it is on the leaderboard, it leaves it. The board is frozen: nothing takes its place. {back}"
+        )
+    if not sight.choice:
+        return (
+            "If it is on the leaderboard, it leaves it, and another submission of your team takes its place if there "
+            f"is one. {back}"
+        )
+    version = live_version(session, submission.phase)
+    found = find_successions(session, version, submission.team, {submission.id})
+    if not found:
+        return f"#{submission.number} is on no leaderboard: withdrawing it changes none. {back}"
+    words = " ".join(succession_words(one, scores=sight.scores) for one in found)
+    return f"#{submission.number} leaves the leaderboard. {words} {back}"
+
+
+def succession_words(one: Succession, *, scores: bool) -> str:
+    """What a withdrawal changes in a league, with the score of what takes the place where the team sees its scores."""
+    if one.after is None:
+        return f"{one.league.name}: your team has no entry then."
+    score = f" ({one.after.score.value:.3f})" if scores else ""
+    return f"{one.league.name}: #{one.after.submission.number}{score} stands again."
+
+
+def withdraw_together(
+    session: Session, phase: Phase, membership: Membership, submission_ids: Sequence[str]
+) -> list[Submission]:
+    """Withdraw submissions of a member's team to a phase in one act; raises `NotFound` where one is none of them."""
+    found = session.scalars(
+        select(Submission)
+        .where(
+            Submission.id.in_(submission_ids),
+            Submission.phase_id == phase.id,
+            Submission.team_id == membership.team_id,
+            kept(),
+        )
+        .order_by(Submission.number)
+    ).all()
+    if len(found) != len(set(submission_ids)):
+        raise NotFound("Your team has no such submission to this phase.")
+    for submission in found:
+        withdraw(session, submission)
+    return list(found)
 
 
 def withdraw(session: Session, submission: Submission) -> None:

@@ -58,14 +58,27 @@ def answer(client: Client, competition: str, league: str, answers: tuple[str, ..
     metavar="SUBMISSION",
     help="Let this submission, its number or id, count; `rule` undoes it.",
 )
+@click.option(
+    "--withdraw",
+    multiple=True,
+    metavar="SUBMISSION",
+    help="Withdraw this submission, its number or id, so that an earlier one stands again. May be repeated.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @connection_options
-def entries(client: Client, target: str, league: str, choose: str, as_json: bool) -> None:
+def entries(
+    client: Client, target: str, league: str, choose: str, withdraw: tuple[str, ...], as_json: bool
+) -> None:
     """Show your team's entries in a phase: one in each league, and which submission counts."""
     competition, slash, phase = target.partition("/")
     if not slash or bool(league) != bool(choose):
         raise click.UsageError("Give COMPETITION/PHASE, and --league and --choose together.")
-    if choose:
+    if withdraw and choose:
+        raise click.UsageError("Give --withdraw or --choose, not both.")
+    if withdraw:
+        ids = [_meant(client, target, one) for one in withdraw]
+        found = client.withdraw_entries(competition, phase, ids)
+    elif choose:
         found = client.choose_entry(competition, phase, league, _chosen(client, target, choose))
     else:
         found = client.entries(competition, phase)
@@ -74,6 +87,8 @@ def entries(client: Client, target: str, league: str, choose: str, as_json: bool
         return
     for row in found:
         click.echo(describe_entry(row))
+        if better := row["better"]:
+            click.echo(f"  {better['words']}. {better['others']}".rstrip())
         for choice in row["choices"]:
             score = "" if choice["score"] is None else f" with {choice['score']:.3f}"
             click.echo(f"  may be chosen: no. {choice['number']}{score}, --choose {choice['number']}")
@@ -82,10 +97,13 @@ def entries(client: Client, target: str, league: str, choose: str, as_json: bool
 
 
 def _chosen(client: Client, target: str, choose: str) -> str | None:
-    """The id of the submission that is meant, of this phase where only its number is given; None for the rule."""
-    if choose == "rule":
-        return None
-    return which_submission(client, f"{target}/{choose}" if len(choose) < 32 else choose)
+    """The id of the submission that is chosen; None for the rule."""
+    return None if choose == "rule" else _meant(client, target, choose)
+
+
+def _meant(client: Client, target: str, named: str) -> str:
+    """The id of the submission that is meant, of this phase where only its number is given."""
+    return which_submission(client, f"{target}/{named.removeprefix('#')}" if len(named) < 32 else named)
 
 
 def describe_entry(row: dict[str, Any]) -> str:

@@ -7,12 +7,14 @@ from datetime import timedelta
 import pytest
 
 from anyshot_platform.database import now
+from anyshot_platform.phases.states import BoardShows
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.entries.test_entries import ENTRIES, names, scored
 from tests.platform.entries.test_finals import end_feedback, final, preview
 from tests.platform.site import SLUG, PaperWorker, Person, Site, make_zip
 
 __all__ = ["final"]
+LEAGUES = "/competitions/small/leagues"
 FOR_GOOD = "this is for good, and no other submission of your team takes its place"
 CLOSED = "“Feedback” is closed: what was withdrawn stays withdrawn."
 
@@ -37,8 +39,7 @@ def test_while_the_phase_is_open_an_earlier_one_moves_up_and_it_can_be_put_back(
     ada = site.member("ada")
     first = scored(worker, ada, 0.9)
     last = scored(worker, ada, 0.2)
-    for one in (first, last):  # of which one alone is on the leaderboard
-        assert "If it is on the leaderboard, it leaves it" in page(ada, f"/submissions/{one}/withdraw").text
+    assert "#1 is on no leaderboard" in page(ada, f"/submissions/{first}/withdraw").text
     asked = page(ada, f"/submissions/{last}/withdraw").text
     assert "You can put it back while the phase is open." in asked and FOR_GOOD not in asked
     assert post(ada, f"/submissions/{last}/withdraw").status_code == 303
@@ -202,3 +203,73 @@ def test_after_the_close_organizers_cancel_what_hangs_and_teams_their_smoke_test
     body = {"act": "cancel", "ids": [last]}
     done = site.owner().call("POST", f"/api/v1/competitions/{SLUG}/manage/submissions/acts", json=body)
     assert done.json()["done"] == [last]
+
+
+def test_a_worse_entry_offers_to_withdraw_it_and_what_stands_again(site: Site, worker: PaperWorker) -> None:
+    ada = site.member("ada")
+    scored(worker, ada, 0.9)
+    best = scored(worker, ada, 0.95)
+    later = [scored(worker, ada, mean) for mean in (0.4, 0.2)]
+    offer = "Withdraw #3 and #4, and #2 (0.950) stands again"
+    assert offer in page(ada, f"/submissions/{later[-1]}").text
+    assert offer not in page(ada, f"/submissions/{best}").text
+    assert offer in page(ada, LEAGUES).text
+    asked = page(ada, f"/submissions/{later[-1]}/withdraw").text
+    assert "Withdraw #4?" in asked and "Free style: #3 (0.400) stands again." in asked
+    (entry,) = ada.call("GET", ENTRIES).json()
+    assert entry["better"]["withdraw"] == later and entry["better"]["submission"] == best
+    gone = post(ada, f"{LEAGUES}/withdraw", phase="feedback", submission=later)
+    assert flash(gone).startswith("Withdrawn: #3, #4.")
+    assert names(site, "free") == [("ada", 0.95)]
+    assert "stands again" not in page(ada, LEAGUES).text
+
+
+def test_several_are_withdrawn_in_one_act_over_json_and_only_ones_own(
+    site: Site, worker: PaperWorker
+) -> None:
+    ada, ben = site.member("ada"), site.member("ben")
+    scored(worker, ada, 0.9)
+    later = [scored(worker, ada, mean) for mean in (0.4, 0.2)]
+    refused = ben.call("POST", f"{ENTRIES}/withdrawals", json={"submissions": later})
+    assert refused.status_code == 404 and names(site, "free") == [("ada", 0.2)]
+    (entry,) = ada.call("POST", f"{ENTRIES}/withdrawals", json={"submissions": later}).json()
+    assert (entry["number"], entry["score"], entry["better"]) == (1, 0.9, None)
+
+
+def test_a_withdrawal_names_what_it_changes_in_other_leagues(site: Site, worker: PaperWorker) -> None:
+    ada = site.member("ada")
+    scored(worker, ada, 0.9)
+    scored(worker, ada, 0.4, leagues=["free", "scratch"])
+    entry = next(one for one in ada.call("GET", ENTRIES).json() if one["league"] == "free")
+    assert entry["better"]["others"].endswith("your team has no entry then.")
+
+
+def test_hidden_scores_are_not_told_by_what_could_be_withdrawn(site: Site, worker: PaperWorker) -> None:
+    ada = site.member("ada")
+    scored(worker, ada, 0.9)
+    last = scored(worker, ada, 0.2)
+    site.set_phase(scores_visible=False)
+    assert ada.call("GET", ENTRIES).json()[0]["better"] is None
+    assert "A better submission" not in page(ada, f"/submissions/{last}").text
+    asked = page(ada, f"/submissions/{last}/withdraw").text
+    assert "#1 stands again." in asked and "0.900" not in asked
+    site.set_phase(board_shows=BoardShows.BEST)
+    assert "#1" not in page(ada, f"/submissions/{last}/withdraw").text
+
+
+@pytest.mark.parametrize("how", ["closed", "frozen"])
+def test_nothing_is_offered_where_nothing_moves_up(site: Site, worker: PaperWorker, how: str) -> None:
+    ada = site.member("ada")
+    scored(worker, ada, 0.9)
+    scored(worker, ada, 0.2)
+    end_feedback(site) if how == "closed" else site.set_phase(frozen_at=now())
+    assert ada.call("GET", ENTRIES).json()[0]["better"] is None
+
+
+def test_where_the_team_chooses_the_better_one_is_chosen(site: Site, worker: PaperWorker) -> None:
+    ada = site.member("ada")
+    scored(worker, ada, 0.9)
+    last = scored(worker, ada, 0.2)
+    site.set_phase(team_chooses=True)
+    shown = page(ada, f"/submissions/{last}").text
+    assert "#1 (0.900) ranks higher. Your team can choose it" in shown and "Withdraw #2, and" not in shown

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
+from anyshot_platform.intake.withdrawing import withdraw_together
 from anyshot_platform.leagues.service import find_league
 from anyshot_platform.organizers.entries import acts
 from anyshot_platform.phases.service import find_phase
@@ -41,6 +42,14 @@ class ChoiceIn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     submission: str | None = Field(default=None, max_length=32)
+
+
+class WithdrawalIn(BaseModel):
+    """The submissions of one's team that are withdrawn together."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    submissions: list[Annotated[str, Field(max_length=32)]] = Field(min_length=1, max_length=1000)
 
 
 def _member(access: CompetitionAccess) -> Membership:
@@ -84,4 +93,14 @@ def choose(
     phase = find_phase(session, access.competition, phase_slug)
     league = find_league(session, access.competition, league_slug)
     acts.choose_by_hand(session, phase, league, _member(access), body.submission, tag=if_match)
+    return show_entries(session, phase, _member(access), access.sight_of(phase))
+
+
+@router.post("/phases/{phase_slug}/entries/withdrawals")
+def withdraw(
+    access: Participant, session: SessionDep, phase_slug: SlugPart, body: WithdrawalIn
+) -> list[EntryOut]:
+    """Withdraw submissions of one's team in one act; for good once the phase has closed."""
+    phase = find_phase(session, access.competition, phase_slug)
+    withdraw_together(session, phase, _member(access), body.submissions)
     return show_entries(session, phase, _member(access), access.sight_of(phase))

@@ -12,6 +12,7 @@ from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.entries import eligibility
 from anyshot_platform.errors import PlatformError
+from anyshot_platform.intake.withdrawing import withdraw_together
 from anyshot_platform.leagues.service import find_league
 from anyshot_platform.organizers.entries import acts
 from anyshot_platform.organizers.leagues.conditions import has_ended
@@ -113,6 +114,16 @@ def choose(
         return _show(request, access, session, error)
     words = "Your choice stands" if chosen else "The rule of the phase decides again"
     return _back(access, f"{words} in {league.name}.")
+
+
+@router.post("/withdraw")
+def withdraw(access: Participant, session: SessionDep, form: FormDep) -> Response:
+    """Withdraw submissions, so that an earlier one stands again."""
+    phase = find_phase(session, access.competition, form.text("phase", 64))
+    membership = require_participant(access.membership)
+    gone = withdraw_together(session, phase, membership, form.all("submission"))
+    named = ", ".join(f"#{submission.number}" for submission in gone)
+    return _back(access, f"Withdrawn: {named}. You can put each back on its page while the phase is open.")
 
 
 def _back(access: CompetitionAccess, words: str) -> Response:

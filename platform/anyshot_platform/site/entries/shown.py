@@ -9,16 +9,24 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.merging import tag_of
 from anyshot_platform.competitions.models import Membership
-from anyshot_platform.entries.choosing import EntryCandidate, choices_of, may_choose
+from anyshot_platform.entries.choosing import (
+    BetterEntry,
+    EntryCandidate,
+    choices_of,
+    find_better,
+    find_successions,
+    may_choose,
+)
 from anyshot_platform.entries.entering import default_leagues, first_status
 from anyshot_platform.entries.service import Change, TeamEntry, history_of, list_entries
 from anyshot_platform.entries.states import CHOICE_WORDS, STATE_WORDS, Choice, EntryState
+from anyshot_platform.intake.withdrawing import succession_words
 from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.leaderboards.reading import read_rank_of
 from anyshot_platform.leagues.models import LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.organizers.entries.acts import chosen_by_hand
-from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import live_version, status_of
 from anyshot_platform.phases.states import BoardShows, PhaseStatus
 from anyshot_platform.sight.phases import PhaseSight
@@ -73,6 +81,19 @@ class ChoiceOut(BaseModel):
     uploaded: datetime
 
 
+class BetterOut(BaseModel):
+    """An earlier submission of the team that ranks above its entry, and how it stands again."""
+
+    submission: str
+    number: int
+    score: float
+    withdraw: list[str] = Field(
+        description="ids of the submissions to withdraw for it; empty where the team chooses its entry"
+    )
+    words: str
+    others: str = Field(description="what the withdrawal changes in other leagues")
+
+
 class EntryOut(BaseModel):
     """The entry of a team in a league of a phase, with its history."""
 
@@ -97,6 +118,7 @@ class EntryOut(BaseModel):
     by_default: bool = Field(description="whether an upload that names no league enters this one now")
     reason: str
     updated_at: datetime | None
+    better: BetterOut | None = Field(description="null where none ranks above it, or the phase hides scores")
     choices: list[ChoiceOut] = Field(description="what the team may choose instead; empty where it may not")
     history: list[EntryChangeOut]
 
@@ -121,8 +143,17 @@ def show_entries(session: Session, phase: Phase, membership: Membership, sight: 
     team = session.get_one(Team, membership.team_id)
     choices = choices_of(session, live_version(session, phase), team) if may_choose(phase) else {}
     defaults = {league.id for league in default_leagues(session, team, phase)}
+    better = _show_better(session, live_version(session, phase), team) if sight.scores else {}
     return [
-        _show(session, phase, row, sight, choices.get(row.league.id, []), row.league.id in defaults)
+        _show(
+            session,
+            phase,
+            row,
+            sight,
+            choices.get(row.league.id, []),
+            row.league.id in defaults,
+            better.get(row.league.id),
+        )
         for row in list_entries(session, phase, team_id=team.id)
     ]
 
@@ -134,6 +165,7 @@ def _show(
     sight: PhaseSight,
     choices: list[EntryCandidate],
     by_default: bool,
+    better: BetterOut | None,
 ) -> EntryOut:
     entry = row.entry
     stands = entry.state == EntryState.STANDING
@@ -161,6 +193,7 @@ def _show(
         by_default=by_default,
         reason=entry.reason,
         updated_at=entry.updated_at if told else None,
+        better=better,
         choices=[_show_choice(one, sight) for one in choices],
         history=[show_change(one) for one in history_of(session, entry)] if sight.choice else [],
     )
@@ -178,6 +211,37 @@ def _is_admitted(session: Session, row: TeamEntry) -> bool:
     """Whether the submission is admitted; one that waits is replaced by the next one that waits."""
     admission = session.get(LeagueEntry, (row.submission.id, row.league.id))
     return admission is not None and admission.status == EntryStatus.ADMITTED
+
+
+def _show_better(session: Session, version: PhaseVersion, team: Team) -> dict[str, BetterOut]:
+    """By league id, where an earlier submission ranks above the team's entry."""
+    return {
+        one.league.id: _better_out(session, version, team, one) for one in find_better(session, version, team)
+    }
+
+
+def _better_out(session: Session, version: PhaseVersion, team: Team, one: BetterEntry) -> BetterOut:
+    ids = [submission.id for submission in one.later]
+    changed = find_successions(session, version, team, set(ids)) if ids else []
+    number, score = one.best.submission.number, one.best.score.value
+    return BetterOut(
+        submission=one.best.submission.id,
+        number=number,
+        score=score,
+        withdraw=ids,
+        words=f"Withdraw {_named(one)}, and #{number} ({score:.3f}) stands again"
+        if ids
+        else f"#{number} ({score:.3f}) ranks higher. Your team can choose it",
+        others=join_texts(
+            succession_words(row, scores=True) for row in changed if row.league is not one.league
+        ),
+    )
+
+
+def _named(one: BetterEntry) -> str:
+    """The submissions to withdraw, by their numbers."""
+    *first, last = [f"#{submission.number}" for submission in one.later]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _show_choice(candidate: EntryCandidate, sight: PhaseSight) -> ChoiceOut:

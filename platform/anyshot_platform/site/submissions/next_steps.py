@@ -15,7 +15,7 @@ from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.phases.service import require_open
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.sight.smoke import smoke_pool
-from anyshot_platform.site.entries.shown import show_entries
+from anyshot_platform.site.entries.shown import BetterOut, show_entries
 from anyshot_platform.site.submissions.quota_view import QuotaView, quota_view
 from anyshot_platform.site.submissions.rows import SubmissionRow, make_rows
 
@@ -32,6 +32,7 @@ class NextSteps:
     quota_words: str
     smoke: bool  # whether it can be smoke-tested now
     chooses: bool  # whether the team may choose now which submission counts
+    better: BetterOut | None  # what could stand again in the place of this submission
     replaces: tuple[str, ...]  # what the zip, naming no league, does to the entries, a sentence a league
     uses: list[SubmissionRow]  # all submissions of this zip, the newest first
 
@@ -45,6 +46,7 @@ def read_next_steps(session: Session, found: SubmissionAccess) -> NextSteps | No
     quota = quota_view(session, phase, submission.team_id)
     refusal = _refusal(found)
     href = f"/competitions/{submission.competition.slug}/phases/{phase.slug}/submit"
+    entries = show_entries(session, phase, membership, found.sight.phase)
     uses = find_uses(session, submission.team_id, submission.digest)
     return NextSteps(
         digest=submission.digest,
@@ -57,11 +59,8 @@ def read_next_steps(session: Session, found: SubmissionAccess) -> NextSteps | No
         and smoke_pool(session, phase) is not None
         and not (quota and quota.smoke_exhausted),
         chooses=may_choose(phase),
-        replaces=tuple(
-            f"{row.league_name}: {row.words}"
-            for row in show_entries(session, phase, membership, found.sight.phase)
-            if row.by_default
-        ),
+        better=next((row.better for row in entries if row.better and row.submission == submission.id), None),
+        replaces=tuple(f"{row.league_name}: {row.words}" for row in entries if row.by_default),
         uses=make_rows(session, found.viewer, uses),
     )
 

@@ -215,15 +215,15 @@ def cancel(found: Owner, session: SessionDep) -> Response:
 
 
 @router.get("/submissions/{submission_id}/withdraw")
-def ask_withdraw(request: Request, found: Owner) -> Response:
+def ask_withdraw(request: Request, found: Owner, session: SessionDep) -> Response:
     """The same for withdrawing."""
     return _ask(
         request,
         found,
-        "Withdraw this submission?",
+        f"Withdraw #{found.submission.number}?",
         "withdraw",
         "Withdraw",
-        [withdrawing.withdrawing_means(found.submission)],
+        [withdrawing.withdrawing_means(session, found.submission, found.sight.phase)],
     )
 
 

@@ -79,6 +79,7 @@ class SubmissionView:
     """The submission and what the viewer may do with it."""
 
     id: str
+    number: int
     title: str
     filename: str
     size: int
@@ -175,6 +176,7 @@ def read_submission(
     kept = _files_of_runs(session, sight, runs)
     return SubmissionView(
         id=submission.id,
+        number=submission.number,
         title=submission_title(submission),
         filename=submission.filename,
         size=submission.size,
@@ -195,7 +197,7 @@ def read_submission(
         withdrawn=standing.withdrawn,
         can_cancel=found.of_team and _goes_on(runs) and can_cancel(submission),
         can_withdraw=found.of_team and on_board and finished and not standing.withdrawn,
-        withdrawing_means=withdrawing_means(submission),
+        withdrawing_means=withdrawing_means(session, submission, sight.phase),
         can_reinstate=found.of_team and can_reinstate(submission),
         can_compare=sight.scored,
         cancel_words=_cancel_words(submission),
