@@ -101,7 +101,7 @@ def test_mistakes_are_found_before_the_first_run(
 ) -> None:
     """Settings, weights, config.json, ways, shots, the output folder."""
     with pytest.raises(
-        BadExperiment, match=r"fo_maml: config\.json: method\.iterations is 1\.5; wanted is a int"
+        BadExperiment, match=r"fo_maml: config\.json: method\.iterations is 1\.5; expected a int"
     ):
         check(make_plan("fo_maml", arms=make_arms({"iterations": 1.5}, None, False)))
     weights = tmp_path / "weights.pt"

@@ -73,7 +73,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             "A point is 0.01 of normalized accuracy: 0 is chance, 1 is perfect.",
             f"Verdict, difference and interval go by the ranking rule. {rule.words(matrix.runs)}",
             f"Chart and datasets have all runs: {', '.join(f'{n} {len(own)}' for n, own in tables.items())}.",
-            "Intervals by dataset stand each for itself: of twenty of them one misses by chance.",
+            "Intervals by dataset stand each for itself: about 1 in 20 misses by chance.",
             *([SAME_TASKS] if inputs.shares_tasks and matrix.runs > 1 else []),
         ],
         result={

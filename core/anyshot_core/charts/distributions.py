@@ -97,7 +97,7 @@ def draw_heat_map(
     values = np.asarray(matrix, dtype=np.float64)
     across = list(labels if columns is None else columns)
     if values.shape != (len(labels), len(across)):
-        raise ValueError(f"The matrix is {values.shape}, wanted is {(len(labels), len(across))}.")
+        raise ValueError(f"The matrix is {values.shape}, expected {(len(labels), len(across))}.")
     description = f"Each cell: {meaning}. {_extreme_words(values, labels, across)}"
     return draw_cells(values, labels, across, title, description, low=low, high=high)
 

@@ -74,7 +74,7 @@ def require_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
 def _read_marks(marks: Mapping[bytes, bytes], kind: str) -> dict[str, Any]:
     found, version = marks.get(b"anyshot.kind", b"").decode(), marks.get(b"anyshot.version", b"").decode()
     if found != kind:
-        raise BadResultsFile(f"The file holds {found or 'something unmarked'}, wanted are Anyshot {kind}.")
+        raise BadResultsFile(f"The file holds {found or 'something unmarked'}, expected Anyshot {kind}.")
     if version != str(FORMAT_VERSION):
         raise BadResultsFile(
             f"The file has format version {version or 'none'}; this release reads version {FORMAT_VERSION}."

@@ -39,11 +39,11 @@ _DOING = {
 }
 _NUMBER = r"-?[0-9.e+inf]{1,24}"
 _SAFE_PREDICTION_TEXTS = (
-    r"predict returned an array of shape \[[0-9, ]{0,40}\]; wanted is \[\d+, \d+\] \(logits or probabilities\) or"
+    r"predict returned an array of shape \[[0-9, ]{0,40}\]; expected \[\d+, \d+\] \(logits or probabilities\) or"
     r" \[\d+\] \(labels\)\.",
     r"predict returned \d{1,12} NaN, the first at \[\d{1,6}, \d{1,6}\]\.",
     rf"predict returned the label {_NUMBER} at position \d{{1,8}}(; labels run from 0 to \d+)?\.",
-    r"predict returned values of type [A-Za-z0-9<>|]{1,16}; wanted are numbers\.",
+    r"predict returned values of type [A-Za-z0-9<>|]{1,16}; expected numbers\.",
     r"predict returned None; it must return logits, probabilities or labels\.",
 )
 

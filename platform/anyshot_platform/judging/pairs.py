@@ -88,31 +88,30 @@ class Statement:
             )
         if self.better is None and level:
             return (
-                f"It cannot be told which is better: {first} and {second} are level, and so few "
-                "tasks say nothing of others."
+                f"Too close to call: {first} and {second} are level, and so few tasks say nothing of others."
             )
         if self.better is None:
             return (
-                f"It cannot be told which is better: {better} is ahead of {other} by {amount}, "
-                "but so few tasks say nothing of others."
+                f"Too close to call: {better} is ahead of {other} by {amount}, but so few tasks "
+                "say nothing of others."
             )
         likely = first if self.better >= 0.5 else second
         likelihood = chance(max(self.better, 1 - self.better))
         if self.verdict == "different":
             return (
-                f"{better} is better than {other} by {amount}, which is more than chance in the "
-                f"draw of tasks explains (probability {likelihood})."
+                f"{better} is better than {other} by {amount}, more than task sampling alone "
+                f"would explain (probability {likelihood})."
             )
         if level:
             return (
-                f"It cannot be told which is better: {first} and {second} are level, and "
-                f"another draw of tasks would put one of them ahead (probability that {likely} "
-                f"is truly better: {likelihood})."
+                f"Too close to call: {first} and {second} are level, and another draw of tasks "
+                f"would put one of them ahead (probability that {likely} is truly better: "
+                f"{likelihood})."
             )
         return (
-            f"It cannot be told which is better: {better} is ahead of {other} by {amount}, but "
-            f"another draw of tasks could turn the order round (probability that {likely} is "
-            f"truly better: {likelihood})."
+            f"Too close to call: {better} is ahead of {other} by {amount}, but another draw of "
+            f"tasks could reverse the order (probability that {likely} is truly better: "
+            f"{likelihood})."
         )
 
 

@@ -124,8 +124,7 @@ def _board_note(phase: Phase, everything: bool) -> str:
     if phase.frozen_at is not None:
         return (
             f"The board is frozen since {phase.frozen_at:%Y-%m-%d %H:%M} UTC: new scores do not "
-            "appear on it. What is withdrawn or disqualified leaves it, and nothing takes its "
-            "place."
+            "appear on it. Withdrawn or disqualified entries are removed and not replaced."
         )
     if everything and _waits(phase):
         return "Only organizers see this board: it is not published yet."

@@ -26,7 +26,7 @@ def behind_best(
     from the "Best"*); so it holds although the best was picked by these very scores. Undefined below six units.
     """
     if replicates.ndim != 2 or replicates.shape[1] != len(scores) or len(replicates) < 2:
-        raise ScoringError(f"The replicates are {replicates.shape}, wanted is [2 or more, {len(scores)}].")
+        raise ScoringError(f"The replicates are {replicates.shape}, expected [2 or more, {len(scores)}].")
     if units < FEWEST_UNITS:
         return Undefined(
             f"{units} units do not tell how much others would differ: at least {FEWEST_UNITS} are needed"

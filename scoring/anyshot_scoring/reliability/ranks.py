@@ -72,7 +72,7 @@ def rank_reliability(
     submissions are close. `separated` uses the maximum over all pairs.
     """
     if replicates.ndim != 2 or replicates.shape[1] != len(scores) or len(replicates) < 2:
-        raise ScoringError(f"The replicates are {replicates.shape}, wanted is [2 or more, {len(scores)}].")
+        raise ScoringError(f"The replicates are {replicates.shape}, expected [2 or more, {len(scores)}].")
     statistic, spread = _studentised(scores, replicates)
     difference = scores[:, None] - scores[None, :]
     if units < 2:  # without spread between units, nothing is sure

@@ -36,7 +36,7 @@ def again(
     """Submit the zip of SUBMISSION (its number or id; without it your latest) again, without an upload.
 
     A smoke test becomes an entry. Seeds and hidden tasks are the same for every entry of a phase, so only code that
-    does not repeat itself scores differently. Exit codes as those of `anyshot submit`.
+    is not deterministic scores differently. Exit codes as those of `anyshot submit`.
     """
     earlier = client.submission(which_submission(client, submission))
     slug, phase = earlier["competition"], earlier["phase"]

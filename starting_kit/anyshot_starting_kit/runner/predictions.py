@@ -50,13 +50,13 @@ def _labels_of(array: np.ndarray, queries: int, ways: int) -> np.ndarray:
     if array.dtype == bool:
         array = array.astype(np.int64)
     if not (np.issubdtype(array.dtype, np.integer) or np.issubdtype(array.dtype, np.floating)):
-        raise BadPrediction(f"predict returned values of type {array.dtype}; wanted are numbers.")
+        raise BadPrediction(f"predict returned values of type {array.dtype}; expected numbers.")
     if array.shape == (queries, ways):
         return _from_matrix(array)
     if array.shape == (queries,):
         return _from_labels(array, ways)
     raise BadPrediction(
-        f"predict returned an array of shape {list(array.shape)}; wanted is [{queries}, {ways}] "
+        f"predict returned an array of shape {list(array.shape)}; expected [{queries}, {ways}] "
         f"(logits or probabilities) or [{queries}] (labels)."
     )
 

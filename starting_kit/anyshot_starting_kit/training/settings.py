@@ -202,5 +202,5 @@ def _checked(key: str, value: Any, types: dict[str, type]) -> Any:
     if wanted is float and type(value) is int:
         return float(value)
     if type(value) is not wanted:
-        raise BadSettings(f"config.json: method.{key} is {json.dumps(value)}; wanted is a {wanted.__name__}.")
+        raise BadSettings(f"config.json: method.{key} is {json.dumps(value)}; expected a {wanted.__name__}.")
     return value

@@ -121,7 +121,7 @@ def test_charts_can_be_drawn_in_threads():
 
 
 def test_a_matrix_must_fit_its_labels():
-    with pytest.raises(ValueError, match="wanted is"):
+    with pytest.raises(ValueError, match="expected"):
         draw_heat_map([[1.0, 2.0]], ["a"], "t", "m")
     assert "x" in draw_heat_map([[1.0, 2.0]], ["a"], "t", "m", columns=["x", "y"]).svg
 

@@ -67,7 +67,7 @@ def test_a_run_without_tasks(tmp_path: Path):
 
 def test_another_kind_another_version_and_no_parquet_are_refused(tmp_path: Path):
     write_results(tmp_path / "results", draw_table(0, 3), {})
-    with pytest.raises(BadResultsFile, match="holds results, wanted are Anyshot predictions"):
+    with pytest.raises(BadResultsFile, match="holds results, expected Anyshot predictions"):
         read_predictions(tmp_path / "results")
     pq.write_table(pa.table({"a": [1]}), tmp_path / "foreign")
     with pytest.raises(BadResultsFile, match="something unmarked"):

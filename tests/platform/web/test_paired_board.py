@@ -20,8 +20,8 @@ from tests.platform.site import SLUG, Person, Site
 
 BOARD = f"/api/v1/competitions/{SLUG}/phases/feedback/leaderboard"
 SENTENCE = {
-    "different": "by {size}, which is more than chance",
-    "undecided": "by {size}, but another draw of tasks could turn the order round",
+    "different": "by {size}, more than task sampling alone",
+    "undecided": "by {size}, but another draw of tasks could reverse the order",
     "unknown": "by {size}, but so few tasks say nothing of others",
     "equivalent": "For practical purposes",
 }
@@ -134,9 +134,8 @@ def test_where_the_worst_run_counts_the_statement_is_about_the_worst_of_other_ta
     assert said["low"] < -0.01 < 0.01 < said["high"]
     shown = page(people["bob"], f"/competitions/{SLUG}/leaderboard")
     assert "bracket--start" in shown and "bracket--end" in shown
-    assert (
-        "ada is ahead of your team by 0.010, but another draw of tasks could turn the order round"
-        in text_of(shown)
+    assert "ada is ahead of your team by 0.010, but another draw of tasks could reverse the order" in text_of(
+        shown
     )
     compared = text_of(compare(site, list(dict.fromkeys(ids))))
     assert "Tasks and datasets are shown by all runs here" in compared
@@ -160,7 +159,7 @@ def test_the_statement_is_by_the_runs_that_the_ranking_goes_by(site: Site, share
     assert said["difference"] == pytest.approx(first["score"] - second["score"])
     compared = text_of(compare(site, list(dict.fromkeys(ids))))
     assert "Tasks and datasets are shown by all runs here" not in compared
-    assert "by 0.040, which is more than chance" in compared and "Tasks in common 40" in compared
+    assert "by 0.040, more than task sampling alone" in compared and "Tasks in common 40" in compared
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -238,4 +237,4 @@ def test_a_rule_of_ranks_states_its_pairs_in_ranks(site: Site) -> None:
     said = site.client.get(BOARD).json()["rows"][1]["against_above"]
     assert (said["verdict"], said["difference"]) == ("different", 1.0)
     shown = text_of(page(people[1], f"/competitions/{SLUG}/leaderboard"))
-    assert "by 1.000 average ranks, which is more than chance" in shown
+    assert "by 1.000 average ranks, more than task sampling alone" in shown

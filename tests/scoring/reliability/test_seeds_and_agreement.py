@@ -155,7 +155,7 @@ def test_how_far_behind_the_best_by_known_answers():
     assert (best.low, best.high) == (0.0, 0.0)
     assert isinstance(behind_best(scores, drawn, 0, 5), Undefined)
     assert isinstance(behind_best(scores[:1], drawn[:, :1], 0, 10), Undefined)
-    with pytest.raises(ScoringError, match="wanted is"):
+    with pytest.raises(ScoringError, match="expected"):
         behind_best(scores, drawn[:, :1], 0, 10)
 
 

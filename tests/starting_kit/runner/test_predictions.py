@@ -36,7 +36,7 @@ def test_tensors(dtype: torch.dtype) -> None:
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        (np.zeros((2, 2)), r"shape \[2, 2\]; wanted is \[3, 2\]"),
+        (np.zeros((2, 2)), r"shape \[2, 2\]; expected \[3, 2\]"),
         (np.zeros((3, 2, 1)), r"shape \[3, 2, 1\]"),
         (np.array(5), r"shape \[\]"),
         (np.array([[0, np.nan], [0, 0], [0, 0]]), r"1 NaN, the first at \[0, 1\]"),

@@ -104,8 +104,8 @@ def compare_pair(
 _POPULATION = (
     "Verdict, difference and their interval are those of the board: by its ranking "
     "rule, and by one model of all its submissions. They are about other tasks of these "
-    "datasets. The interval of a dataset's own difference is about its tasks alone: of "
-    "twenty of them one misses by chance."
+    "datasets. The interval of a dataset's own difference is about its tasks alone: "
+    "about 1 in 20 misses by chance."
 )
 
 
