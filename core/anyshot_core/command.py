@@ -18,6 +18,24 @@ import click
 from anyshot_core.taskserver.tuning import TUNING
 
 ENTRY_POINTS = "anyshot.commands"
+_GROUPS = {  # in `anyshot --help`; a command of none is for participants
+    "Data": ("data", "my-data", "read-dataset", "weights"),
+    "Analyse": (
+        "analyse",
+        "compare",
+        "confusion",
+        "curves",
+        "experiment",
+        "reproduce",
+        "results",
+        "score",
+        "task",
+        "verify-key",
+        "winners",
+    ),
+    "Organize": ("organize",),
+    "Operate": ("admin", "administer", "worker"),
+}
 Commands = Mapping[str, tuple[str, str]]
 # This command as another process, of this very Python; -P: what lies in the folder it starts in shadows no module.
 AS_PROCESS = (sys.executable, "-P", "-m", "anyshot_core.command")
@@ -45,8 +63,16 @@ class LazyGroup(click.Group):
             ) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, words) for name, (_, words) in sorted(_commands().items()) if words])
+        shown = {name: words for name, (_, words) in sorted(_commands().items()) if words}
+        for group in ("Participate", *_GROUPS):
+            rows = [(name, words) for name, words in shown.items() if _group_of(name) == group]
+            if rows:
+                with formatter.section(group):
+                    formatter.write_dl(rows)
+
+
+def _group_of(name: str) -> str:
+    return next((group for group, names in _GROUPS.items() if name in names), "Participate")
 
 
 @cache

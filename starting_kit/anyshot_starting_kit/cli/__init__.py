@@ -11,7 +11,7 @@ COMMANDS = {
     "again": (f"{_KIT}.again:again", "Submit the zip of an earlier submission again, without an upload."),
     "list": (f"{_KIT}.again:list_own", "List your submissions."),
     "note": (f"{_KIT}.again:note", "Change the note or the tags of a submission."),
-    "status": (f"{_KIT}.status:status", "Show where a submission stands."),
+    "status": (f"{_KIT}.status:status", "Show the current status of a submission."),
     "log": (f"{_KIT}.log:log", "Show the log of a submission."),
     "code": (f"{_KIT}.code:code", "Show the code of a submission, and what changed since the zip before."),
     "compare": (f"{_KIT}.compare:compare", "Say which of two submissions is better, and how sure that is."),

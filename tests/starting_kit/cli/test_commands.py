@@ -124,3 +124,13 @@ def test_a_dry_run_divides_the_budget_of_its_command_by_its_datasets() -> None:
 def test_generated_data_have_as_many_datasets_to_test_on_as_the_platform_counts(tmp_path: Path) -> None:
     make_demo_data(tmp_path, classes=2, images=2)
     assert len(read_split(tmp_path)[1]) == GENERATED_TEST_DATASETS
+
+
+def test_the_help_groups_the_commands() -> None:
+    said = CliRunner().invoke(main, ["--help"]).output
+    places = [
+        said.index(f"\n{group}:\n") for group in ("Participate", "Data", "Analyse", "Organize", "Operate")
+    ]
+    assert places == sorted(places)
+    assert places[0] < said.index("  submit ") < places[1] < said.index("  weights ") < places[2]
+    assert places[3] < said.index("  organize ") < places[4] < said.index("  worker ")
