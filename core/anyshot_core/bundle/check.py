@@ -74,7 +74,7 @@ def _check_members(path: Path, listing: ZipListing, train_datasets: int | None) 
     return BundleReport(tuple(checks), len(listing.entries), listing.unpacked_bytes)
 
 
-_ARCHIVE = "The archive is safe to unpack"
+_ARCHIVE = "Safety of the archive"
 
 
 def _files_of(number: int) -> str:
@@ -86,7 +86,7 @@ def _refused(refusal: ZipRefused) -> Check:
 
 
 def _check_model(path: Path, files: dict[str, ZipMember], top: str) -> list[Check]:
-    title = "model.py is there"
+    title = "Presence of model.py"
     if "model.py" not in files:
         return [Check("model", title, CheckOutcome.FAILED, _where_is_model(files, top), _MODEL_REMEDY)]
     there = Check("model", title, CheckOutcome.OK)
@@ -100,7 +100,7 @@ def _check_model(path: Path, files: dict[str, ZipMember], top: str) -> list[Chec
 
 
 _MODEL_REMEDY = "Put model.py at the root of the zip, or let one top-level folder hold everything."
-_CLASSES = "model.py defines MyMetaLearner and MyLearner"
+_CLASSES = "Classes MyMetaLearner and MyLearner"
 
 
 def _where_is_model(files: dict[str, ZipMember], top: str) -> str:
@@ -125,7 +125,7 @@ def _check_source(content: bytes, files: dict[str, ZipMember]) -> list[Check]:
     return [*checks, *_check_imports(names.imports, files)]
 
 
-_COMPILES = "model.py compiles"
+_COMPILES = "Syntax of model.py"
 
 
 def _where_it_stops(problem: source.SourceProblem) -> str:
@@ -153,7 +153,7 @@ def _check_imports(imports: frozenset[str], files: dict[str, ZipMember]) -> list
         f"model.py imports {', '.join(unknown)}, which is neither in the zip nor known to be in the sandbox."
     )
     remedy = _PORT_IT if _is_of_2021(unknown, files) else _BRING_IT
-    return [Check("imports", "What model.py imports is there", CheckOutcome.WARNING, found, remedy)]
+    return [Check("imports", "Imports of model.py", CheckOutcome.WARNING, found, remedy)]
 
 
 _BRING_IT = (
@@ -175,8 +175,8 @@ def _is_of_2021(unknown: list[str], files: dict[str, ZipMember]) -> bool:
 def _check_config(path: Path, files: dict[str, ZipMember], train_datasets: int | None) -> Check:
     if "config.json" not in files:
         found = "there is none, so training tasks have 5 ways and 1 to 20 shots"
-        return Check("config", "config.json is optional", CheckOutcome.OK, found)
-    title = "The settings in config.json can be used"
+        return Check("config", "Settings in config.json", CheckOutcome.OK, found)
+    title = "Settings in config.json"
     content = read_member(path, files["config.json"], config.MAX_BYTES)
     if content is None:
         found = "config.json has more than 1 MiB."

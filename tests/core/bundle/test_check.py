@@ -155,7 +155,7 @@ def test_bad_config_names_key_value_and_what_is_allowed(tmp_path: Path, content:
 def test_a_zip_without_config_reads_as_one_that_needs_none(tmp_path: Path) -> None:
     (tmp_path / "bundle.zip").write_bytes(usual({"model.py": MODEL}))
     (told,) = [check for check in check_bundle(tmp_path / "bundle.zip").checks if check.name == "config"]
-    assert told.outcome is CheckOutcome.OK and told.title == "config.json is optional"
+    assert told.outcome is CheckOutcome.OK and told.title == "Settings in config.json"
     assert told.found == "there is none, so training tasks have 5 ways and 1 to 20 shots"
 
 

@@ -55,7 +55,7 @@ def test_from_sign_up_to_queue(live: LiveSite, browser: webdriver.Chrome, tmp_pa
     until(browser, lambda b: "empty.zip is empty (0 bytes)." in text_of(b))
     browser.find_element(By.ID, "file").send_keys(str(wrong))
     until(browser, lambda b: "would be refused" in text_of(b))
-    assert "Failed: model.py is there" in text_of(browser) and "`" not in text_of(browser)
+    assert "Failed: Presence of model.py" in text_of(browser) and "`" not in text_of(browser)
     label = browser.find_element(By.CSS_SELECTOR, "[data-progress-label]").text
     assert (
         label == "Uploaded"
