@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -50,7 +51,13 @@ def show_search(request: Request, q: Annotated[str, Query(max_length=200)] = "")
     """The sections of all pages that hold the words of a question."""
     found = search_docs(DOCS, q)
     return render(
-        request, "docs_search.html", section="docs", question=q, found=found, entries=_entries(), current=""
+        request,
+        "docs_search.html",
+        section="docs",
+        question=q,
+        found=found,
+        entries=_navigation(""),
+        current="",
     )
 
 
@@ -106,8 +113,8 @@ def _of_this_site(text: str, address: str) -> str:
 
 
 def _render(request: Request, section: str, name: str, title: str, body: Markup) -> Response:
-    current, entries = f"{section}/{name}", _entries()
-    pages = [entry for entry in entries if "key" in entry]
+    current = f"{section}/{name}"
+    pages = [entry for entry in _entries() if "key" in entry]
     place = next((at for at, entry in enumerate(pages) if entry["key"] == current), None)
     outlined = outlined_page(body)
     return render(
@@ -117,7 +124,7 @@ def _render(request: Request, section: str, name: str, title: str, body: Markup)
         title=title,
         body=outlined.body,
         headings=[one for one in outlined.headings if one.level == 2],
-        entries=entries,
+        entries=_navigation(section),
         current=current,
         question="",
         before=pages[place - 1] if place else None,
@@ -133,8 +140,18 @@ def _address(section: str, target: str) -> str:
     )
 
 
+def _navigation(section: str) -> list[dict[str, str]]:
+    """The side navigation of a reader of this section: its pages, and the first page of each other section."""
+    entries = _entries()
+    return [
+        entry
+        for before, entry in pairwise([{}, *entries])
+        if "heading" in entry or "heading" in before or entry["key"].startswith(f"{section}/")
+    ]
+
+
 def _entries() -> list[dict[str, str]]:
-    """The side navigation: each section's pages in the order in which they are learned, its index first."""
+    """The pages of the documentation: each section's pages in the order in which they are learned, its index first."""
     entries: list[dict[str, str]] = []
     drawn = reproductions(DOCS)
     for folder, heading in SECTIONS:

@@ -29,6 +29,18 @@ def test_the_guide_names_the_index_of_this_very_site(site: Site) -> None:
     assert f"--extra-index-url {address}/kit/simple/" in page and "ADDRESS" not in page
 
 
+def test_the_docs_lead_a_reader_by_their_role(site: Site) -> None:
+    def links(path: str) -> set[str]:
+        page = site.client.get(path).text
+        return set(
+            re.findall(r'href="(/docs/[^"]+)"', page[page.index('class="sidenav"') :].split("</nav>")[0])
+        )
+
+    start, reader = links("/docs"), links("/docs/participants/results/")
+    assert {"/docs/participants/", "/docs/organizers/", "/docs/operators/"} <= start and len(start) < 10
+    assert "/docs/participants/data/" in reader and "/docs/organizers/running/" not in reader
+
+
 @pytest.mark.parametrize("guide", ["first-submission", "machines"])
 def test_every_guide_installs_exactly_the_version_of_this_site(site: Site, guide: str) -> None:
     """Whoever registers the name on the public index with a higher version would be installed otherwise."""
