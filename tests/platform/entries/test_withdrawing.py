@@ -207,7 +207,7 @@ def test_after_the_close_organizers_cancel_what_hangs_and_teams_their_smoke_test
 
 def test_a_worse_entry_offers_to_withdraw_it_and_what_stands_again(site: Site, worker: PaperWorker) -> None:
     ada = site.member("ada")
-    site.set_phase(quota_per_day=10)
+    site.set_phase(quota_day=10)
     scored(worker, ada, 0.9)
     best = scored(worker, ada, 0.95)
     later = [scored(worker, ada, mean) for mean in (0.4, 0.2)]
