@@ -15,7 +15,7 @@ from anyshot_core.results import read_results, write_results
 from anyshot_core.wire.jobs import Analyse, ExportRef
 from anyshot_core.wire.reports import ReportSummary, SubmissionShift
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_core.wire.worker_api import Complete, Progress, ResultsRef, Stage
+from anyshot_core.wire.worker_api import Complete, PlatformStep, Progress, ResultsRef, Stage
 from anyshot_scoring.errors import ScoringError
 from anyshot_worker.attempt import AttemptContext
 from anyshot_worker.materials import PACK_SUFFIX, BadAssignment
@@ -38,7 +38,7 @@ def analyse(attempt: AttemptContext[Analyse]) -> Complete:
     name = assignment.parameters.analysis
     parameters = assignment.parameters.model_dump(mode="json", exclude={"analysis", "evaluations", "runs"})
     attempt.report_stage(Stage.PREPARING, f"Fetching what the report {name!r} is about")
-    with attempt.step("prepare"):
+    with attempt.step(PlatformStep.PREPARE):
         inputs = _gather(attempt)
     attempt.report_stage(Stage.SCORING, f"Computing the report {name!r}")
     target = attempt.folder / "report"
@@ -48,7 +48,7 @@ def analyse(attempt: AttemptContext[Analyse]) -> Complete:
         attempt.check()
         attempt.lease.report(Progress(stage=Stage.SCORING, message=what, tasks_done=done, tasks_total=total))
 
-    with attempt.step("analysis"):
+    with attempt.step(PlatformStep.ANALYSIS):
         try:
             summary = jobs.run(name, inputs, parameters, target, progress)
         except (jobs.BadAnalysis, ScoringError, ProtocolError, DataError) as error:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from anyshot_core.taskserver.job import Failure, LogLine
+from anyshot_core.taskserver.job import Failure, LogLine, TimeUse
 from anyshot_core.wire.jobs import Job
-from anyshot_core.wire.worker_api import ArtifactRef, Progress, Provenance, Stage, Usage
+from anyshot_core.wire.worker_api import ArtifactRef, PlatformStep, Progress, Provenance, Stage, Usage
 from anyshot_worker.client import WorkerClient
 from anyshot_worker.events import LogShipper
 from anyshot_worker.lease import Lease
@@ -55,7 +56,8 @@ class AttemptContext(Generic[J]):
     lease: Lease
     log: LogShipper
     files: HeldFiles
-    platform_seconds: dict[str, float] = field(default_factory=dict)
+    platform_seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    odd_seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     usage: Usage = field(default_factory=Usage)
     provenance: Provenance = field(default_factory=Provenance)
     artifacts: list[ArtifactRef] = field(default_factory=list)
@@ -66,15 +68,19 @@ class AttemptContext(Generic[J]):
         return AttemptKey(self.assignment.run_id, self.assignment.epoch)
 
     @contextmanager
-    def step(self, name: str) -> Iterator[None]:
+    def step(self, step: PlatformStep) -> Iterator[None]:
         """Time what the platform does beside the participant's code, and stop before it where asked to."""
         self.check()
         began = time.monotonic()
         try:
             yield
         finally:
-            spent = time.monotonic() - began
-            self.platform_seconds[name] = self.platform_seconds.get(name, 0.0) + spent
+            self.platform_seconds[step.value] += time.monotonic() - began
+
+    def note_odd(self, time: TimeUse) -> None:
+        """Count what took longer in a box than it may, and was charged to nobody."""
+        for step, seconds in time.odd.items():
+            self.odd_seconds[step] += seconds
 
     def check(self) -> None:
         """Raise `Stopped` when there is a reason to stop."""
@@ -88,10 +94,11 @@ class AttemptContext(Generic[J]):
 
     def upload(self, name: str, path: Path) -> None:
         """Upload an artifact and remember it."""
-        with self.step("upload"):
+        with self.step(PlatformStep.UPLOAD):
             reference = self.site.client.upload(self.assignment.run_id, self.assignment.epoch, name, path)
         self.artifacts.append(reference)
 
     def use(self) -> Usage:
         """The usage with the platform's own times."""
-        return self.usage.model_copy(update={"platform_seconds": dict(self.platform_seconds)})
+        ours = {"platform_seconds": dict(self.platform_seconds), "odd_seconds": dict(self.odd_seconds)}
+        return self.usage.model_copy(update=ours)

@@ -27,6 +27,7 @@ from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import (
     Complete,
     PartFailure,
+    PlatformStep,
     Progress,
     Provenance,
     Stage,
@@ -49,7 +50,7 @@ SMOKE_ITEMS = 3  # tasks or batches that a generator yields a call in a trial ru
 def evaluate(attempt: AttemptContext[Tested]) -> Complete:
     """Everything from the claim to the message that completes the run."""
     attempt.report_stage(Stage.PREPARING, "Fetching the submission and the datasets")
-    with attempt.step("prepare"):
+    with attempt.step(PlatformStep.PREPARE):
         materials = gather_materials(attempt.assignment, attempt.files)
     found = _inspect(attempt, materials)
     parts = _parts(attempt, materials)
@@ -101,7 +102,7 @@ def _part_failure(place: int, failure: Failure) -> PartFailure:
 
 
 def _inspect(attempt: AttemptContext[Tested], materials: Materials) -> Evidence:
-    with attempt.step("evidence"):
+    with attempt.step(PlatformStep.EVIDENCE):
         return evidence.inspect(attempt.site.sandboxes, materials.submission)
 
 
@@ -146,7 +147,7 @@ def _run(attempt: AttemptContext[Tested], materials: Materials, job: TaskServerJ
 
 def _open_box(attempt: AttemptContext[Tested]) -> OpenBox:
     assignment = attempt.assignment
-    with attempt.step("sandbox_start"):
+    with attempt.step(PlatformStep.SANDBOX_START):
         return attempt.site.sandboxes.open(
             assignment.image,
             assignment.limits,
@@ -220,7 +221,8 @@ def _note(
     """Usage and provenance, whatever the outcome."""
     used = [box.usage() for box in opened]
     for name, seconds in outcome.time.platform.items():
-        attempt.platform_seconds[name] = attempt.platform_seconds.get(name, 0.0) + seconds
+        attempt.platform_seconds[name] += seconds
+    attempt.note_odd(outcome.time)
     spent, before = outcome.time.participant, attempt.usage  # of earlier parts, where one has failed
     training = spent.get("meta_fit", 0.0)
     testing = sum(spent.get(name, 0.0) for name in ("load", "fit", "predict"))

@@ -17,7 +17,7 @@ from anyshot_core.taskserver.job import Hooks, JobOutcome, LogLine, TaskServerJo
 from anyshot_core.taskserver.server import serve, serve_features, serve_isolated
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.jobs import Evaluate, Tested
-from anyshot_core.wire.worker_api import Stage
+from anyshot_core.wire.worker_api import PlatformStep, Stage
 from anyshot_worker.attempt import AttemptContext
 
 
@@ -47,16 +47,20 @@ def export(
 
     def again(job: TaskServerJob) -> JobOutcome:
         if assignment.isolated_tasks:
-            return serve_isolated(open_channel, job, hooks)
+            return noted(serve_isolated(open_channel, job, hooks))
         with closing(open_channel()) as channel:
-            return serve(channel, job, hooks)
+            return noted(serve(channel, job, hooks))
 
     def features(job: TaskServerJob, images: np.ndarray) -> JobOutcome:
         with closing(open_channel()) as channel:
-            return serve_features(channel, job, images, hooks)
+            return noted(serve_features(channel, job, images, hooks))
+
+    def noted(outcome: JobOutcome) -> JobOutcome:
+        attempt.note_odd(outcome.time)
+        return outcome
 
     attempt.report_stage(Stage.SCORING, "Exporting what the phase asks for")
-    with attempt.step("exports"):
+    with attempt.step(PlatformStep.EXPORTS):
         made, notes = make_exports(
             Exporting(
                 asked=asked,

@@ -11,7 +11,7 @@ from anyshot_core.protocols.registry import SEEDS
 from anyshot_core.protocols.task import tasks_of_dataset
 from anyshot_core.results import Identity, Maker, read_predictions, write_predictions, write_results
 from anyshot_core.wire.jobs import MetaTest, Rescore, Scored
-from anyshot_core.wire.worker_api import Complete, Stage
+from anyshot_core.wire.worker_api import Complete, PlatformStep, Stage
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import RunSummary, summarize
 from anyshot_worker.attempt import AttemptContext
@@ -31,7 +31,7 @@ def score_and_keep(
     assignment: Scored = attempt.assignment
     attempt.report_stage(Stage.SCORING, "Scoring the predictions")
     identity = identify(attempt, protocol_digest)
-    with attempt.step("scoring"):
+    with attempt.step(PlatformStep.SCORING):
         table = predictions.score()
         summary = summarize(table, expected_tasks(assignment) if expected is None else expected)
         results, answers = attempt.folder / "results.parquet", attempt.folder / "predictions.parquet"
@@ -88,7 +88,7 @@ def rescore(attempt: AttemptContext[Rescore]) -> Complete:
     """Score the predictions of an earlier attempt again; nothing of the submission runs."""
     assignment = attempt.assignment
     attempt.report_stage(Stage.PREPARING, "Fetching the predictions")
-    with attempt.step("prepare"):
+    with attempt.step(PlatformStep.PREPARE):
         path = attempt.files.get(assignment.predictions, ".parquet")
     found = read_predictions(path)
     summary = score_and_keep(attempt, found.predictions, found.identity.protocol_digest)

@@ -8,7 +8,7 @@ import math
 import secrets
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 import numpy as np
 
@@ -23,9 +23,10 @@ from anyshot_core.wire import messages
 from anyshot_core.wire.frames import CHUNK, Frame, FrameError, FrameType, header
 from anyshot_core.wire.messages import TimeLeft
 from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import PlatformStep
 
 _POLL = 0.2
-_GRACE = 1.0  # seconds of transport that the platform takes on itself
+_FAREWELL = 1.0  # seconds that the last command, and the answer to it, may take
 
 
 class Conversation:
@@ -60,21 +61,19 @@ class Conversation:
         self._task = task
 
     def own(
-        self, step: str, kind: FrameType, reply: FrameType, payload: bytes = b"", seconds: float = 0
-    ) -> Frame:
-        """A command whose time is the platform's; `payload` is what follows the turn."""
+        self, step: PlatformStep, kind: FrameType, reply: FrameType, size: int, seconds: float = 0
+    ) -> None:
+        """A command whose time is the platform's, before participants' code runs; `size` bytes are worked on."""
         limit = Limit("platform", seconds or self.job.start_seconds, seconds or self.job.start_seconds)
         start = self.ledger.clock()
-        try:
-            turn = self._command(step, kind, [], payload, limit.left)
-            return self._expect(step, reply, turn, [limit], start).frame
-        finally:
-            self.ledger.add_platform(step, self.ledger.clock() - start)
+        with self.ledger.platform(step, size):
+            turn, _ = self._command(step, kind, [], None, limit.left)
+            self._expect(step, reply, turn, [limit], start)
 
     def ready(self) -> Frame:
         """Wait for READY."""
         limit = Limit("platform", self.job.start_seconds, self.job.start_seconds)
-        with self.ledger.platform("start"):
+        with self.ledger.platform(PlatformStep.START):
             return self._expect("start", FrameType.READY, None, [limit], self.ledger.clock()).frame
 
     def charged(
@@ -86,14 +85,12 @@ class Conversation:
         build: Callable[[int, TimeLeft], bytes] | None = None,
         pixels: np.ndarray | None = None,
     ) -> tuple[Frame, float]:
-        """A command whose time, from its last byte to the reply, is the participant's; returns it with the reply."""
-        sent_from = self.ledger.clock()
-        turn = self._command(step, kind, limits, build, min(limit.left for limit in limits), pixels)
+        """A command whose time is the participant's, but for its transport; returns it with the reply."""
         start = self.ledger.clock()
-        transport = min(start - sent_from, _GRACE)
-        self.ledger.add_platform("transport", transport)
-        start = sent_from + transport  # a runner that will not read pays for it
         try:
+            turn, size = self._command(step, kind, limits, build, _least(limits), pixels)
+            # a runner that will not read pays for it
+            start += self.ledger.spare(PlatformStep.TRANSPORT, self.ledger.clock() - start, size)
             arrived = self._expect(step, reply, turn, limits, start)
         except Ended:
             self.ledger.charge(step, self.ledger.clock() - start)
@@ -102,16 +99,30 @@ class Conversation:
         self.ledger.charge(step, seconds)
         return arrived.frame, seconds
 
-    def pieces(self, step: str, kind: FrameType, source: BinaryIO) -> None:
-        """Send a blob in frames."""
-        with self.ledger.platform(step):
+    def pieces(self, step: PlatformStep, kind: FrameType, path: Path) -> None:
+        """Send a file in frames, before participants' code runs."""
+        with path.open("rb") as source, self.ledger.platform(step, path.stat().st_size):
             while piece := source.read(CHUNK):
                 self._send(step, kind, [piece], self.job.start_seconds)
 
     def job_header(self, packs_folder: str | None, *, train: bool) -> None:
         """JOB: everything the runner has to know, and no more."""
+        self._send("start", FrameType.JOB, [self._header(packs_folder, train=train)], self.job.start_seconds)
+
+    def job_again(self, limit: Limit) -> None:
+        """JOB before another part of it, whose random numbers start again; participants' code has run by now."""
+        header_, start = self._header(None, train=False), self.ledger.clock()
+        try:
+            self._send("load", FrameType.JOB, [header_], limit.left, [limit])
+        finally:
+            seconds = self.ledger.clock() - start
+            self.ledger.charge(
+                "load", seconds - self.ledger.spare(PlatformStep.TRANSPORT, seconds, len(header_))
+            )
+
+    def _header(self, packs_folder: str | None, *, train: bool) -> bytes:
         pixels = self.channel.pixels
-        header_ = messages.JobHeader(
+        return messages.JobHeader(
             version=1,
             train=train,
             train_seed=self.job.train_seed,
@@ -130,16 +141,24 @@ class Conversation:
             validation_packs=len(self.job.validation_packs),
             snapshots=self.job.snapshots if self.job.keep_snapshots is not None else 0,
             probabilities=self.job.probabilities,
-        )
-        self._send("start", FrameType.JOB, [header_.to_bytes()], self.job.start_seconds)
+        ).to_bytes()
 
-    def export(self, target: Path, snapshot: int | None = None) -> None:
-        """EXPORT: store the pieces of the learner, or of a snapshot, in `target`, never looking into them."""
-        start = self.ledger.clock()
-        limit = Limit("run", self.job.start_seconds, self.job.start_seconds)
-        turn = self._command("learner", FrameType.EXPORT, [], messages.pack_export(snapshot), limit.left)
-        with target.open("wb") as file, self.ledger.platform("learner"):
-            self._collect("learner", [limit], start, turn, file, self.job.caps.learner_bytes)
+    def export(self, target: Path, limits: list[Limit], snapshot: int | None = None) -> None:
+        """EXPORT: store the pieces of the learner, or of a snapshot, in `target`, never looking into them.
+
+        Code that has trained sends them: what takes longer than their size explains is training.
+        """
+        start, command, step = self.ledger.clock(), messages.pack_export(snapshot), PlatformStep.LEARNER
+        turn, _ = self._command(step, FrameType.EXPORT, limits, command, _least(limits))
+        with target.open("wb") as file:
+            try:
+                waited = self._collect(step, limits, start, turn, file, self.job.caps.learner_bytes)
+            except Ended:
+                self.ledger.charge("meta_fit", self.ledger.clock() - start)
+                raise
+            seconds, size = self.ledger.clock() - start, file.tell()
+        self.ledger.charge("meta_fit", waited - self.ledger.spare(step, waited, size))
+        self.ledger.add_platform(step, seconds - waited, size)
 
     def layers(
         self,
@@ -150,36 +169,47 @@ class Conversation:
         """FEATURES: what the learner says of some images, in the participant's time."""
         start, found = self.ledger.clock(), io.BytesIO()
         try:
-            turn = self._command(
-                "features", FrameType.FEATURES, limits, build, min(limit.left for limit in limits), pixels
-            )
+            turn, _ = self._command("features", FrameType.FEATURES, limits, build, _least(limits), pixels)
             self._collect("features", limits, start, turn, found, self.job.caps.layer_bytes)
         finally:
             self.ledger.charge("features", self.ledger.clock() - start)
         return found.getvalue()
 
     def _collect(
-        self, step: str, limits: list[Limit], start: float, turn: int, target: BinaryIO, most: int
-    ) -> None:
-        """Write what comes in pieces to `target`, until the reply that ends it."""
-        total = 0
+        self,
+        step: str,
+        limits: list[Limit],
+        start: float,
+        turn: int,
+        target: BinaryIO,
+        most: int,
+    ) -> float:
+        """Write what comes in pieces to `target`, until the reply that ends it.
+
+        Returns the seconds that were waited, and not written: the limits hold for these, but for what is spared.
+        """
+        total, waited = 0, 0.0
         while True:
-            arrived = self._arrive(step, limits, start)
+            spared = self.ledger.allowance(step, total) if isinstance(step, PlatformStep) else 0.0
+            arrived = self._arrive(step, limits, start - waited + spared)
+            waited += self.ledger.clock() - start
             if arrived.frame.kind is not FrameType.LEARNER:
                 self._check(step, arrived.frame, FrameType.EXPORTED, turn)
-                return
+                return waited
             total += target.write(arrived.frame.payload)
             if total > most:
                 what = "a saved learner" if step == "learner" else "features"
                 raise verdicts.of_output(self.moment(step), f"{what} beyond the limit of {most >> 20} MiB")
+            start = self.ledger.clock()
 
     def farewell(self) -> None:
         """FINISH: a last frame may come, nothing else; a runner that says nothing any more does no harm."""
-        try:
-            turn = self._command("finish", FrameType.FINISH, [], b"", _GRACE)
-        except Ended:
-            return
-        item = self._inbox.next(_GRACE)
+        with self.ledger.platform(PlatformStep.FINISH):
+            try:
+                turn, _ = self._command("finish", FrameType.FINISH, [], None, _FAREWELL)
+            except Ended:
+                return
+            item = self._inbox.next(_FAREWELL)
         if isinstance(item, Arrived):
             self._check("finish", item.frame, FrameType.FINISHED, turn)
         elif isinstance(item, StreamEnd) and item.reason != "end":
@@ -193,15 +223,15 @@ class Conversation:
         build: Callable[[int, TimeLeft], bytes] | bytes | None,
         timeout: float,
         pixels: np.ndarray | None = None,
-    ) -> int:
+    ) -> tuple[int, int]:
+        """Send a command; its turn, and its bytes."""
         turn = secrets.randbits(64)
         left = time_left(limits)
         payload = build(turn, left) if callable(build) else messages.pack_command(turn, left) + (build or b"")
         parts: list[bytes | memoryview] = [payload]
         if pixels is not None:
             parts.append(np.ascontiguousarray(pixels).reshape(-1).data)
-        self._send(step, kind, parts, timeout, limits)
-        return turn
+        return turn, self._send(step, kind, parts, timeout, limits)
 
     def _send(
         self,
@@ -210,15 +240,16 @@ class Conversation:
         parts: list[bytes] | list[bytes | memoryview],
         timeout: float,
         limits: list[Limit] | None = None,
-    ) -> None:
+    ) -> int:
         length = sum(len(part) for part in parts)
         try:
             if length < CHUNK:
                 self.channel.send(header(kind, length) + b"".join(parts), max(timeout, 0.05))
-                return
+                return length
             self.channel.send(header(kind, length), max(timeout, 0.05))
             for part in parts:
                 self.channel.send(part, max(timeout, 0.05))
+            return length
         except TimeoutError:
             if limits:
                 raise verdicts.of_limit(
@@ -228,7 +259,7 @@ class Conversation:
         except ChannelClosed:
             self._explain_closed(step)
 
-    def _explain_closed(self, step: str) -> None:
+    def _explain_closed(self, step: str) -> NoReturn:
         """The runner does not read any more; what it sent last may say why."""
         for _ in range(16):
             item = self._inbox.next(2.0)
@@ -257,7 +288,7 @@ class Conversation:
             if item is None:
                 if self.ledger.clock() >= end:
                     raise self._too_late(step, tightest)
-                self._tick(self.ledger.clock() - start)
+                self._tick(max(0.0, self.ledger.clock() - start))
                 continue
             if item.at > end:
                 raise self._too_late(step, tightest)
@@ -307,6 +338,11 @@ class Conversation:
         except FrameError as error:
             return verdicts.of_protocol(self.moment(step), str(error))
         return verdicts.of_report(self.moment(step), report)
+
+
+def _least(limits: list[Limit]) -> float:
+    """The seconds that are left of the tightest."""
+    return min(limit.left for limit in limits)
 
 
 def _plain(protocol: Protocol | None) -> str | None:

@@ -170,7 +170,8 @@ class TimeUse:
     participant: dict[str, float] = field(
         default_factory=dict
     )  # import, meta_fit (with save), load, fit, predict
-    platform: dict[str, float] = field(default_factory=dict)  # start, unpack, transport, draw, learner
+    platform: dict[str, float] = field(default_factory=dict)  # by `PlatformStep`
+    odd: dict[str, float] = field(default_factory=dict)  # of the platform's, those beyond `ledger.UNCHARGED`
 
     @property
     def participant_seconds(self) -> float:

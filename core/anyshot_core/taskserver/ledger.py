@@ -11,9 +11,39 @@ from dataclasses import dataclass
 
 from anyshot_core.taskserver.job import TimeUse
 from anyshot_core.wire.messages import TimeLeft
-from anyshot_core.wire.worker_api import Budget
+from anyshot_core.wire.worker_api import Budget, PlatformStep
 
 Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a step may take each time at nobody's expense: `seconds`, and more for each MiB that crosses."""
+
+    seconds: float
+    for_each_mib: float = 0.0
+
+    def of(self, size: int) -> float:
+        """The seconds for that many bytes."""
+        return self.seconds + self.for_each_mib * size / (1 << 20)
+
+
+# All time in a box that is not charged. What participants' code could stretch (TRANSPORT, LEARNER) is charged beyond
+# its allowance; the rest beyond it is odd, and operators hear of it.
+UNCHARGED = {
+    PlatformStep.START: Allowance(30.0),
+    PlatformStep.PREPARE: Allowance(5.0),
+    PlatformStep.UNPACK: Allowance(10.0, 0.1),
+    PlatformStep.RESTORE: Allowance(5.0, 0.1),
+    PlatformStep.TRANSPORT: Allowance(0.001, 0.01),
+    PlatformStep.LEARNER: Allowance(1.0, 0.03),
+    PlatformStep.DRAW: Allowance(1.0),
+    PlatformStep.BETWEEN: Allowance(30.0),
+    PlatformStep.FINISH: Allowance(2.0),
+}
+SPARED_SHARE = (
+    0.05  # of a run's budget: more, and a second, is spared for no step in all, however much it copies
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +62,53 @@ class Ledger:
         self.clock = clock
         self._budget = budget
         self._participant: dict[str, float] = defaultdict(float)
-        self._platform: dict[str, float] = defaultdict(float)
+        self._platform: dict[PlatformStep, float] = defaultdict(float)
+        self._odd: dict[PlatformStep, float] = defaultdict(float)
+        self._spared: dict[PlatformStep, float] = defaultdict(float)
 
     def charge(self, step: str, seconds: float) -> None:
         """Add to the participant's account."""
         self._participant[step] += seconds
 
-    def add_platform(self, step: str, seconds: float) -> None:
+    def add_platform(self, step: PlatformStep, seconds: float, size: int = 0) -> None:
+        """Add to the platform's account; `size` bytes crossed meanwhile."""
         self._platform[step] += seconds
+        if (odd := seconds - UNCHARGED[step].of(size)) > 0:
+            self._odd[step] += odd
+
+    def allowance(self, step: PlatformStep, size: int) -> float:
+        """The seconds of a step, which participants' code could stretch, that would be spared for that many bytes."""
+        in_all = 1.0 + SPARED_SHARE * self._budget.run_seconds
+        return min(UNCHARGED[step].of(size), in_all - self._spared[step])
+
+    def spare(self, step: PlatformStep, seconds: float, size: int) -> float:
+        """Add to the platform's account what is spared, and return it; the rest is to be charged."""
+        spared = min(seconds, self.allowance(step, size))
+        self._spared[step] += spared
+        self.add_platform(step, spared, size)
+        return spared
 
     @contextmanager
-    def platform(self, step: str) -> Iterator[None]:
+    def platform(self, step: PlatformStep, size: int = 0) -> Iterator[None]:
         """Count the time inside to the platform."""
         start = self.clock()
         try:
             yield
         finally:
-            self.add_platform(step, self.clock() - start)
+            self.add_platform(step, self.clock() - start, size)
+
+    @contextmanager
+    def box(self) -> Iterator[None]:
+        """Count to the platform what is counted nowhere else while a box lives."""
+        start = self.clock() - self._counted
+        try:
+            yield
+        finally:
+            self.add_platform(PlatformStep.BETWEEN, max(0.0, self.clock() - start - self._counted))
+
+    @property
+    def _counted(self) -> float:
+        return self.used + sum(self._platform.values())
 
     @property
     def used(self) -> float:
@@ -56,7 +116,7 @@ class Ledger:
         return sum(self._participant.values())
 
     def use(self) -> TimeUse:
-        return TimeUse(dict(self._participant), dict(self._platform))
+        return TimeUse(dict(self._participant), _by_name(self._platform), _by_name(self._odd))
 
     def run_limit(self) -> Limit:
         return Limit("run", self._budget.run_seconds, self._budget.run_seconds - self.used)
@@ -69,6 +129,10 @@ class Ledger:
         """`used` are the seconds that fit took already."""
         total = self._budget.task_seconds
         return None if total is None else Limit("task", total, total - used)
+
+
+def _by_name(seconds: dict[PlatformStep, float]) -> dict[str, float]:
+    return {step.value: spent for step, spent in seconds.items()}
 
 
 def time_left(limits: list[Limit]) -> TimeLeft:

@@ -40,7 +40,7 @@ from anyshot_core.wire import messages
 from anyshot_core.wire.frames import FrameError, FrameType
 from anyshot_core.wire.messages import INLINE, SHARED, ImagesHeader, TimeLeft
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_core.wire.worker_api import Stage
+from anyshot_core.wire.worker_api import PlatformStep, Stage
 
 _FREEZE_AFTER = 0.1  # seconds between frames that a runner may go on computing at nobody's expense
 _REPORT_EVERY = 0.5
@@ -139,13 +139,13 @@ class _Run:
             if self._job.learner is None:
                 self._train(talk)
             if self._job.keep_learner is not None:
-                talk.export(self._job.keep_learner)
+                talk.export(self._job.keep_learner, self._training_limits())
             if self._job.tasks is not None:
                 self._enter(Stage.META_TESTING)
                 with _pixels(channel) as shared:
                     for task in self._tasks(talk):
                         if task.begins:
-                            talk.job_header(None, train=False)  # random numbers start again
+                            talk.job_again(self._ledger.run_limit())
                         self._test(talk, task, shared)
             talk.farewell()
 
@@ -156,7 +156,7 @@ class _Run:
                 with _closing(open_channel) as channel, self._talk(channel) as talk:
                     self._prepare(talk)
                     self._train(talk)
-                    talk.export(learner)
+                    talk.export(learner, self._training_limits())
                     talk.farewell()
             if self._job.tasks is None:
                 return
@@ -177,7 +177,8 @@ class _Run:
             channel, self._job, self._hooks, self._ledger, self._output, self._files, self._tick
         )
         try:
-            yield talk
+            with self._ledger.box():
+                yield talk
         finally:
             talk.close()
 
@@ -190,28 +191,27 @@ class _Run:
         self._runner = self._runner or said
         if self._job.device == "cuda" and gpus == "0":
             raise verdicts.of_lost_gpu(talk.moment("start"))
-        with self._ledger.platform("prepare"):
+        with self._ledger.platform(PlatformStep.PREPARE):
             packs = (*self._job.packs, *self._job.validation_packs)
             folder = talk.channel.offer_packs(packs) if learner is None else None
             talk.job_header(folder, train=learner is None)
-        with self._job.bundle.open("rb") as file:
-            talk.pieces("unpack", FrameType.BUNDLE, file)
-        talk.own("unpack", FrameType.UNPACK, FrameType.UNPACKED, seconds=max(self._job.start_seconds, 300))
+        bundle, seconds = self._job.bundle, max(self._job.start_seconds, 300)
+        talk.pieces(PlatformStep.UNPACK, FrameType.BUNDLE, bundle)
+        talk.own(PlatformStep.UNPACK, FrameType.UNPACK, FrameType.UNPACKED, bundle.stat().st_size, seconds)
         if learner is not None:
-            with learner.open("rb") as file:
-                talk.pieces("learner", FrameType.STORE, file)
-            talk.own("learner", FrameType.RESTORE, FrameType.RESTORED)
+            talk.pieces(PlatformStep.RESTORE, FrameType.STORE, learner)
+            talk.own(PlatformStep.RESTORE, FrameType.RESTORE, FrameType.RESTORED, learner.stat().st_size)
         else:
             self._enter(Stage.META_TRAINING)
         talk.charged("import", FrameType.IMPORT, FrameType.IMPORTED, [self._ledger.run_limit()])
 
     def _train(self, talk: Conversation) -> None:
-        limits = [self._ledger.run_limit()]
-        if (stage := self._ledger.meta_train_limit()) is not None:
-            limits.append(stage)
-        frame, _ = talk.charged("meta_fit", FrameType.TRAIN, FrameType.TRAINED, limits)
+        frame, _ = talk.charged("meta_fit", FrameType.TRAIN, FrameType.TRAINED, self._training_limits())
         if (folder := self._job.keep_snapshots) is not None:
             self._keep_snapshots(talk, frame.payload, folder)
+
+    def _training_limits(self) -> list[Limit]:
+        return _present(self._ledger.run_limit(), self._ledger.meta_train_limit())
 
     def _keep_snapshots(self, talk: Conversation, trained: bytes, folder: Path) -> None:
         try:
@@ -221,7 +221,7 @@ class _Run:
         folder.mkdir(parents=True, exist_ok=True)
         for number, loss in enumerate(losses):
             target = folder / f"snapshot-{number + 1:02}.bin"
-            talk.export(target, number)
+            talk.export(target, self._training_limits(), number)
             self._snapshots += (Snapshot(target, loss),)
 
     def features(self, channel: Channel, images: np.ndarray) -> None:
@@ -254,7 +254,7 @@ class _Run:
             coming = drawer.submit(self._draw, indices[0]) if indices else None
             for position, _ in enumerate(indices):
                 assert coming is not None
-                with self._ledger.platform("draw"):
+                with self._ledger.platform(PlatformStep.DRAW):
                     task = _wait(coming, talk)
                 if position + 1 < len(indices):
                     coming = drawer.submit(self._draw, indices[position + 1])
@@ -297,7 +297,7 @@ class _Run:
 
     def _fit(self, talk: Conversation, task: DrawnTask, shared: SharedPixels | None) -> float:
         images = _images(task.support, shared, task.ways, task.shots)
-        with self._ledger.platform("transport"):
+        with self._ledger.platform(PlatformStep.TRANSPORT, task.support.nbytes):
             if shared is not None:
                 shared.show(task.support)
 
@@ -317,7 +317,7 @@ class _Run:
     ) -> tuple[bytes, float]:
         query, inline = due.task.query, None
         images = _images(query, shared)
-        with self._ledger.platform("transport"):
+        with self._ledger.platform(PlatformStep.TRANSPORT, query.nbytes):
             if shared is not None:
                 shared.show(query, due.order)
             else:

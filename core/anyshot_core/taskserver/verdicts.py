@@ -34,6 +34,7 @@ _DOING = {
     "features": "in features",
     "unpack": "while the bundle was unpacked",
     "learner": "while the saved learner was copied",
+    "restore": "while the saved learner was copied",
     "start": "before it was ready",
     "finish": "at the end",
 }

@@ -60,6 +60,7 @@ __all__ = [
     "MetaTest",
     "PackRef",
     "PartFailure",
+    "PlatformStep",
     "Progress",
     "Provenance",
     "Release",
@@ -205,6 +206,26 @@ class ArtifactRef(Message):
     size: int
 
 
+class PlatformStep(StrEnum):
+    """What takes time that no participant pays for; the documentation says who could stretch each of them."""
+
+    PREPARE = "prepare"
+    EVIDENCE = "evidence"
+    SANDBOX_START = "sandbox_start"
+    START = "start"
+    UNPACK = "unpack"
+    RESTORE = "restore"
+    TRANSPORT = "transport"
+    LEARNER = "learner"
+    DRAW = "draw"
+    BETWEEN = "between"
+    FINISH = "finish"
+    SCORING = "scoring"
+    ANALYSIS = "analysis"
+    EXPORTS = "exports"
+    UPLOAD = "upload"
+
+
 class Usage(Message):
     """What the attempt used, participant's share and ours apart."""
 
@@ -213,8 +234,10 @@ class Usage(Message):
     meta_test_seconds: float = 0.0
     platform_seconds: dict[str, float] = Field(
         default={},
-        description="by step: prepare, sandbox_start, start, evidence, unpack, draw, transport, learner, scoring, "
-        "analysis, exports, upload; another one is counted, not shown by its name",
+        description=f"by step: {', '.join(PlatformStep)}; another one is counted, not shown by its name",
+    )
+    odd_seconds: dict[str, float] = Field(
+        default={}, description="of the platform's, those beyond what the step may take in a box"
     )
     cpu_seconds: float = 0.0
     memory_peak_bytes: int = 0
