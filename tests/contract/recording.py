@@ -40,6 +40,7 @@ FREE = {
     "result",
     "manifest",
     "platform_seconds",
+    "odd_seconds",
     "test_seed",
     "gpus",
     "images",

@@ -12,6 +12,7 @@ TITLES: dict[str, str] = {
     "loop_late": "A background thread is stuck",
     "run_lost": "A run was given up",
     "wrong_result": "A wrong result",
+    "odd_time": "Time that nobody was charged for",
     "worker_too_old": "A worker is too old",
     "unreadable": "A worker cannot read a job",
 }

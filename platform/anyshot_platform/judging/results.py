@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.exports.files import FILES
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_core.wire.worker_api import ArtifactRef, Complete, Fail, Progress
+from anyshot_core.wire.worker_api import ArtifactRef, Complete, Fail, Progress, Usage
 from anyshot_platform.alerts.service import open_alert
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.database import now
@@ -25,6 +25,8 @@ from anyshot_platform.scores.verification import WrongResult
 from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.workers.models import Worker
+
+_ODD_SECONDS = 60.0  # beyond what steps may take, and charged to nobody: operators are told
 
 ARTIFACT_NAMES = frozenset(
     (
@@ -66,6 +68,7 @@ def complete(services: Services, session: Session, run: Run, result: Complete) -
 
     A result that cannot be true is a failure of ours: the run is tried again, and operators are told.
     """
+    _report_odd_time(session, run, result.usage)
     kind = kind_of(run)
     if run.cancel_requested_at is not None and not kind.keeps_late_result:
         # The user's wish came first; a result that crossed it on the way does not count.
@@ -119,6 +122,7 @@ def _refuse(services: Services, session: Session, run: Run, result: Complete, pr
 
 def fail(session: Session, settings: PlatformSettings, run: Run, failure: Fail) -> None:
     """The attempt failed: for good where it is the participant's or organizer's doing, else tried again."""
+    _report_odd_time(session, run, failure.usage)
     _keep_artifacts(session, run, failure.artifacts)
     if failure.verdict == Verdict.OK:
         raise Invalid("A failure cannot have the verdict OK.")
@@ -149,6 +153,15 @@ def fail(session: Session, settings: PlatformSettings, run: Run, failure: Fail) 
         **_reached(run, failure.progress),
         seconds_used=failure.usage.participant_seconds,
     )
+
+
+def _report_odd_time(session: Session, run: Run, usage: Usage) -> None:
+    """Alert operators where much time of a box was charged to nobody: its machine is slow, or code found a gap."""
+    if sum(usage.odd_seconds.values()) <= _ODD_SECONDS:
+        return
+    steps = ", ".join(f"{step} {seconds:.0f} s" for step, seconds in sorted(usage.odd_seconds.items()))
+    words = f"Run {run.id} took longer in its sandbox than it may, and nobody was charged for it: {steps}."
+    open_alert(session, "odd_time", run.id, words)
 
 
 def _reached(run: Run, progress: Progress | None) -> dict[str, StageTimes | int]:

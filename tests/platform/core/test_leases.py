@@ -80,6 +80,18 @@ def claimed(site: Site, name: str = "paper") -> tuple[Any, dict[str, Any]]:
     return worker, job
 
 
+def has_a_lease_of_30_seconds(run: Run) -> bool:
+    """Claimed or extended a moment ago; five seconds later at most."""
+    assert run.lease_expires_at is not None
+    return timedelta(seconds=25) < run.lease_expires_at - now() <= timedelta(seconds=30)
+
+
+def test_a_claim_has_a_lease_of_the_seconds_that_the_settings_say(site: Site) -> None:
+    site.member("alice").submit()
+    claimed(site)
+    assert has_a_lease_of_30_seconds(only_run(site))
+
+
 def test_a_lost_lease_goes_to_another_worker_and_the_old_one_is_refused(site: Site) -> None:
     shown = site.member("alice").submit().json()
     dead, old = claimed(site, "dead")
@@ -108,8 +120,7 @@ def test_a_heartbeat_extends_the_lease(site: Site) -> None:
     let_leases_run_out(site)
     assert worker.beat(job).json()["lease_seconds"] == 30.0
     assert take_back_lost(site.services) == 0
-    run = only_run(site)
-    assert run.lease_expires_at is not None and run.lease_expires_at > now() + timedelta(seconds=25)
+    assert has_a_lease_of_30_seconds(only_run(site))
 
 
 def test_a_late_heartbeat_does_not_take_a_run_back(site: Site) -> None:

@@ -286,7 +286,7 @@ def test_what_was_reported_is_open_until_somebody_has_dealt_with_it(site: Site) 
     """The next sweep closed it, and mailed that it was over; a run that was given up was open for ever."""
     change_settings(site, operator_email="ops@example.org")
     root = site.person("root1", is_site_admin=True)
-    kinds = ("run_lost", "wrong_result", "worker_too_old", "unreadable")
+    kinds = ("run_lost", "wrong_result", "odd_time", "worker_too_old", "unreadable")
 
     def look() -> dict[str, str]:
         sweep(site.services)
@@ -310,9 +310,28 @@ def test_what_was_reported_is_open_until_somebody_has_dealt_with_it(site: Site) 
     closed = root.call("POST", f"/api/v1/admin/alerts/{look()['wrong_result']}/acts/close").json()
     assert (closed["kind"], closed["message"]) == ("wrong_result", "This is wrong_result.")
     assert closed["until"]
-    assert look().keys() == {"worker_too_old", "unreadable"}
+    assert look().keys() == {"odd_time", "worker_too_old", "unreadable"}
     assert {"Over: This is run_lost.", "Over: This is wrong_result."} < set(mailed())
     assert "This is run_lost." not in root.call("GET", "/admin", headers={"accept": "text/html"}).text
+
+
+def test_operators_hear_of_time_that_nobody_was_charged_for(site: Site) -> None:
+    site.set_phase(quota_day=None, quota_concurrent=None)
+    alice, worker = site.member("alice"), site.worker()
+
+    def told_of(odd: dict[str, float], verdict: str | None = None) -> list[str]:
+        alice.submit()
+        job = worker.claim()
+        usage = {"odd_seconds": odd}
+        ended = worker.fail(job, verdict, usage=usage) if verdict else worker.complete(job, 0.5, usage=usage)
+        assert ended.status_code == 204
+        with site.services.database.reading() as session:
+            alerts = [alert for alert in list_open(session) if alert.subject == job["run_id"]]
+        return [f"{alert.kind}: {alert.message.partition(': ')[2]}" for alert in alerts]
+
+    assert told_of({"unpack": 30.0, "draw": 29.0}) == []
+    assert told_of({"unpack": 30.0, "draw": 95.0}) == ["odd_time: draw 95 s, unpack 30 s."]
+    assert told_of({"between": 100.0}, "RUNTIME_ERROR") == ["odd_time: between 100 s."]
 
 
 def test_an_alert_whose_condition_holds_is_not_closed_by_hand(site: Site) -> None:

@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from anyshot_core.wire.worker_api import Usage
+from anyshot_core.wire.worker_api import PlatformStep, Usage
 from anyshot_platform.kernel.filters import duration
 from anyshot_platform.runs.models import Run
 
-_PLATFORM_WORDS = {
-    "prepare": "Fetching data",
-    "sandbox_start": "Start of the sandbox",
-    "start": "Start of your code's process",
-    "imports": "Imports of the platform",
-    "evidence": "Check of weights in the zip",
-    "unpack": "Unpacking the zip",
-    "draw": "Drawing tasks",
-    "transport": "Transport of images and predictions",
-    "learner": "Storing and loading the learner",
-    "scoring": "Scoring",
-    "analysis": "Analysis",
-    "exports": "Files for download",
-    "upload": "Storing results",
+PLATFORM_WORDS = {
+    PlatformStep.PREPARE: "Fetching data",
+    PlatformStep.SANDBOX_START: "Start of the sandbox",
+    PlatformStep.START: "Start of your code's process",
+    PlatformStep.EVIDENCE: "Check of weights in the zip",
+    PlatformStep.UNPACK: "Unpacking the zip",
+    PlatformStep.RESTORE: "Loading the learner into the sandbox",
+    PlatformStep.DRAW: "Drawing tasks",
+    PlatformStep.TRANSPORT: "Transport of images and predictions",
+    PlatformStep.LEARNER: "Copying the learner out of the sandbox",
+    PlatformStep.BETWEEN: "Between two steps of your code",
+    PlatformStep.FINISH: "End of your code's process",
+    PlatformStep.SCORING: "Scoring",
+    PlatformStep.ANALYSIS: "Analysis",
+    PlatformStep.EXPORTS: "Files for download",
+    PlatformStep.UPLOAD: "Storing results",
 }
 
 
@@ -42,7 +44,7 @@ def time_steps(runs: Sequence[Run]) -> tuple[TimingStep, ...]:
         TimingStep("Meta-testing", _sum(runs, lambda used: used.meta_test_seconds), False),
         TimingStep("Waiting in the queue", sum(queue_seconds(run) for run in runs), True),
     ]
-    for key, label in _PLATFORM_WORDS.items():
+    for key, label in PLATFORM_WORDS.items():
         if any(key in _platform(run) for run in runs):
             steps.append(TimingStep(label, sum(_platform(run).get(key, 0.0) for run in runs), True))
     steps.append(TimingStep("Other work of the platform", sum(map(_unnamed_seconds, runs)), True))
@@ -58,7 +60,7 @@ def queue_seconds(run: Run) -> float:
 
 def _unnamed_seconds(run: Run) -> float:
     """What is left of the time on the worker, and steps that have no words here: a later worker may know more."""
-    unknown = (seconds for key, seconds in _platform(run).items() if key not in _PLATFORM_WORDS)
+    unknown = (seconds for key, seconds in _platform(run).items() if key not in PLATFORM_WORDS)
     return left_seconds(run) + sum(unknown)
 
 
