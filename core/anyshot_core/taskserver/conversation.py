@@ -151,14 +151,16 @@ class Conversation:
         start, command, step = self.ledger.clock(), messages.pack_export(snapshot), PlatformStep.LEARNER
         turn, _ = self._command(step, FrameType.EXPORT, limits, command, _least(limits))
         with target.open("wb") as file:
+            waited = 0.0
             try:
                 waited = self._collect(step, limits, start, turn, file, self.job.caps.learner_bytes)
             except Ended:
-                self.ledger.charge("meta_fit", self.ledger.clock() - start)
+                waited = self.ledger.clock() - start
                 raise
-            seconds, size = self.ledger.clock() - start, file.tell()
-        self.ledger.charge("meta_fit", waited - self.ledger.spare(step, waited, size))
-        self.ledger.add_platform(step, seconds - waited, size)
+            finally:
+                seconds, size = self.ledger.clock() - start, file.tell()
+                self.ledger.charge("meta_fit", waited - self.ledger.spare(step, waited, size))
+                self.ledger.add_platform(step, max(0.0, seconds - waited), size)
 
     def layers(
         self,
