@@ -41,9 +41,8 @@ UNCHARGED = {
     PlatformStep.BETWEEN: Allowance(30.0),
     PlatformStep.FINISH: Allowance(2.0),
 }
-SPARED_SHARE = (
-    0.05  # of a run's budget: more, and a second, is spared for no step in all, however much it copies
-)
+# Of a run's budget: more than this, and a second, is spared for no step in all, however much it copies.
+SPARED_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
