@@ -49,7 +49,8 @@ class LogShipper:
                 self._latest.append((time.time(), line))
 
     def _queue(self, at: float, line: LogLine) -> None:
-        event = Event(seq=self._next, at=at, stream=_stream(line), stage=line.stage, text=line.text)
+        more = {"left_out": line.left_out} if line.left_out else {}
+        event = Event(seq=self._next, at=at, stream=_stream(line), stage=line.stage, text=line.text, **more)
         self._waiting.append(event)
         self._next += 1
 
@@ -57,7 +58,7 @@ class LogShipper:
         """Queue the last lines that came while too many waited, below how many are missing before them."""
         if self._lost:
             at, line = self._latest[0]
-            self._queue(at, LogLine("platform", line.stage, _missing_words(self._lost)))
+            self._queue(at, LogLine("platform", line.stage, _missing_words(self._lost), self._lost))
             self._lost = 0
         for at, line in self._latest:
             self._queue(at, line)
@@ -83,8 +84,9 @@ class LogShipper:
         """Of the lines that wait keep the last ones, below how many are missing before them."""
         gone, self._waiting = self._waiting[:-LATEST], self._waiting[-LATEST:]
         if gone:
-            words = _missing_words(len(gone))
-            self._waiting[:0] = [gone[-1].model_copy(update={"stream": "platform", "text": words})]
+            left_out = len(gone) + sum(line.left_out for line in gone)
+            words = {"stream": "platform", "text": _missing_words(left_out), "left_out": left_out}
+            self._waiting[:0] = [gone[-1].model_copy(update=words)]
 
     def _ship(self) -> None:
         while not self._ended.wait(INTERVAL):

@@ -50,22 +50,22 @@ class Tail:
     """The last lines of what is printed past the lines that are shown, at most `TAIL_LINES` a stream."""
 
     def __init__(self) -> None:
-        self._kept: dict[Stream, tuple[bytes, Stage]] = {}
+        self._kept: dict[Stream, bytes] = {}
         self._breaks = dict.fromkeys(Stream, 0)
 
-    def add(self, stream: Stream, text: bytes, stage: Stage) -> None:
+    def add(self, stream: Stream, text: bytes) -> None:
         """Keep the end of what came."""
-        known, _ = self._kept.get(stream, (b"", stage))
-        self._kept[stream] = (known + text)[-TAIL_BYTES:], stage
+        self._kept[stream] = (self._kept.get(stream, b"") + text)[-TAIL_BYTES:]
         self._breaks[stream] += text.count(b"\n")
 
-    def take(self) -> Iterator[tuple[Stream, bytes, Stage, int]]:
-        """Each stream's last whole lines, their stage, and how many lines before them are left out; then nothing."""
-        for stream, (text, stage) in self._kept.items():
+    def take(self) -> Iterator[tuple[Stream, bytes, int]]:
+        """Each stream's last whole lines, and how many lines before them are left out; then nothing."""
+        for stream, text in self._kept.items():
             lines = text.splitlines(keepends=True)[-TAIL_LINES:]
+            if len(text) == TAIL_BYTES and len(lines) < TAIL_LINES:
+                lines = lines[1:]  # the first may be cut
             left_out = self._breaks[stream] - sum(line.endswith(b"\n") for line in lines)
-            whole = lines[1:] if left_out and len(lines) < TAIL_LINES else lines  # the first may be cut
-            yield stream, b"".join(whole), stage, left_out
+            yield stream, b"".join(lines), left_out
         self._kept.clear()
         self._breaks = dict.fromkeys(Stream, 0)
 
@@ -76,7 +76,7 @@ class Output:
     def __init__(
         self, job: TaskServerJob, on_log: Callable[[LogLine], object], on_row: Callable[[LoggerRow], object]
     ) -> None:
-        self.stage = Stage.PREPARING
+        self.stage = self._printed_in = Stage.PREPARING
         self._job, self._on_log, self._on_row = job, on_log, on_row
         self._lines = LogLines(job.log_policy, on_log)
         self._bytes = self._rows = self._line_breaks = 0
@@ -98,22 +98,34 @@ class Output:
         return None
 
     def _take_text(self, stream: Stream, text: bytes) -> str | None:
+        if (stage := self.stage) is not self._printed_in:
+            self.flush()
+            self._printed_in = stage
+        before = self._line_breaks
         self._line_breaks += text.count(b"\n")
         if self._line_breaks > self._job.caps.log_lines:
             return f"more than {self._job.caps.log_lines:,} lines of output"
-        if not self._full:
-            self._lines.add(stream, text, self.stage)
-        elif shows(self._job.log_policy, self.stage):
-            self._tail.add(stream, text, self.stage)
-        if not self._full and self._line_breaks > self._job.caps.shown_lines:
-            self._full = True
-            self.log(
-                f"More than {self._job.caps.shown_lines:,} lines: of what is printed from here on, the end is kept."
-            )
-            for unfinished, beginning in self._lines.take_unfinished().items():
-                if beginning:
-                    self._tail.add(unfinished, beginning, self.stage)
+        shown = shows(self._job.log_policy, stage)
+        if shown and not self._full and self._line_breaks > self._job.caps.shown_lines:
+            text = self._fill_up(stream, text, self._job.caps.shown_lines - before)
+        if shown and self._full:
+            self._tail.add(stream, text)
+        else:
+            self._lines.add(stream, text, stage)
         return None
+
+    def _fill_up(self, stream: Stream, text: bytes, lines: int) -> bytes:
+        """Show the last `lines` that are shown from the beginning on; returns what is left of the text."""
+        *first, rest = text.split(b"\n", lines)
+        self._lines.add(stream, b"".join(line + b"\n" for line in first), self._printed_in)
+        self._full = True
+        self._say(
+            f"More than {self._job.caps.shown_lines:,} lines: of what is printed from here on, the end is kept."
+        )
+        for unfinished, beginning in self._lines.take_unfinished().items():
+            if beginning:
+                self._tail.add(unfinished, beginning)
+        return rest
 
     def _write_row(self, row: LoggerRow) -> None:
         if not shows(self._job.log_policy, self.stage):
@@ -128,19 +140,20 @@ class Output:
         csv.writer(self._tables[name]).writerow(own)
 
     def flush(self) -> None:
-        """Hand on what has no line end yet, and the end of what was too much."""
-        self._lines.flush(self.stage)
-        for stream, text, stage, left_out in self._tail.take():
+        """Hand on what has no line end yet, and the end of what was too much, of the stage in which it was printed."""
+        self._lines.flush(self._printed_in)
+        for stream, text, left_out in self._tail.take():
             if left_out:
-                self.log(
-                    f"{left_out:,} lines of {stream.name.lower()} are left out here; these are the last ones:"
+                name = stream.name.lower()
+                self._say(
+                    f"{left_out:,} lines of {name} are left out here; these are the last ones:", left_out
                 )
-            self._lines.add(stream, text, stage)
-            self._lines.flush(stage)
+            self._lines.add(stream, text, self._printed_in)
+            self._lines.flush(self._printed_in)
 
-    def log(self, text: str) -> None:
+    def _say(self, text: str, left_out: int = 0) -> None:
         """A line of the platform's own."""
-        self._on_log(LogLine("platform", self.stage, text))
+        self._on_log(LogLine("platform", self._printed_in, text, left_out))
 
     def tables(self) -> dict[str, bytes]:
         return {name: table.getvalue().encode() for name, table in self._tables.items()}

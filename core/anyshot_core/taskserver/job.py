@@ -108,6 +108,7 @@ class LogLine:
     stream: str  # "stdout", "stderr", "platform" or "logger"
     stage: Stage
     text: str
+    left_out: int = 0  # lines in whose place it stands
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +190,7 @@ class Failure:
     task_index: int | None = None
     ways: int | None = None
     shots: int | None = None
+    before_training: bool = False  # meta_fit had asked for no task or batch
 
 
 @dataclass(frozen=True, slots=True)

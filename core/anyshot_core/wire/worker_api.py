@@ -191,6 +191,7 @@ class Event(Message):
     stream: Literal["stdout", "stderr", "platform", "logger"]
     stage: Stage
     text: str
+    left_out: int = Field(default=0, ge=0, lt=2**31, description="lines that it stands in place of")
 
 
 class Events(Message):
@@ -301,6 +302,9 @@ class Fail(Message):
     task_index: int | None = None
     ways: int | None = None
     shots: int | None = None
+    before_training: bool = Field(
+        default=False, description="the code failed before meta_fit asked for its first task or batch"
+    )
     progress: Progress | None = Field(
         default=None, description="where it stood when it failed; none from workers of API version 1"
     )

@@ -41,7 +41,8 @@ class EventCount(Base):
     epoch: Mapped[int] = mapped_column(primary_key=True)
     lines: Mapped[int] = mapped_column(default=0)
     bytes: Mapped[int] = mapped_column(BigInteger, default=0)
-    dropped: Mapped[int] = mapped_column(default=0)
+    dropped: Mapped[int] = mapped_column(default=0)  # by the platform
+    left_out: Mapped[int] = mapped_column(BigInteger, default=0)  # by the worker, which said so
 
 
 class RunMeasure(Base):

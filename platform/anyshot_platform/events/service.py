@@ -32,7 +32,8 @@ def keep_events(session: Session, settings: PlatformSettings, run: Run, events: 
         events = [event for event in events if event.seq > newest]
     lengths = _insert_new(session, [_row(run, event) for event in events])
     count.lines += len(lengths)
-    count.bytes += sum(lengths)
+    count.bytes += sum(lengths.values())
+    count.left_out += sum(event.left_out for event in events if event.seq in lengths)
     cut(session, settings, count)
     session.flush()
     return len(lengths)
@@ -41,7 +42,7 @@ def keep_events(session: Session, settings: PlatformSettings, run: Run, events: 
 def _count_of(session: Session, run: Run) -> EventCount:
     count = session.get(EventCount, (run.id, run.epoch))
     if count is None:
-        count = EventCount(run_id=run.id, epoch=run.epoch, lines=0, bytes=0, dropped=0)
+        count = EventCount(run_id=run.id, epoch=run.epoch, lines=0, bytes=0, dropped=0, left_out=0)
         session.add(count)
         session.flush()
     return count
@@ -60,11 +61,10 @@ def _row(run: Run, event: Event) -> dict[str, object]:
 
 
 def count_missing_lines(session: Session, run_ids: Sequence[str]) -> dict[str, int]:
-    """How many lines of each run came and are not kept; of a run without any there is no entry."""
-    query = select(EventCount.run_id, func.sum(EventCount.dropped)).where(
-        EventCount.run_id.in_(run_ids), EventCount.dropped > 0
-    )
-    return {run_id: int(dropped) for run_id, dropped in session.execute(query.group_by(EventCount.run_id))}
+    """How many lines of each run were printed and are not kept; of a run without any there is no entry."""
+    missing = EventCount.dropped + EventCount.left_out
+    query = select(EventCount.run_id, func.sum(missing)).where(EventCount.run_id.in_(run_ids), missing > 0)
+    return {run_id: int(lines) for run_id, lines in session.execute(query.group_by(EventCount.run_id))}
 
 
 def clean_line(text: str) -> str:
@@ -80,15 +80,15 @@ def _moment(seconds: float) -> datetime:
         return datetime.fromtimestamp(0, UTC)
 
 
-def _insert_new(session: Session, rows: list[dict[str, object]]) -> list[int]:
-    """The lengths of those that were not there yet."""
+def _insert_new(session: Session, rows: list[dict[str, object]]) -> dict[int, int]:
+    """The lengths of those that were not there yet, by their numbers."""
     statement = insert_into(session, RunEvent).on_conflict_do_nothing(
         index_elements=[RunEvent.run_id, RunEvent.epoch, RunEvent.seq]
     )
-    lengths: list[int] = []
+    lengths: dict[int, int] = {}
     for start in range(0, len(rows), 500):  # no driver counts the rows of an INSERT for sure
-        new = statement.values(rows[start : start + 500]).returning(func.length(RunEvent.text))
-        lengths += session.scalars(new).all()
+        new = statement.values(rows[start : start + 500]).returning(RunEvent.seq, func.length(RunEvent.text))
+        lengths |= dict(session.execute(new).tuples())
     return lengths
 
 

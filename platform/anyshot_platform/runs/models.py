@@ -91,6 +91,9 @@ class Run(Base):
     message: Mapped[str] = mapped_column(Text, default="")
     detail: Mapped[str] = mapped_column(Text, default="")  # the participant may see it
     private: Mapped[str] = mapped_column(Text, default="")  # operators only
+    before_training: Mapped[bool] = mapped_column(
+        default=False
+    )  # its code failed before a first training step
     task_index: Mapped[int | None]
     task_ways: Mapped[int | None]
     task_shots: Mapped[int | None]

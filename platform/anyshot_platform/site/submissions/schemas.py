@@ -152,7 +152,9 @@ class RunOut(BaseModel):
     usage: Usage | Nothing = Field(description="an empty object while it is not known")
     provenance: Provenance | Nothing = Field(description="an empty object while it is not known")
     artifacts: list[str]
-    log_lines_missing: int = Field(description="Lines that came, and that the platform does not keep.")
+    log_lines_missing: int = Field(
+        description="Lines that were printed, and that the platform does not keep."
+    )
 
 
 class SubmissionOut(BaseModel):
