@@ -109,6 +109,13 @@ def test_what_code_does_is_shown_as_what_it_did(
     assert "Stage Meta-testing" in text_of(stage.page(f"/submissions/{shown}", alice))
 
 
+def test_an_import_error_costs_nothing(stage: Stage) -> None:
+    alice, shown = submit(stage, "alice", "import no_such_package\n" + COUNTING)
+    stage.worker().work()
+    seen = stage.shown(alice, shown)
+    assert (seen["verdict"], seen["counts_quota"], quota(alice)) == ("RUNTIME_ERROR", False, 0)
+
+
 def require_told(stage: Stage, person: Person, shown: str, verdict: Verdict) -> dict[str, Any]:
     """The page says what happened and whose fault it was; the quota pays for one's own faults alone."""
     seen = stage.shown(person, shown)

@@ -159,6 +159,7 @@ def _fail(assignment: Job, failure: Failure, **known: Any) -> Fail:
         task_index=failure.task_index,
         ways=failure.ways,
         shots=failure.shots,
+        **({"before_training": True} if failure.before_training else {}),
         **known,
     )
 

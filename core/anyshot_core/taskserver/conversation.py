@@ -23,7 +23,7 @@ from anyshot_core.wire import messages
 from anyshot_core.wire.frames import CHUNK, Frame, FrameError, FrameType, header
 from anyshot_core.wire.messages import TimeLeft
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_core.wire.worker_api import PlatformStep
+from anyshot_core.wire.worker_api import PlatformStep, Stage
 
 _POLL = 0.2
 _FAREWELL = 1.0  # seconds that the last command, and the answer to it, may take
@@ -46,6 +46,7 @@ class Conversation:
         self.channel, self.job, self.ledger, self.output = channel, job, ledger, output
         self._hooks, self._files, self._tick = hooks, files, tick
         self._task: DrawnTask | None = None
+        self._trains = False  # whether meta_fit has asked for a task or batch
         self._inbox = Inbox(channel, output, ledger.clock)
 
     def close(self) -> None:
@@ -55,7 +56,9 @@ class Conversation:
         self.output.flush()
 
     def moment(self, step: str) -> FailureMoment:
-        return FailureMoment(step, self.output.stage, self.job.log_policy, self._task, self._files)
+        stage = self.output.stage
+        untrained = stage is Stage.META_TRAINING and not self._trains
+        return FailureMoment(step, stage, self.job.log_policy, self._task, self._files, untrained)
 
     def set_task(self, task: DrawnTask | None) -> None:
         self._task = task
@@ -298,7 +301,9 @@ class Conversation:
                 raise self._stopped(step, item)
             if item.frame.kind is FrameType.ERROR:
                 raise self._reported(step, item.frame)
-            return item
+            if item.frame.kind is not FrameType.STEP:
+                return item
+            self._trains = True
 
     def _too_late(self, step: str, limit: Limit) -> Ended:
         if limit.name != "platform":

@@ -66,6 +66,7 @@ class FailureMoment:
     policy: LogPolicy
     task: DrawnTask | None = None
     files: frozenset[str] = frozenset()  # of the bundle: other names in a traceback are not believed
+    before_training: bool = False
 
     @property
     def doing(self) -> str:
@@ -86,6 +87,7 @@ class FailureMoment:
                 task_index=None if task is None else task.index,
                 ways=None if task is None else task.ways,
                 shots=None if task is None else task.shots,
+                before_training=self.before_training,
             )
         )
 

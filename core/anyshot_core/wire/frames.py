@@ -39,6 +39,7 @@ class FrameType(IntEnum):
     LOG = 16  # captured output
     LOGGER = 17  # one iteration that the participant logged
     ERROR = 18  # the run cannot go on
+    STEP = 19  # meta_fit asks for its first task or batch
     # task server -> runner
     JOB = 64
     BUNDLE = 65  # a piece of the zip
@@ -70,6 +71,7 @@ MAXIMUM: dict[FrameType, int] = {
     FrameType.LOG: 64 * KIB,
     FrameType.LOGGER: KIB,
     FrameType.ERROR: 64 * KIB,
+    FrameType.STEP: 0,
     FrameType.JOB: MIB,
     FrameType.BUNDLE: CHUNK,
     FrameType.UNPACK: 64,

@@ -148,6 +148,7 @@ def fail(session: Session, settings: PlatformSettings, run: Run, failure: Fail) 
         task_index=failure.task_index,
         task_ways=failure.ways,
         task_shots=failure.shots,
+        before_training=failure.before_training,
         usage=failure.usage,
         provenance=failure.provenance,
         **_reached(run, failure.progress),

@@ -150,18 +150,21 @@ def decisive_failure(runs: Sequence[Run]) -> Run | None:
 def _charge_quota(session: Session, submission: Submission, failure: Run | None) -> None:
     """Only what a team answers for costs quota: its failures, and its cancellations where the phase says so.
 
-    What organizers decided stays.
+    What organizers decided stays. Smoke tests have a quota of their own, which counts those without a reason.
     """
-    if submission.kind != SubmissionKind.ENTRY or submission.quota_decided_at is not None:
+    charged = (SubmissionKind.ENTRY, SubmissionKind.SMOKE)
+    if submission.kind not in charged or submission.quota_decided_at is not None:
         return
-    reason = _why_free(session, submission, failure) if failure else ""
-    submission.counts_quota, submission.quota_reason = not reason, reason
+    submission.quota_reason = _why_free(session, submission, failure) if failure else ""
+    submission.counts_quota = submission.kind == SubmissionKind.ENTRY and not submission.quota_reason
 
 
 def _why_free(session: Session, submission: Submission, failure: Run) -> str:
     """Why a submission that ended by this failure costs no quota; empty where it costs."""
     if failure.cause in NOT_THEIR_DOING:
         return "not your doing"
+    if failure.verdict == Verdict.RUNTIME_ERROR and failure.before_training:
+        return "It failed before its first training step, which costs nothing."
     if failure.cause != Cause.USER:
         return ""
     if not _cancelled_by_team(session, submission, failure):

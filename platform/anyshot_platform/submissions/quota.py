@@ -8,11 +8,12 @@ from datetime import date
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.database import now
 from anyshot_platform.errors import TooMany
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import NOT_THEIR_DOING, SubmissionKind, SubmissionStatus
+from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.teams.models import Team
 
 
@@ -55,7 +56,7 @@ def read_quota(session: Session, team: Team, phase: Phase, today: date | None = 
     today = today or now().date()
     own = (Submission.team_id == team.id, Submission.phase_id == phase.id)
     counted = (*own, Submission.kind == SubmissionKind.ENTRY, Submission.counts_quota)
-    theirs = or_(Submission.cause.is_(None), Submission.cause.not_in(NOT_THEIR_DOING))
+    charged = or_(Submission.quota_reason == "", Submission.cause == Cause.USER)
 
     def count(*conditions: object) -> int:
         return session.scalar(select(func.count(Submission.id)).where(*conditions)) or 0  # pyright: ignore[reportArgumentType]
@@ -74,7 +75,7 @@ def read_quota(session: Session, team: Team, phase: Phase, today: date | None = 
             phase.quota_concurrent,
         ),
         smoke_day=Allowance(
-            count(*own, theirs, Submission.kind == SubmissionKind.SMOKE, Submission.quota_day == today),
+            count(*own, charged, Submission.kind == SubmissionKind.SMOKE, Submission.quota_day == today),
             phase.smoke_quota_day,
         ),
     )

@@ -17,7 +17,7 @@ from anyshot_core.protocols import Protocol, protocol_from_dict
 from anyshot_core.wire.frames import FrameType
 from anyshot_core.wire.messages import ImagesHeader, JobHeader, LoggerRow
 from anyshot_starting_kit import snapshots
-from anyshot_starting_kit.runner.generators import make_generators, shortened
+from anyshot_starting_kit.runner.generators import announced, make_generators, shortened
 from anyshot_starting_kit.runner.logger import Logger
 from anyshot_starting_kit.runner.pixels import Images
 from anyshot_starting_kit.runner.predictions import (
@@ -42,6 +42,7 @@ class Evaluation:
         self._config = _read_config(place.program, job.packs if held_out else None)
         self._pool = _open_packs(job, range(job.packs)) if job.train else None
         self._emit: Callable[[LoggerRow], None] = lambda row: stream.send(FrameType.LOGGER, row.to_bytes())
+        self._tell_step = lambda: stream.send(FrameType.STEP)
         self._submission: Submission | None = None
         self._learner: Any = None
         self._predictor: Any = None
@@ -71,6 +72,7 @@ class Evaluation:
         )
         if self._job.max_items is not None:
             data = shortened(data, self._job.max_items)
+        data = announced(data, self._tell_step)
         snapshots.begin(self._place.snapshots, self._job.snapshots)
         logger = Logger(str(self._place.logs), self._emit)
         meta_learner = self._submission.meta_learner(data.train_classes, data.total_classes, logger)

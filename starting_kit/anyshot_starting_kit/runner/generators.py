@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -145,6 +146,19 @@ def shortened(data: MetaTrainingData, items: int) -> MetaTrainingData:
         train=lambda count: train(min(count, items)),
         valid=None if valid is None else lambda count: valid(min(count, items)),
     )
+
+
+def announced(data: MetaTrainingData, tell: Callable[[], None]) -> MetaTrainingData:
+    """The same, and `tell` is called when either generator is asked for the first time."""
+    first = iter([tell])
+
+    def asked(generate: Callable[[int], Iterator[Any]], count: int) -> Iterator[Any]:
+        for call in first:
+            call()
+        return generate(count)
+
+    valid = None if data.valid is None else partial(asked, data.valid)
+    return replace(data, train=partial(asked, data.train), valid=valid)
 
 
 def _split(pool: Pool, count: int, seed: int) -> tuple[Pool, Pool | None]:

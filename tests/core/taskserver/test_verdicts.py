@@ -56,6 +56,27 @@ def test_a_missing_wheel_is_not_called_a_missing_class(runs: Runs) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("model", "free"),
+    [
+        ("import no_such_package\n" + HONEST, True),
+        (HONEST.replace("(MetaLearner):\n", "(MetaLearner):\n    def __init__(self): pass\n\n"), True),
+        (at_meta_fit("raise KeyError('early')"), True),
+        (at_meta_fit("import os; os._exit(3)"), True),
+        (at_meta_fit("next(meta_train_generator(1)); raise KeyError('late')"), False),
+        (at_meta_fit("next(meta_valid_generator(1)); import os; os._exit(3)"), False),
+        (at_fit("raise KeyError('tested')"), False),
+    ],
+)
+def test_what_fails_before_meta_fit_asked_for_anything_is_told_apart(
+    runs: Runs, model: str, free: bool
+) -> None:
+    config = '{"train_config": {"N": 2, "k": 1, "query_images_per_class": 2}, "validation_datasets": 1}'
+    failure = runs.run(model, files={"config.json": config}).failure
+    assert failure is not None and failure.verdict is Verdict.RUNTIME_ERROR
+    assert failure.before_training is free
+
+
 def test_missing_class_is_named(runs: Runs) -> None:
     failure = runs.run(
         HONEST.replace("class MyLearner(", "class OurLearner(").replace("MyLearner()", "OurLearner()")
@@ -208,20 +229,28 @@ def test_a_flood_of_lines_is_counted_and_not_kept(runs: Runs) -> None:
     assert failure is not None and failure.verdict is Verdict.OUTPUT_LIMIT
     assert failure.message == "The submission produced more than 20,000 lines of output; print or log less."
     shown = [line.text for line in runs.lines]
-    assert 500 <= shown.count("spam") < 10_000
+    assert 500 <= shown.count("spam") <= 1_000
     assert "More than 500 lines: of what is printed from here on, the end is kept." in shown
 
 
-def test_of_a_flood_head_and_end_are_kept_with_the_number_of_lines_between(runs: Runs) -> None:
-    printing = at_meta_fit("print(*(f'line {n}' for n in range(20_000)), sep='\\n')")
-    assert runs.run(printing, caps=OutputCaps(shown_lines=500)).failure is None
-    shown = [line.text for line in runs.lines]
-    kept = [text for text in shown if text.startswith("line ")]
+@pytest.mark.parametrize("policy", [LogPolicy.META_TRAIN, LogPolicy.EVERYTHING])
+def test_of_a_flood_head_and_end_are_kept_where_they_were_printed(runs: Runs, policy: LogPolicy) -> None:
+    """Both before what meta-testing says, with the number of lines between them; a line without an end too."""
+    printing = at_meta_fit("print(*(f'line {n}' for n in range(20_000)), 'the end', sep='\\n', end='')")
+    model = printing.replace(FIT, f"        print('tested')\n{FIT}")
+    assert runs.run(model, caps=OutputCaps(shown_lines=500), log_policy=policy).failure is None
+    told = [line for line in runs.lines if line.text.startswith(("line ", "the end"))]
+    kept = [line.text for line in told[:-1]]
     assert kept[:500] == [f"line {n}" for n in range(500)] and kept[-400:] == [
         f"line {n}" for n in range(19_600, 20_000)
     ]
-    (told,) = [text for text in shown if "left out" in text]
-    assert int(told.split()[0].replace(",", "")) + len(kept) == 20_000 and len(kept) < 15_000
+    assert told[-1].text == "the end" and {line.stage for line in told} == {Stage.META_TRAINING}
+    (gap,) = [line for line in runs.lines if line.left_out and line.stage is Stage.META_TRAINING]
+    assert gap.left_out + len(kept) == 20_000 and len(kept) < 1_100
+    assert gap.text.startswith(f"{gap.left_out:,} lines of stdout are left out here")
+    stages = [line.stage for line in runs.lines]
+    assert stages == sorted(stages, key=list(Stage).index) and stages[-1] is Stage.META_TESTING
+    assert ("tested" in [line.text for line in runs.lines]) == (policy is LogPolicy.EVERYTHING)
 
 
 def test_a_line_of_many_megabytes_is_shown_once_and_cut(runs: Runs) -> None:

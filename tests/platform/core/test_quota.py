@@ -180,6 +180,21 @@ def test_who_answers_for_a_failure_pays_for_it(
     assert site.submission(submission_id).quota_reason == reason
 
 
+@pytest.mark.parametrize(("verdict", "cost"), [("RUNTIME_ERROR", 0), ("MEMORY_LIMIT", 1)])
+@pytest.mark.parametrize("smoke", [False, True])
+def test_an_error_before_the_first_training_step_costs_nothing(
+    site: Site, alice: Person, worker: PaperWorker, smoke: bool, verdict: str, cost: int
+) -> None:
+    site.offer_smoke_tests()
+    assert refusal(alice, "wrong import", smoke=smoke) == ""
+    job = worker.claim()
+    assert job is not None and worker.fail(job, verdict, before_training=True).status_code == 204
+    assert used(alice)["smoke_day" if smoke else "day"] == cost
+    (shown,) = alice.call("GET", "/api/v1/submissions").json()["items"]
+    page = alice.call("GET", f"/submissions/{shown['id']}", headers={"accept": "text/html"}).text
+    assert ("before its first training step, which costs nothing" in page) is not bool(cost)
+
+
 @pytest.mark.parametrize("counts", [True, False])
 def test_a_cancellation_counts_where_the_phase_says_so(site: Site, alice: Person, counts: bool) -> None:
     site.set_phase(cancelled_counts=counts)
