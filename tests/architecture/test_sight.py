@@ -38,6 +38,13 @@ MAY_READ_FAULTS = {
     "site/reports/api.py",
     "site/submissions/results.py",
 }
+# What code can choose while it sees hidden images is shown in the steps of `anyshot_core.exits`.
+CHOSEN = {"memory_peak_bytes", "cpu_seconds", "usage"}
+MAY_READ_CHOSEN = {
+    "judging/kinds/rescoring.py",
+    "site/submissions/smoke_answer.py",
+    "site/submissions/timing.py",
+}
 
 
 def _modules() -> Iterator[tuple[str, ast.Module]]:
@@ -86,6 +93,22 @@ def test_only_sight_reads_the_texts_of_failures() -> None:
         if column in FAULTS and owner in RUNS
     ]
     assert not found, "ask Sight.fault or Sight.progress instead:\n" + "\n".join(found)
+
+
+def test_only_sight_reads_what_a_run_used() -> None:
+    found = [
+        f"{name}:{line}: {owner}.{column}"
+        for name, module in _modules()
+        if name not in MAY_READ_CHOSEN
+        for owner, column, line in _reads(module)
+        if column in CHOSEN and owner in ("run", "used")
+    ]
+    found += [
+        f"{path.relative_to(ROOT)}: hide_summary"
+        for path in ROOT.rglob("*.py")
+        if "hide_summary" in path.read_text() and path.parent.name != "sight"
+    ]
+    assert not found, "ask Sight.used or Sight.summary instead:\n" + "\n".join(found)
 
 
 def test_the_columns_exist() -> None:

@@ -18,6 +18,7 @@ from anyshot_core.taskserver.channel import Channel, ChannelClosed
 from anyshot_core.taskserver.inbox import Arrived, Inbox, Output, StreamEnd
 from anyshot_core.taskserver.job import DrawnTask, Hooks, TaskServerJob
 from anyshot_core.taskserver.ledger import Ledger, Limit, time_left
+from anyshot_core.taskserver.sources import Sources
 from anyshot_core.taskserver.verdicts import Ended, FailureMoment
 from anyshot_core.wire import messages
 from anyshot_core.wire.frames import CHUNK, Frame, FrameError, FrameType, header
@@ -39,12 +40,12 @@ class Conversation:
         hooks: Hooks,
         ledger: Ledger,
         output: Output,
-        files: frozenset[str],
+        sources: Sources | None,
         tick: Callable[[float], None],
     ) -> None:
-        """`files` are the bundle's; `tick` gets the seconds that the step in progress has taken so far."""
+        """`sources` are the bundle's; `tick` gets the seconds that the step in progress has taken so far."""
         self.channel, self.job, self.ledger, self.output = channel, job, ledger, output
-        self._hooks, self._files, self._tick = hooks, files, tick
+        self._hooks, self._sources, self._tick = hooks, sources, tick
         self._task: DrawnTask | None = None
         self._trains = False  # whether meta_fit has asked for a task or batch
         self._inbox = Inbox(channel, output, ledger.clock)
@@ -58,7 +59,7 @@ class Conversation:
     def moment(self, step: str) -> FailureMoment:
         stage = self.output.stage
         untrained = stage is Stage.META_TRAINING and not self._trains
-        return FailureMoment(step, stage, self.job.log_policy, self._task, self._files, untrained)
+        return FailureMoment(step, stage, self.job.log_policy, self._task, self._sources, untrained)
 
     def set_task(self, task: DrawnTask | None) -> None:
         self._task = task

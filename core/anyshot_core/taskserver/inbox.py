@@ -151,6 +151,10 @@ class Output:
             self._lines.add(stream, text, self._printed_in)
             self._lines.flush(self._printed_in)
 
+    def end(self) -> None:
+        """Say what nobody sees; once, when all sandboxes of the run have ended."""
+        self._lines.say_kept_back(self._printed_in)
+
     def _say(self, text: str, left_out: int = 0) -> None:
         """A line of the platform's own."""
         self._on_log(LogLine("platform", self._printed_in, text, left_out))

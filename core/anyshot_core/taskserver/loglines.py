@@ -48,11 +48,11 @@ class LogLines:
         self._policy, self._on_log = policy, on_log
         self._rest = dict.fromkeys(Stream, b"")
         self._skipping = dict.fromkeys(Stream, False)
-        self._told = False
+        self._kept_back = False
 
     def add(self, stream: Stream, data: bytes, stage: Stage) -> None:
         if not shows(self._policy, stage):
-            self._say_hidden(stage)
+            self._kept_back = True
             return
         *lines, rest = (self._rest[stream] + data).split(b"\n")
         self._rest[stream] = _as_on_a_terminal(rest) + rest[-1:] * rest.endswith(b"\r")
@@ -89,7 +89,7 @@ class LogLines:
             text += " [line cut]"
         self._on_log(LogLine(stream.name.lower(), stage, text))
 
-    def _say_hidden(self, stage: Stage) -> None:
-        if not self._told and self._policy is LogPolicy.META_TRAIN:
-            self._told = True
+    def say_kept_back(self, stage: Stage) -> None:
+        """Say at the end whether something was kept back: when it was printed could tell of hidden images."""
+        if self._kept_back and self._policy is LogPolicy.META_TRAIN:
             self._on_log(LogLine("platform", stage, _HIDDEN))

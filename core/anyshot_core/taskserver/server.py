@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from anyshot_core.bundle.zipsafety import ZipRefused, folder_of, read_listing
+from anyshot_core.bundle.zipsafety import ZipRefused
 from anyshot_core.data.problems import DataError
 from anyshot_core.taskserver import verdicts
 from anyshot_core.taskserver.channel import Channel
@@ -34,6 +34,7 @@ from anyshot_core.taskserver.job import (
     TaskServerJob,
 )
 from anyshot_core.taskserver.ledger import Clock, Ledger, Limit
+from anyshot_core.taskserver.sources import Sources
 from anyshot_core.taskserver.tasks import JoinedTasks, query_order
 from anyshot_core.taskserver.verdicts import Ended
 from anyshot_core.wire import messages
@@ -102,7 +103,7 @@ class _Run:
         self._results: list[TaskResult] = []
         self._runner: dict[str, str] = {}
         self._reported = -1.0
-        self._files: frozenset[str] = frozenset()
+        self._sources: Sources | None = None
         self._snapshots: tuple[Snapshot, ...] = ()
         self._layers: dict[str, np.ndarray] = {}
         self._kept_bytes = 0  # of probabilities
@@ -110,7 +111,7 @@ class _Run:
     def guarded(self, work: Callable[[], None]) -> JobOutcome:
         failure = None
         try:
-            self._files = _file_names(self._job.bundle)
+            self._sources = Sources(self._job.bundle)
             work()
         except Ended as ended:
             failure = ended.failure
@@ -123,6 +124,7 @@ class _Run:
             failure = Failure(
                 Verdict.TASK_SERVER_BUG, "The platform failed; this costs no quota.", private=trace
             )
+        self._output.end()
         return JobOutcome(
             tuple(self._results),
             self._ledger.use(),
@@ -174,7 +176,7 @@ class _Run:
     @contextmanager
     def _talk(self, channel: Channel) -> Iterator[Conversation]:
         talk = Conversation(
-            channel, self._job, self._hooks, self._ledger, self._output, self._files, self._tick
+            channel, self._job, self._hooks, self._ledger, self._output, self._sources, self._tick
         )
         try:
             with self._ledger.box():
@@ -426,13 +428,6 @@ def _versions(payload: bytes) -> dict[str, str]:
     """What READY says of itself; it comes before any participant code ran."""
     data = json.loads(payload)
     return {str(key)[:40]: str(value)[:80] for key, value in data.items()}
-
-
-def _file_names(bundle: Path) -> frozenset[str]:
-    """The files of the bundle as they lie in `program/`."""
-    listing = read_listing(bundle)
-    top = folder_of(listing)
-    return frozenset(entry.path.removeprefix(top) for entry in listing.files)
 
 
 def default_cpus() -> int:

@@ -9,10 +9,12 @@ import re
 import signal
 from dataclasses import dataclass
 
+from anyshot_core.exits import exception_name
 from anyshot_core.taskserver.channel import Death
 from anyshot_core.taskserver.job import DrawnTask, Failure
 from anyshot_core.taskserver.ledger import Limit
 from anyshot_core.taskserver.loglines import clean, shows
+from anyshot_core.taskserver.sources import Sources
 from anyshot_core.wire.advice import advice_in
 from anyshot_core.wire.messages import ErrorKind, ErrorReport
 from anyshot_core.wire.verdicts import Verdict
@@ -38,15 +40,20 @@ _DOING = {
     "start": "before it was ready",
     "finish": "at the end",
 }
-_NUMBER = r"-?[0-9.e+inf]{1,24}"
-_SAFE_PREDICTION_TEXTS = (
-    r"predict returned an array of shape \[[0-9, ]{0,40}\]; expected \[\d+, \d+\] \(logits or probabilities\) or"
-    r" \[\d+\] \(labels\)\.",
-    r"predict returned \d{1,12} NaN, the first at \[\d{1,6}, \d{1,6}\]\.",
-    rf"predict returned the label {_NUMBER} at position \d{{1,8}}(; labels run from 0 to \d+)?\.",
-    r"predict returned values of type [A-Za-z0-9<>|]{1,16}; expected numbers\.",
-    r"predict returned None; it must return logits, probabilities or labels\.",
-)
+_SIZE, _LABEL = r"\d{1,3}", r"-?(?:\d{1,3}|inf)|nan"
+_FOUND_IN_PREDICTIONS = {  # what a runner says of a prediction, and as much of it as may be shown of a hidden task
+    rf"predict returned an array of shape (?P<shape>\[{_SIZE}(?:, {_SIZE}){{0,2}}\]);.*": "an array of shape {shape}",
+    r"predict returned an array of shape .*": "an array of a wrong shape",
+    r"predict returned \d+ NaN, .*": "NaN",
+    rf"predict returned the label (?P<label>{_LABEL}) at position (?P<place>{_SIZE})\b.*": (
+        "the label {label} at position {place}"
+    ),
+    r"predict returned the label .*": "a label outside the task's classes",
+    r"predict returned values of type (?P<type>[<>|=]?[A-Za-z]\d{0,2}|object|bool|complex\d{2,3}); .*": (
+        "values of type {type}"
+    ),
+    r"predict returned None; .*": "None",
+}
 
 
 class Ended(Exception):
@@ -65,7 +72,7 @@ class FailureMoment:
     stage: Stage
     policy: LogPolicy
     task: DrawnTask | None = None
-    files: frozenset[str] = frozenset()  # of the bundle: other names in a traceback are not believed
+    sources: Sources | None = None  # of the bundle: other places in a traceback are not believed
     before_training: bool = False
 
     @property
@@ -146,13 +153,11 @@ def _signal_name(number: int) -> str:
 
 
 def of_protocol(moment: FailureMoment, what: str) -> Ended:
-    return moment.fail(
-        Verdict.PROTOCOL_ERROR,
-        (
-            f"The process broke the protocol {moment.doing}: {what}. Do not touch the runner or its "
-            "descriptors."
-        ),
+    said = "" if moment.hidden else f": {what}"
+    words = (
+        f"The process broke the protocol {moment.doing}{said}. Do not touch the runner or its descriptors."
     )
+    return moment.fail(Verdict.PROTOCOL_ERROR, words, private=what)
 
 
 def of_output(moment: FailureMoment, what: str) -> Ended:
@@ -173,7 +178,7 @@ def of_report(moment: FailureMoment, report: ErrorReport) -> Ended:
         )
     verdict = _KINDS[report.kind]
     if moment.hidden:
-        return moment.fail(verdict, _guarded_message(moment, report), _places(moment, report))
+        return _guarded(moment, verdict, report)
     said = clean(report.message)
     if report.kind in (ErrorKind.BAD_PREDICTION, ErrorKind.BAD_ARCHIVE):
         return moment.fail(verdict, said, _marked_traceback(report))
@@ -188,19 +193,38 @@ def _exception_name(report: ErrorReport) -> str:
     return report.exception if re.fullmatch(r"[A-Za-z_]\w{0,59}", report.exception, re.ASCII) else "Exception"
 
 
-def _guarded_message(moment: FailureMoment, report: ErrorReport) -> str:
+def _guarded(moment: FailureMoment, verdict: Verdict, report: ErrorReport) -> Ended:
     """What may be said of a failure in hidden tasks: texts could carry the images out, but for our own sentences."""
     if report.kind is ErrorKind.BAD_PREDICTION:
-        known = any(re.fullmatch(pattern, report.message) for pattern in _SAFE_PREDICTION_TEXTS)
-        return report.message if known else "predict returned something that cannot be scored."
-    where = _places(moment, report).splitlines()
-    place, advice = f" ({where[-1]})" if where else "", advice_in(report.message)
-    return f"{_exception_name(report)} {moment.doing}{place}. {advice}".rstrip()
+        return moment.fail(verdict, _guarded_prediction(moment, report.message))
+    place = _place(moment, report)
+    where, advice = f" ({place})" if place else "", advice_in(report.message)
+    return moment.fail(
+        verdict, f"{exception_name(report.exception)} {moment.doing}{where}. {advice}".rstrip(), place
+    )
 
 
-def _places(moment: FailureMoment, report: ErrorReport) -> str:
-    own = [line for line in report.lines if line.own and line.file in moment.files]
-    return "\n".join(f"{line.file}, line {line.line}" for line in own[-5:])
+def _guarded_prediction(moment: FailureMoment, said: str) -> str:
+    """What was found, in few letters, and what is wanted by the task itself."""
+    for pattern, found in _FOUND_IN_PREDICTIONS.items():
+        if match := re.fullmatch(pattern, said, re.ASCII | re.DOTALL):
+            return f"predict returned {found.format(**match.groupdict())}{_wanted(moment.task)}"
+    return "predict returned something that cannot be scored."
+
+
+def _wanted(task: DrawnTask | None) -> str:
+    if task is None:
+        return "."
+    number, ways = len(task.query), task.ways
+    return f"; expected [{number}, {ways}] (logits or probabilities) or [{number}] (labels from 0 to {ways - 1})."
+
+
+def _place(moment: FailureMoment, report: ErrorReport) -> str:
+    """The innermost line of the submission's own, if the zip has such a line."""
+    line = next((line for line in reversed(report.lines) if line.own), None)
+    if line is None or moment.sources is None or not moment.sources.has_line(line.file, line.line):
+        return ""
+    return f"{line.file}, line {line.line}"
 
 
 def _marked_traceback(report: ErrorReport) -> str:

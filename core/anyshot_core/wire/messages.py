@@ -234,7 +234,7 @@ def read_probabilities(payload: bytes, labels: np.ndarray, ways: int) -> np.ndar
     if not body:
         return None
     if len(body) != 4 * len(labels) * ways:
-        raise FrameError(f"{len(body)} bytes of probabilities, {4 * len(labels) * ways} expected")
+        raise FrameError("probabilities of another size than the task's")
     shares = np.frombuffer(body, "<f4").astype(np.float32).reshape(len(labels), ways)
     if not (np.isfinite(shares).all() and (shares >= 0).all()):
         raise FrameError("a probability that is negative or no finite number")

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from anyshot_core.exits import in_steps, large_groups
 from anyshot_core.exports.files import FILES as EXPORTED
 from anyshot_core.exports.files import ON_PUBLIC_IMAGES
-from anyshot_core.wire.worker_api import LogPolicy, PartFailure
+from anyshot_core.wire.worker_api import LogPolicy, PartFailure, Usage
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Forbidden, NotFound
 from anyshot_platform.pools.rights import is_public
 from anyshot_platform.runs.models import Run
 from anyshot_platform.sight.faults import EvaluationFault, Fault, fault_of, fault_of_test, progress_of
 from anyshot_platform.sight.logs import shown_logs, smoke_logs
+from anyshot_platform.sight.names import DatasetNames, hide_summary
 from anyshot_platform.sight.phases import PhaseSight, look_at_phase
 from anyshot_platform.sight.standing import Standing, standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_scoring.summary import RunSummary
 
 # What a team may download of its runs; predictions and results of hidden tasks are the organizers'.
 _OF_THE_TEAM = frozenset({"log.txt", "logger.zip"})
+_GROUPS = ("by_dataset", "by_domain", "by_ways", "by_shots")
 
 
 class TasksNotShown(Forbidden):
@@ -77,6 +81,28 @@ class Sight:
     def standing(self) -> Standing:
         """Whether the submission is disqualified, withdrawn, deleted."""
         return standing_of(self.submission)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the viewer may know exactly what runs used, and the means of few tasks: not of hidden tasks."""
+        return self.phase.tasks or self.logs == LogPolicy.EVERYTHING
+
+    def used(self, run: Run) -> Usage | None:
+        """What a run used, None while that is not known. Code that sees hidden images can choose it: shown in steps."""
+        used, version = run.usage, run.phase_version
+        if used is None or self.exact:
+            return used
+        cpu_seconds = in_steps(used.cpu_seconds, version.cpus * version.run_seconds)
+        peak = int(in_steps(used.memory_peak_bytes, version.memory_bytes))
+        return used.model_copy(update={"cpu_seconds": cpu_seconds, "memory_peak_bytes": peak})
+
+    def summary(self, summary: RunSummary, names: DatasetNames) -> RunSummary:
+        """A run's summary with the groups, and the names of datasets, that the viewer may know."""
+        shown = hide_summary(summary, names)
+        if self.exact:
+            return shown
+        groups = {by: large_groups(getattr(shown, by)) for by in _GROUPS}
+        return replace(shown, **groups)
 
     def may_have(self, artifact: str) -> bool:
         """Whether the viewer may have a file of that name of the submission's runs."""

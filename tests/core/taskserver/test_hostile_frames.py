@@ -16,7 +16,15 @@ import numpy as np
 import pytest
 
 from anyshot_core.taskserver.channel import ChannelClosed, Death
-from anyshot_core.taskserver.job import DrawnTask, Hooks, JobOutcome, LogLine, OutputCaps, TaskServerJob
+from anyshot_core.taskserver.job import (
+    DrawnTask,
+    Failure,
+    Hooks,
+    JobOutcome,
+    LogLine,
+    OutputCaps,
+    TaskServerJob,
+)
 from anyshot_core.taskserver.server import serve
 from anyshot_core.taskserver.tasks import query_order
 from anyshot_core.wire.frames import HEADER, Frame, FrameType
@@ -238,7 +246,7 @@ def test_a_reply_ahead_of_its_command_is_refused(stage: Stage) -> None:
 
     failure = stage.serve({FrameType.SUPPORT: early}).failure
     assert failure is not None and failure.verdict is Verdict.PROTOCOL_ERROR
-    assert "ahead of its time" in failure.message
+    assert "ahead of its time" in failure.private and "ahead" not in failure.message
 
 
 def test_a_replayed_turn_is_refused(stage: Stage) -> None:
@@ -274,9 +282,9 @@ def test_predictions_of_a_wrong_length_or_range(stage: Stage, body: bytes) -> No
 LABELS = np.array([0, 1] * 3)
 SHARES = np.array([[0.75, 0.25], [0.25, 0.75]] * 3, "<f4")
 NO_SHARES = {
-    "cut off": (SHARES.tobytes()[:-1], "47 bytes of probabilities, 48 expected"),
-    "too long": (SHARES.tobytes() + bytes(8), "56 bytes"),
-    "four megabytes": (bytes(1 << 22), "4194304 bytes"),
+    "cut off": (SHARES.tobytes()[:-1], "of another size"),
+    "too long": (SHARES.tobytes() + bytes(8), "of another size"),
+    "four megabytes": (bytes(1 << 22), "of another size"),
     "no number": (np.full_like(SHARES, np.nan).tobytes(), "no finite number"),
     "infinite": (np.full_like(SHARES, np.inf).tobytes(), "no finite number"),
     "negative": (np.array([[1.5, -0.5], [-0.5, 1.5]] * 3, "<f4").tobytes(), "negative"),
@@ -467,7 +475,7 @@ def test_a_learner_beyond_its_limit_is_stopped(stage: Stage, job: TaskServerJob,
 
 
 def test_a_claimed_platform_fault_is_the_participants(stage: Stage) -> None:
-    """Once their code has run, no report can make a failure free."""
+    """Once their code has run, no report makes a failure the platform's."""
     for kind in ErrorKind:
         report = ErrorReport(kind, "DockerError", "the daemon is gone")
         outcome = stage.serve(
@@ -476,20 +484,55 @@ def test_a_claimed_platform_fault_is_the_participants(stage: Stage) -> None:
         assert outcome.verdict.cause is Cause.PARTICIPANT
 
 
-def test_what_a_forged_report_says_of_a_hidden_task_is_not_shown(stage: Stage) -> None:
+@pytest.mark.parametrize(
+    ("line", "place"), [(1, "model.py, line 1"), (2, ""), (0, ""), (9_999_999, "")], ids=str
+)
+def test_what_a_forged_report_says_of_a_hidden_task_is_not_shown(stage: Stage, line: int, place: str) -> None:
+    """Of the exception a name that everybody knows, of the place a line that the zip has."""
     forged = ErrorReport(
-        ErrorKind.BAD_PREDICTION,
-        "x" * 200,
+        ErrorKind.EXCEPTION,
+        "Pixels_12_99_31",
         "pixels 12 99 31",
         "pixels 12 99 31",
-        (CodeLine("pixels_12_99_31.py", 5, "f", True), CodeLine("model.py", 3, "pixels", True)),
+        (
+            CodeLine("model.py", 1, "f", True),
+            CodeLine("pixels_12_99_31.py", 1, "f", False),
+            CodeLine("model.py", line, "pixels", True),
+        ),
     )
+    failure = _reporting(stage, forged)
+    where = f" ({place})" if place else ""
+    assert (failure.message, failure.detail) == (f"An exception of your own in fit{where}.", place)
+    elsewhere = replace(forged, exception="KeyError", lines=(CodeLine("pixels_12_99_31.py", 1, "f", True),))
+    assert _reporting(stage, elsewhere).message == "KeyError in fit."
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("an array of shape [6, 12345]; expected [77, 88]", "an array of a wrong shape; expected [6, 2] ("),
+        (
+            "an array of shape [6, 3, 1]; expected [77, 88]",
+            "an array of shape [6, 3, 1]; expected [6, 2] (",
+        ),
+        ("123456789 NaN, the first at [3, 4].", "NaN; expected [6, 2] ("),
+        ("values of type S12345678; wanted are numbers.", "something that cannot be scored."),
+    ],
+)
+def test_what_a_forged_prediction_says_is_cut_to_its_few_letters(stage: Stage, said: str, shown: str) -> None:
+    places = (CodeLine("model.py", 1, "f", True),)
+    failure = _reporting(
+        stage, ErrorReport(ErrorKind.BAD_PREDICTION, "x", f"predict returned {said}", lines=places)
+    )
+    assert failure.message.startswith(f"predict returned {shown}") and failure.detail == ""
+
+
+def _reporting(stage: Stage, report: ErrorReport) -> Failure:
     failure = stage.serve(
-        {FrameType.SUPPORT: lambda puppet, frame: puppet.send(FrameType.ERROR, forged.to_bytes())}
+        {FrameType.SUPPORT: lambda puppet, frame: puppet.send(FrameType.ERROR, report.to_bytes())}
     ).failure
     assert failure is not None
-    assert "pixels" not in failure.message + failure.detail and "xxx" not in failure.message
-    assert failure.detail == "model.py, line 3"
+    return failure
 
 
 @pytest.mark.seconds("waits for time limits of the runner", each_time=True)

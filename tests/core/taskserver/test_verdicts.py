@@ -93,10 +93,15 @@ def test_missing_class_is_named(runs: Runs) -> None:
         ),
         ("np.zeros((n, 7))", "predict returned an array of shape [{n}, 7]; expected [{n}, {ways}]"),
         ("np.zeros(n + 1)", "predict returned an array of shape [{more}]; expected"),
-        ("np.full(n, 5)", "predict returned the label 5 at position 0; labels run from 0 to {top}."),
+        (
+            "np.full(n, 5)",
+            "the label 5 at position 0; expected [{n}, {ways}] (logits or probabilities) or [{n}]",
+        ),
+        ("np.arange(n) + 10**9", "a label outside the task's classes; expected [{n}, {ways}]"),
+        ("np.zeros((n, 12345))", "predict returned an array of a wrong shape; expected [{n}, {ways}]"),
         ("np.full(n, -1)", "predict returned the label -1 at position 0"),
         ("np.full(n, np.inf)", "predict returned the label inf at position 0"),
-        ("np.array(['a'] * n)", "predict returned values of type <U1; expected numbers."),
+        ("np.array(['a'] * n)", "predict returned values of type <U1; expected [{n}, {ways}]"),
         ("None", "predict returned None"),
         ("[[1], [1, 2]]", "predict returned something that cannot be scored."),
     ],
@@ -105,9 +110,9 @@ def test_bad_predictions_name_what_was_found(runs: Runs, expression: str, messag
     failure = runs.run(answering(expression)).failure
     assert failure is not None and failure.verdict is Verdict.BAD_PREDICTION
     ways = runs.tasks.spec(0).ways
-    wanted = message.format(n=3 * ways, more=3 * ways + 1, ways=ways, top=ways - 1)
+    wanted = message.format(n=3 * ways, more=3 * ways + 1, ways=ways)
     assert wanted in failure.message
-    assert failure.task_index == 0
+    assert (failure.task_index, failure.detail) == (0, "")
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from anyshot_platform.scores.models import RunScore
 from anyshot_platform.scores.tables import find_results, read_table
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import SubmissionAccess
-from anyshot_platform.sight.names import DatasetNames, hide_names, hide_summary, name_datasets
+from anyshot_platform.sight.names import DatasetNames, hide_names, name_datasets
 from anyshot_platform.sight.submissions import TasksNotShown
 from anyshot_platform.site.evaluations.shown import points_out
 from anyshot_platform.site.submissions import views
@@ -112,7 +112,7 @@ def read_figures(session: Session, found: SubmissionAccess) -> list[MeanOfTasks]
         MeanOfTasks(number, by, group.key, group.mean, known_half(group.half_width), group.tasks)
         for number, (_, score) in enumerate(_scores(session, found), 1)
         for by in ("dataset", "domain", "ways", "shots")
-        for group in getattr(hide_summary(score.summary, names), f"by_{by}")
+        for group in getattr(found.sight.summary(score.summary, names), f"by_{by}")
     ]
 
 
@@ -139,7 +139,7 @@ def report_page(session: Session, services: Services, found: SubmissionAccess) -
     if not results:
         raise NotFound("There are no results.")
     score, table = min(results, key=lambda pair: abs(pair[0].value - (sight.score or 0.0)))
-    summary = hide_summary(score.summary, _names(session, found))
+    summary = sight.summary(score.summary, _names(session, found))
     facts = {"title": submission_title(found.submission), "phase": found.submission.phase.name}
     report = build_report(summary, table, facts, single_tasks=sight.phase.tasks)
     return render_page(report, curves_section(_curves(session, services, found)))

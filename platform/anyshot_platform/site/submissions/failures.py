@@ -15,7 +15,7 @@ from anyshot_platform.sight.faults import EvaluationFault, is_of_gpu_memory, ran
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.submissions.progress import last_stage
 from anyshot_platform.site.submissions.provenance import repeat_command, words_on_repeat
-from anyshot_platform.site.submissions.words import STAGE_WORDS, blame, blame_of_evaluation
+from anyshot_platform.site.submissions.words import STAGE_WORDS, blame, blame_of_evaluation, peak_words
 from anyshot_platform.submissions.models import Submission
 
 _FRAME = re.compile(r'^\s*(?:File "(?P<path>[^"]+)"|(?P<bare>[\w./-]+\.py)), line (?P<line>\d{1,7})')
@@ -61,7 +61,7 @@ def show_failure(sight: Sight, run: Run, *, budget: float) -> FailureView:
         icon=words.icon,
         sentence=words.sentence,
         next_step=words.next_step,
-        facts=_facts(sight.submission, run, budget),
+        facts=_facts(sight, run, budget),
         message=fault.message,
         frames=mark_traceback(fault.detail, f"/submissions/{sight.submission.id}/code"),
         reproduce=(repeat_command(run) or "") if run.cause == Cause.PARTICIPANT else "",
@@ -123,7 +123,7 @@ def is_own_file(path: str) -> bool:
     )
 
 
-def _facts(submission: Submission, run: Run, budget: float) -> list[tuple[str, Any]]:
+def _facts(sight: Sight, run: Run, budget: float) -> list[tuple[str, Any]]:
     facts: list[tuple[str, Any]] = []
     stage = last_stage(run)
     if stage is not None:
@@ -136,12 +136,12 @@ def _facts(submission: Submission, run: Run, budget: float) -> list[tuple[str, A
             f"{duration(run.seconds_used)} of {duration(budget)}",
         )
     )
-    if memory := run.used.memory_peak_bytes:
+    if (known := sight.used(run)) and (memory := known.memory_peak_bytes):
         granted = size(run.phase_version.memory_bytes)
-        facts.append(("Peak memory", f"{size(memory)} of {granted}"))
+        facts.append(("Peak memory", f"{peak_words(memory, exact=sight.exact)} of {granted}"))
     if run.attempt > 1:
         facts.append(("Attempts", run.attempt))
-    facts.append(("Quota", quota_words(submission)))
+    facts.append(("Quota", quota_words(sight.submission)))
     return facts
 
 

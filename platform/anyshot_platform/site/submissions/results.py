@@ -8,17 +8,20 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.exits import LEAST_TASKS
+from anyshot_core.wire.worker_api import Usage
 from anyshot_platform.kernel.filters import count, duration, join_texts, percent, size
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore, SubmissionScore
 from anyshot_platform.scores.tables import find_results, read_table
-from anyshot_platform.sight.names import hide_names, hide_summary, name_datasets, natural
+from anyshot_platform.sight.names import hide_names, name_datasets, natural
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.shell.chart_data import ChartView, of_groups, of_tasks, over_numbers
 from anyshot_platform.site.submissions.timing import TimingStep, overhead_words, time_steps
 from anyshot_platform.site.submissions.training import LOGGER, find_logger, training_curves
+from anyshot_platform.site.submissions.words import peak_words
 from anyshot_scoring.rules import Rule
 from anyshot_scoring.summary import RunSummary
 from anyshot_scoring.table import TaskTable
@@ -82,7 +85,7 @@ def read_results_view(
         return None
     result = version.rule.result([one.summary.as_run() for one in scores])
     counting = scores[result.shown]
-    summary = hide_summary(counting.summary, names)
+    summary = counting.summary
     digest = find_results(session, by_run[counting.run_id]) if sight.phase.tasks else None
     table = read_table(storage, digest)
     steps = time_steps(runs)
@@ -96,8 +99,8 @@ def read_results_view(
             ),
             by="; ",
         ),
-        explanation=_explain(version.rule, len(scores), summary),
-        stats=_stats(summary, runs),
+        explanation=_explain(version.rule, len(scores), summary, exact=sight.exact),
+        stats=_stats(sight, summary, runs),
         runs=tuple(
             RunLine(
                 place + 1,
@@ -109,7 +112,7 @@ def read_results_view(
             for place, one in enumerate(scores)
         ),
         charts=(
-            *_charts(summary, hide_names(table, names) if table else None),
+            *_charts(sight.summary(summary, names), hide_names(table, names) if table else None),
             *_training(session, storage, sight, by_run[counting.run_id]),
         ),
         steps=steps,
@@ -118,7 +121,7 @@ def read_results_view(
     )
 
 
-def _explain(rule: Rule, runs: int, summary: RunSummary) -> str:
+def _explain(rule: Rule, runs: int, summary: RunSummary, *, exact: bool) -> str:
     scale = "0 is chance and 1 is perfect, whatever the number of ways."
     words = (
         (
@@ -138,7 +141,10 @@ def _explain(rule: Rule, runs: int, summary: RunSummary) -> str:
         if answered < summary.tasks
         else ""
     )
-    return join_texts((rule.words(runs), chosen, failed, scale, words))
+    withheld = (
+        "" if exact else f"Means of fewer than {LEAST_TASKS} tasks are shown when the phase has closed."
+    )
+    return join_texts((rule.words(runs), chosen, failed, scale, words, withheld))
 
 
 def _answered(summary: RunSummary) -> int:
@@ -146,7 +152,7 @@ def _answered(summary: RunSummary) -> int:
     return sum(group.tasks for group in summary.by_dataset)
 
 
-def _stats(summary: RunSummary, runs: Sequence[Run]) -> tuple[StatView, ...]:
+def _stats(sight: Sight, summary: RunSummary, runs: Sequence[Run]) -> tuple[StatView, ...]:
     stats = []
     for group in summary.metrics:
         if str(group.key) == "accuracy":
@@ -161,16 +167,16 @@ def _stats(summary: RunSummary, runs: Sequence[Run]) -> tuple[StatView, ...]:
     )
     per_task = (summary.fit_seconds + summary.predict_seconds) / max(_answered(summary), 1)
     stats.append(StatView("Time per task", duration(per_task), "fit and predict, on average"))
-    return (*stats, *_memory(runs))
+    return (*stats, *_memory([used for run in runs if (used := sight.used(run))], exact=sight.exact))
 
 
-def _memory(runs: Sequence[Run]) -> tuple[StatView, ...]:
-    peak = max((run.used.memory_peak_bytes for run in runs), default=0)
-    training = max((run.used.meta_train_memory_peak_bytes for run in runs), default=0)
+def _memory(used: Sequence[Usage], *, exact: bool) -> tuple[StatView, ...]:
+    peak = max((one.memory_peak_bytes for one in used), default=0)
+    training = max((one.meta_train_memory_peak_bytes for one in used), default=0)
     if not peak:
         return ()
     note = f"up to {size(training)} in meta-training" if training else "over the whole run"
-    return (StatView("Peak memory", size(peak), note),)
+    return (StatView("Peak memory", peak_words(peak, exact=exact), note),)
 
 
 def _charts(summary: RunSummary, table: TaskTable | None) -> tuple[ChartView, ...]:

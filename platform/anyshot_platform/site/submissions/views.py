@@ -171,7 +171,7 @@ def _show_run(sight: Sight, run: Run, score: RunScore | None, artifacts: list[st
         reproduce=repeat_command(run),
         score=score.value if score else None,
         half_width=score.half_width if score else None,
-        usage=run.usage or Nothing(),
+        usage=sight.used(run) or Nothing(),
         provenance=shown_provenance(run) or Nothing(),
         artifacts=artifacts,
         log_lines_missing=missing,

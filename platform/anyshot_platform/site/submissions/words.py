@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_platform.kernel.filters import size
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.submissions.states import SubmissionKind
 
@@ -21,6 +22,11 @@ STAGE_WORDS = {
     RunState.META_TESTING: "Meta-testing",
     RunState.SCORING: "Scoring",
 }
+
+
+def peak_words(peak: int, *, exact: bool) -> str:
+    """How much memory was used: in steps where the exact number could tell of hidden images."""
+    return size(peak) if exact else f"up to {size(peak)}"
 
 
 @dataclass(frozen=True)
