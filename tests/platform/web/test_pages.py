@@ -23,7 +23,9 @@ from anyshot_platform.notifications.models import Email, NotificationChoice
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.states import Audience
 from anyshot_platform.pools.models import Pool
+from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
+from anyshot_platform.scores.models import RunScore
 from anyshot_platform.site.users.browsers import browser_words
 from anyshot_platform.submissions.models import Submission, SubmissionTag
 from anyshot_platform.submissions.states import SubmissionKind
@@ -226,6 +228,33 @@ def test_figures_are_by_dataset_ways_and_shots(visitor: Visitor, scene: Scene) -
     assert [row["key"] for row in rows if row["by"] == "dataset"] == [f"Hidden {n}" for n in range(1, 11)]
     assert sum(int(row["tasks"]) for row in rows if row["by"] == "ways") == TASKS
     assert {row["by"] for row in rows} == {"dataset", "ways", "shots"}
+
+
+def test_while_the_phase_is_open_no_figure_is_of_a_few_tasks_or_an_exact_use_of_memory(
+    visitor: Visitor, scene: Scene
+) -> None:
+    """Code that sees hidden images chooses both; figures and JSON are exact once the phase has closed."""
+    shown = scene.submissions["finished"].id
+    with visitor.services.database.writing() as session:
+        score = session.scalars(select(RunScore).join(Run).where(Run.submission_id == shown)).one()
+        lonely, *ways = score.summary.by_ways
+        score.summary = replace(score.summary, by_ways=(replace(lonely, mean=0.1234567, tasks=1), *ways))
+        granted = session.get_one(Run, score.run_id).phase_version.memory_bytes
+    visitor.sign_in(scene.ada)
+    for closed in (False, True):
+        if closed:
+            _set_phase(visitor, scene, closed_at=now())
+        rows = [row.split(",") for row in visitor.see(f"/submissions/{shown}/figures.csv").splitlines()[1:]]
+        assert (min(int(row[-1]) for row in rows) == 1) == closed
+        pages = [visitor.see(f"/submissions/{shown}{page}") for page in ("", "/report.html", "/figures.csv")]
+        assert any("0.123" in page for page in pages) == closed
+        assert ("Means of fewer than 5 tasks are shown when the phase has closed." in pages[0]) != closed
+        usage = visitor.client.get(f"/api/v1/submissions/{shown}").json()["runs"][0]["usage"]
+        assert (usage["memory_peak_bytes"] == 3_100_000_000, usage["cpu_seconds"] == 15900.0) == (
+            closed,
+            closed,
+        )
+        assert (usage["memory_peak_bytes"] % (granted // 16) == 0) != closed
 
 
 def test_rows_of_single_tasks_are_shown_by_setting_or_once_the_phase_has_closed(

@@ -313,7 +313,7 @@ def test_a_gpu_without_memory_is_told_from_a_box_without(visitor: Visitor, scene
             run.phase_version.memory_bytes = 24 << 30
             limited = "--memory" in (repeat_command(run) or "")
         page = Read(visitor.see(f"/submissions/{failed}")).text
-        assert sentence in page and "Peak memory | up to 1.50 GiB of 24.0 GiB" in page
+        assert sentence in page and "Peak memory | up to 1.5 GiB of 24.0 GiB" in page
         assert limited == ("the phase allows" in sentence)
         fault = EvaluationFault(run.message, "", Verdict.MEMORY_LIMIT, 3, 5, 1)
         assert show_failed_evaluation(scene.submissions["failed"], fault, gpus).sentence == sentence
