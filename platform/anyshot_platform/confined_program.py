@@ -110,14 +110,30 @@ def picture(order: dict[str, Any]) -> dict[str, Any]:
     return {"shown": (is_drawing if order["drawn"] else is_bitmap)(Path(order["path"]))}
 
 
+def report(order: dict[str, Any]) -> dict[str, Any]:
+    """The sections of an organizer's report as HTML that does nothing."""
+    from anyshot_platform.confined.reports import inert_section
+
+    return {"section": inert_section(Path(order["path"]))}
+
+
+def curves(order: dict[str, Any]) -> dict[str, Any]:
+    """The curves of a submission's logger."""
+    from anyshot_platform.confined.curves import read_curves
+
+    return read_curves(Path(order["path"]))
+
+
 _TASKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "code": code,
     "compare": compare,
+    "curves": curves,
     "check": check,
     "bundle": bundle,
     "pack": pack,
     "picture": picture,
     "sent_pack": sent_pack,
+    "report": report,
 }
 
 

@@ -88,7 +88,7 @@ def _insert_new(session: Session, rows: list[dict[str, object]]) -> dict[int, in
     lengths: dict[int, int] = {}
     for start in range(0, len(rows), 500):  # no driver counts the rows of an INSERT for sure
         new = statement.values(rows[start : start + 500]).returning(RunEvent.seq, func.length(RunEvent.text))
-        lengths |= dict(session.execute(new).tuples())
+        lengths |= dict(session.execute(new).all())
     return lengths
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from anyshot_core.exports.files import FILES
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import ArtifactRef, Complete, Fail, Progress, Usage
 from anyshot_platform.alerts.service import open_alert
@@ -28,20 +27,6 @@ from anyshot_platform.workers.models import Worker
 
 _ODD_SECONDS = 60.0  # beyond what steps may take, and charged to nobody: operators are told
 
-ARTIFACT_NAMES = frozenset(
-    (
-        "results.parquet",
-        "predictions.parquet",
-        "log.txt",
-        "logger.zip",
-        "learner.bin",
-        "page.html",
-        "result.json",
-        "table.parquet",
-        *FILES,
-    )
-)
-
 
 class UnknownArtifact(Invalid):
     """A name that is not among those agreed, or a file that was not uploaded."""
@@ -51,8 +36,8 @@ class UnknownArtifact(Invalid):
 
 def add_artifact(session: Session, run: Run, name: str, digest: str, size: int) -> None:
     """Note a stored file as an artifact of the run's present attempt; sending it again replaces it."""
-    if name not in ARTIFACT_NAMES:
-        raise UnknownArtifact(f"“{name}” is no name of an artifact.")
+    if name not in kind_of(run).artifacts:
+        raise UnknownArtifact(f"“{name}” is no file that such a run hands in.")
     artifact = session.scalars(
         select(Artifact).where(Artifact.run_id == run.id, Artifact.epoch == run.epoch, Artifact.name == name)
     ).one_or_none()

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
+# What the worker of a report hands in, and what browsers are told that it is.
+FILES = {
+    "page.html": "text/html; charset=utf-8",
+    "result.json": "application/json",
+    "table.parquet": "application/vnd.apache.parquet",
+    "log.txt": "text/plain; charset=utf-8",
+}
+
 
 class RunTable(BaseModel):
     """The table of tasks of one run: whose, which run, the file, and the predictions (digest, size) where kept."""

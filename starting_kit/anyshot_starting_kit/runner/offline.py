@@ -34,10 +34,12 @@ def tried_to_download(error: BaseException | None) -> bool:
 
 
 def explain_limits() -> None:
-    """Replace look-ups, connections and installers by errors that tell what to do."""
-    socket.getaddrinfo = _no_network
-    socket.gethostbyname = _no_network
-    socket.create_connection = _no_network
+    """Replace look-ups, connections and installers by errors that tell what to do.
+
+    Each has the name of what it stands for: learners are pickled with the functions that they refer to, by name.
+    """
+    for name in ("getaddrinfo", "gethostbyname", "create_connection"):
+        setattr(socket, name, _named("socket", name, lambda *_, **__: _no_network()))
     real_connect = socket.socket.connect
 
     def connect(self: socket.socket, address: Any) -> None:
@@ -45,12 +47,18 @@ def explain_limits() -> None:
             raise NoNetwork(NO_NETWORK)
         real_connect(self, address)
 
-    socket.socket.connect = connect  # type: ignore[method-assign]
-    os.system = _guarded_system(os.system)
-    subprocess.Popen.__init__ = _guarded_start(subprocess.Popen.__init__)  # type: ignore[method-assign]
+    socket.socket.connect = _named("socket", "socket.connect", connect)  # type: ignore[method-assign]
+    os.system = _named("os", "system", _guarded_system(os.system))
+    start = _guarded_start(subprocess.Popen.__init__)
+    subprocess.Popen.__init__ = _named("subprocess", "Popen.__init__", start)  # type: ignore[method-assign]
 
 
-def _no_network(*_: Any, **__: Any) -> Any:
+def _named(module: str, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    function.__module__, function.__qualname__, function.__name__ = module, name, name.rpartition(".")[2]
+    return function
+
+
+def _no_network() -> Any:
     raise NoNetwork(NO_NETWORK)
 
 

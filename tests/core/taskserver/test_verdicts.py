@@ -298,6 +298,27 @@ def test_network_and_installs_are_explained_at_once(runs: Runs) -> None:
     assert any("Nothing can be installed" in line.text for line in runs.lines)
 
 
+def test_a_learner_that_refers_to_what_the_sandbox_replaces_can_be_saved(runs: Runs) -> None:
+    """By pickle, by name: it finds the same function again where it is loaded, elsewhere as well."""
+    saving = """
+    calls = None
+
+    def save(self, path_to_save):
+        import os, pickle, socket, subprocess
+        calls = [os.system, socket.getaddrinfo, socket.create_connection, socket.socket.connect, subprocess.Popen]
+        with open(path_to_save + "/learner", "wb") as file:
+            pickle.dump(calls, file)
+
+    def load(self, path_to_load):
+        import os, pickle
+        with open(path_to_load + "/learner", "rb") as file:
+            assert pickle.load(file)[0] is os.system
+"""
+    before, rest = HONEST.split("    def save(", 1)
+    model = before + saving + "\n\nclass MyPredictor(" + rest.split("class MyPredictor(", 1)[1]
+    assert runs.run(model).failure is None
+
+
 def test_bad_config_that_only_the_pool_shows(runs: Runs) -> None:
     failure = runs.run(files={"config.json": '{"validation_datasets": 2}'}).failure
     assert failure is not None and failure.verdict is Verdict.BAD_ARCHIVE

@@ -13,6 +13,8 @@ from anyshot_analysis.jobs import JOBS, ReportAudience
 from anyshot_analysis.jobs.inputs import SAME_TASKS
 from anyshot_analysis.jobs.registry import read_parameters
 from anyshot_core.wire.reports import ANALYSIS_VERSION
+from anyshot_platform.artifacts.models import Artifact
+from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
 from anyshot_platform.notifications.models import Notification
@@ -20,6 +22,7 @@ from anyshot_platform.organizers.reports.catalogue import KINDS, Subject
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
+from anyshot_platform.reports.models import Report
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from tests.platform.admin.results import finish_with_predictions, finish_with_results, work_off
@@ -276,6 +279,24 @@ def test_difficulty_and_planning_come_from_the_board_too(board: Site, tmp_path: 
     file = owner.call("GET", f"{API}/{made['difficulty']}/files/table.parquet")
     assert file.content[:4] == b"PAR1"
     assert page(owner, f"{BASE}/reports/{made['plan']}/files/page.html").text.startswith("<!doctype html>")
+    assert "<svg" in page(owner, f"{BASE}/reports/{made['difficulty']}").text
+    forge(board, made["plan"], tmp_path / "page.html", "<h1>R</h1><form action=/x>kept</form></main>")
+    shown = page(owner, f"{BASE}/reports/{made['plan']}").text
+    assert "kept" in shown and "action=/x" not in shown and 'action="/x"' not in shown
+    sent = owner.call("GET", f"{API}/{made['plan']}/files/page.html")
+    assert "sandbox" in sent.headers["content-security-policy"] and "<form" in sent.text
+
+
+def forge(board: Site, report: str, file: Path, content: str) -> None:
+    """Put another page in the place of the one that the worker of a report sent."""
+    file.write_text(content)
+    blob = keep_file(board.services, file)
+    with board.services.database.writing() as session:
+        run = session.get_one(Report, report).run_id
+        row = session.scalars(
+            select(Artifact).where(Artifact.run_id == run, Artifact.name == "page.html")
+        ).one()
+        row.digest, row.size = blob.digest, blob.size
 
 
 @pytest.mark.seconds("whole reports")

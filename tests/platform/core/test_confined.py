@@ -5,20 +5,27 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from anyshot_core.bundle.check import check_bundle
+from anyshot_core.charts import Bar, draw_bars, draw_heat_map
+from anyshot_core.data.digests import digest_file
 from anyshot_core.data.layout import MOST_META
+from anyshot_core.report.pages import figure
 from anyshot_platform.bundles.confined_reading import read_sent_bundle
 from anyshot_platform.bundles.files import BundleUnreadable
 from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
 from anyshot_platform.bundles.ready import _FOLDER as FOLDER
 from anyshot_platform.bundles.ready import ready_made
 from anyshot_platform.confined import service
+from anyshot_platform.confined.reports import inert_section
 from anyshot_platform.intake.service import check_zip
+from anyshot_platform.kernel.storage import FolderStorage
 from anyshot_platform.pools.service import add_pack
+from anyshot_platform.site.submissions.training import training_curves
 from tests.core.tinydata import black_pack, with_meta, write_pack
 from tests.platform.site import Site
 
@@ -146,3 +153,68 @@ def test_a_pack_larger_than_the_confined_memory_is_read(
     pack = black_pack(tmp_path / "A.anyshot-pack", images=5_000)
     assert pack.stat().st_size > service.MEMORY
     assert add_pack(site.services, pack).images == 5_000
+
+
+@pytest.mark.parametrize("columns", [8, 50_000])
+def test_a_table_of_the_logger_is_read_elsewhere_and_only_with_a_few_columns(
+    tmp_path: Path, columns: int
+) -> None:
+    header = ",".join(["iteration", "accuracy", *(f"c{place}" for place in range(columns - 2))])
+    rows = "\n".join(f"{row},0.5" + "," * (columns - 2) for row in range(100))
+    (tmp_path / "logger.zip").write_bytes(zipped({"meta_train.csv": f"{header}\n{rows}".encode()}))
+    storage = FolderStorage(tmp_path / "store")
+    storage.put(digest := digest_file(tmp_path / "logger.zip"), tmp_path / "logger.zip")
+    before = peak_memory()
+    assert [chart.title for chart in training_curves(storage, digest)] == ["Meta-training"] * (columns == 8)
+    assert peak_memory() - before < 5 << 20
+
+
+HOSTILE = """<h1>R</h1><p onclick="x()" style="position:fixed">kept</p><script>x()</script>
+<form action="/x"><input></form><a href="/logout">out</a><iframe src="/x"></iframe><style>p{}</style>
+<svg><use href="//x#a"></use><rect fill="url(//x)">
+</rect><foreignObject><img src="//x"></foreignObject><a href="javascript:x()"><text>drawn</text></a></svg></main>"""
+
+
+def test_a_report_does_nothing_and_keeps_its_tables_and_charts(tmp_path: Path) -> None:
+    (path := tmp_path / "page.html").write_text(HOSTILE)
+    said = inert_section(path)
+    assert "kept" in said and "drawn" in said
+    for word in ("x", "onclick", "style", "script", "form", "href", "logout", "frame", "img"):
+        assert word not in said.replace("text", ""), said
+    charts = (
+        draw_bars([Bar("a", 0.5, 0.1)], "Bars"),
+        draw_heat_map([[0.5, 0.7]], ["a"], "Map", "shares", columns=["b", "c"]),
+    )
+    own = "".join(str(figure(chart)) for chart in charts)
+    table = '<table><tr><th scope="col" class="number">a</th></tr></table>'
+    path.write_text(f"<h1>R</h1>{own}{table}</main>")
+    assert _elements(inert_section(path)) == _elements(own + table.replace("<tr>", "<tbody><tr>"))
+
+
+class _Elements(HTMLParser):
+    """The elements with their attributes and texts, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[object] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, sorted(one for one in attrs if one[0] != "xmlns")))
+
+    def handle_data(self, data: str) -> None:
+        self.found.append(data)
+
+
+def _elements(page: str) -> list[object]:
+    reader = _Elements()
+    reader.feed(page)
+    return reader.found
+
+
+def test_a_report_that_keeps_its_reader_busy_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (path := tmp_path / "page.html").write_text("<h1>R</h1>" + "<div>" * 200_000 + "</main>")
+    monkeypatch.setattr(service, "CPU_SECONDS", 2)
+    with pytest.raises(service.TooCostly):
+        service.run_confined("report", path=str(path))

@@ -303,6 +303,7 @@ def test_everything_is_taken_home_as_one_zip(visitor: Visitor, scene: Scene) -> 
         assert archive.read("log.txt").decode() == visitor.see(f"{path}/log.txt")
         (run,) = json.loads(archive.read("provenance.json"))
         assert run["state"] == "finished" and "Training seed" in run and run["repeat"].startswith("anyshot")
+        assert run["Image digest"] == "sha256:" + "9f" * 32 and "<" not in "".join(map(str, run.values()))
         assert b"Animals" not in b"".join(archive.read(name) for name in names)
         assert not names & {
             "runs/1/results.parquet",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_platform.confined.curves import summarize_rows
 from anyshot_platform.database import now
 from anyshot_platform.judging.pairs import Statement
 from anyshot_platform.kernel.filters import count, duration, interval, score, size, when
@@ -20,7 +22,6 @@ from anyshot_platform.runs.states import RunState
 from anyshot_platform.site.leaderboards.board_view import find_brackets
 from anyshot_platform.site.submissions.failures import is_own_file, mark_traceback
 from anyshot_platform.site.submissions.progress import forecast_words
-from anyshot_platform.site.submissions.training import summarize_rows
 from anyshot_platform.site.submissions.words import blame
 from anyshot_platform.web.markdown import markdown
 from tests.platform.web.scene import TRACEBACK
@@ -172,18 +173,19 @@ def test_pages_of_a_list() -> None:
 def test_rows_of_the_logger_become_curves() -> None:
     header = "step,iteration,dataset,ways,shots,loss,accuracy,normalized_accuracy"
     rows = [f"0,{place},D,5,1,1.0,0.6,{0.5 + place / 10_000}" for place in range(1, 1001)]
-    groups, words = summarize_rows("\n".join([header, *rows]), "iteration")
-    assert words == "Normalized accuracy" and len(groups) == 40
+    groups, words = summarize_rows(io.StringIO("\n".join([header, *rows])), "iteration")
+    assert words == "normalized_accuracy" and len(groups) == 40
     assert groups[0].key == 25 and groups[0].tasks == 25 and groups[0].mean < groups[-1].mean
-    batches, words = summarize_rows(f"{header}\n0,1,,,,2.0,0.25,\n0,2,,,,1.9,0.35,", "iteration")
-    assert words == "Accuracy" and [round(group.mean, 2) for group in batches] == [0.25, 0.35]
+    table = io.StringIO(f"{header}\n0,1,,,,2.0,0.25,\n0,2,,,,1.9,0.35,")
+    batches, words = summarize_rows(table, "iteration")
+    assert words == "accuracy" and [round(group.mean, 2) for group in batches] == [0.25, 0.35]
 
 
 @pytest.mark.parametrize(
     "text", ["", "a,b\n1,2", "iteration,accuracy\n1e400,nan\nx,y\n" + "9" * 400 + ",1", "\x00\x00"]
 )
 def test_broken_tables_of_the_logger_draw_nothing(text: str) -> None:
-    assert summarize_rows(text, "iteration") == ((), "")
+    assert summarize_rows(io.StringIO(text), "iteration") == ((), "")
 
 
 def _testing(done: int, minutes: float, used: float = 60.0) -> Run:

@@ -93,6 +93,7 @@ class Kind(ABC):
 
     name: ClassVar[RunKind]
     title: ClassVar[str]  # what a person calls such a run
+    artifacts: ClassVar[frozenset[str]]  # the files that its worker may hand in, by their names
     counts: ClassVar[bool] = False  # whether the score of a submission, for boards, is made of it
     opens_zip: ClassVar[bool] = False  # whether its worker inspects the zip
     keeps_late_result: ClassVar[bool] = (

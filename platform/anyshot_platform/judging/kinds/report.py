@@ -14,6 +14,7 @@ from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.queue import priorities
 from anyshot_platform.reports.models import Report
+from anyshot_platform.reports.records import FILES
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.secrets import secrets_of
 from anyshot_platform.runs.states import RunKind
@@ -26,6 +27,7 @@ class ReportRun(Kind):
 
     name = RunKind.ANALYSE
     title = "Report"
+    artifacts = frozenset(FILES)
     keeps_late_result = True
 
     def plan_report(self, session: Session, phase: Phase, version: PhaseVersion, actor_id: str) -> Run:

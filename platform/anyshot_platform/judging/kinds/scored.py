@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.exports.files import FILES as EXPORTED
 from anyshot_core.protocols import Protocol, ProtocolError, protocol_from_dict
 from anyshot_core.protocols.keys import write_seed
 from anyshot_core.wire.jobs import BlobRef, Budget, Limits, LogPolicy, PackRef, Tested
@@ -30,7 +31,7 @@ from anyshot_platform.runs.secrets import (
     secrets_of,
     task_fingerprint,
 )
-from anyshot_platform.scores.verification import RESULTS, WrongResult, verify
+from anyshot_platform.scores.verification import PREDICTIONS, RESULTS, WrongResult, verify
 from anyshot_platform.sight.logs import shown_logs
 from anyshot_platform.sight.names import hides_training_names
 from anyshot_platform.submissions.models import Submission
@@ -40,6 +41,7 @@ from anyshot_scoring.summary import RunSummary
 class ScoredKind(Kind):
     """A run of a submission. What differs between kinds, such as data, secrets and limits, is a method each."""
 
+    artifacts = frozenset({RESULTS, PREDICTIONS, "log.txt", "logger.zip", "learner.bin", *EXPORTED})
     counts = True
     opens_zip = True
 

@@ -29,16 +29,9 @@ from anyshot_platform.organizers.reports.submissions import gather_submissions
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.reports.models import Report
-from anyshot_platform.reports.records import ReportInputs
+from anyshot_platform.reports.records import FILES, ReportInputs
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
-
-FILES = {
-    "page.html": "text/html; charset=utf-8",
-    "result.json": "application/json",
-    "table.parquet": "application/vnd.apache.parquet",
-    "log.txt": "text/plain; charset=utf-8",
-}
 
 
 def request_report(

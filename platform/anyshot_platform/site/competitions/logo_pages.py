@@ -12,13 +12,11 @@ from anyshot_platform.competitions.files import find_file, is_image, media_type
 from anyshot_platform.errors import NotFound
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.web.access import public, visible_competition
-from anyshot_platform.web.files import BINARY, send_stored
+from anyshot_platform.web.files import BINARY, HARMLESS, send_stored
 from anyshot_platform.web.rendering import STATIC_FOLDER
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
-# A logo is drawn, never run: an SVG that somebody opens by itself gets no scripts, no origin and no network.
-_HARMLESS = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox"
 _FOR_A_DAY = {"cache-control": "public, max-age=86400"}
 _ROBOTS = "User-agent: *\nDisallow: /api/\nDisallow: /admin\nDisallow: /organize\nDisallow: /submissions\n"
 
@@ -54,7 +52,7 @@ def _headers(digest: str, asked: str) -> dict[str, str]:
     """Of a file of somebody else's making; one that is asked for by its digest may be kept for good."""
     named = bool(asked) and digest.startswith(asked)
     return {
-        "content-security-policy": _HARMLESS,
+        "content-security-policy": HARMLESS,
         "x-content-type-options": "nosniff",
         "cache-control": "private, max-age=31536000, immutable" if named else "private, no-cache",
     }

@@ -9,8 +9,9 @@ from markupsafe import Markup
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_core.report import section_of
+from anyshot_platform.confined.service import TooCostly, run_confined
 from anyshot_platform.errors import NotFound, PlatformError
+from anyshot_platform.kernel.storage import as_file
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.organizers.reports import service
@@ -21,12 +22,12 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, list_phases, status_of
 from anyshot_platform.phases.states import PhaseKind, PhaseStatus
 from anyshot_platform.reports.models import Report
+from anyshot_platform.reports.records import FILES
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.services import Services
 from anyshot_platform.site.leaderboards.api import find_league
 from anyshot_platform.site.shell.act_frame import perform_named
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
-from anyshot_platform.site.submissions.downloads import open_stored
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.web.files import send_stored
 from anyshot_platform.web.forms import FormDep
@@ -36,6 +37,7 @@ from anyshot_platform.workers.places import find_place
 
 router = APIRouter(prefix="/competitions/{slug}/manage/reports", include_in_schema=False)
 Word = Annotated[str, Query(max_length=64)]
+_LARGEST_PAGE = 16 << 20  # bytes
 
 
 @router.get("")
@@ -145,12 +147,19 @@ def _row(session: Session, report: Report) -> dict[str, object]:
 
 
 def _section(session: Session, services: Services, report: Report) -> Markup | None:
-    """The report's own sections; None while there are none. A worker of ours rendered them, escaped."""
+    """The report's own sections, made inert; None while there are none."""
     if report.run.state != RunState.FINISHED:
         return None
     file = service.find_file(session, report, "page.html")
-    with open_stored(services, file.digest) as source:
-        return section_of(source.read().decode())
+    if file.size > _LARGEST_PAGE:
+        return Markup("<p>This report is too large to be shown here.</p>")
+    try:
+        with as_file(services.storage, file.digest) as path:
+            return Markup(run_confined("report", path=str(path))["section"])
+    except FileNotFoundError as error:
+        raise NotFound("This file is no longer kept.") from error
+    except TooCostly as problem:
+        return Markup("<p>{}</p>").format(problem.message)
 
 
 @router.get("/{report_id}/files/{name}")
@@ -159,11 +168,11 @@ def download_file(
 ) -> Response:
     """The page as one file, the numbers, the rows."""
     report = service.find_report(session, access.competition, report_id)
-    if name not in service.FILES:
+    if name not in FILES:
         raise NotFound("There is no such file.")
     file = service.find_file(session, report, name)
     target = f"{access.competition.slug}-{report.phase.slug}-{report.analysis}-{name}"
-    return send_stored(services, file.digest, target, service.FILES[name])
+    return send_stored(services, file.digest, target, FILES[name])
 
 
 @router.post("/{report_id}/{act}")

@@ -34,7 +34,7 @@ from anyshot_platform.site.submissions import views
 from anyshot_platform.site.submissions.downloads import open_stored
 from anyshot_platform.site.submissions.log_view import missing_words, part_key, part_titles
 from anyshot_platform.site.submissions.progress import run_title
-from anyshot_platform.site.submissions.provenance import provenance_rows, repeat_command
+from anyshot_platform.site.submissions.provenance import provenance_facts, repeat_command
 from anyshot_platform.site.submissions.rows import submission_title
 from anyshot_platform.site.submissions.running import read_running
 from anyshot_platform.site.submissions.schemas import MeasureOut
@@ -214,7 +214,7 @@ def _provenance(run: Run) -> dict[str, object]:
         "state": run.state.value,
         "verdict": run.verdict.value if run.verdict else None,
         "attempt": run.attempt,
-        **{term: str(value) for term, value in provenance_rows(run) if value is not None},
+        **{fact.term: str(fact.value) for fact in provenance_facts(run)},
         "repeat": repeat_command(run),
     }
 

@@ -138,7 +138,12 @@ def _facts(sight: Sight, run: Run, budget: float) -> list[tuple[str, Any]]:
     )
     if (known := sight.used(run)) and (memory := known.memory_peak_bytes):
         granted = size(run.phase_version.memory_bytes)
-        facts.append(("Peak memory", f"{peak_words(memory, exact=sight.exact)} of {granted}"))
+        facts.append(
+            (
+                "Peak memory",
+                f"{peak_words(memory, exact=sight.exact)} of {granted}",
+            )
+        )
     if run.attempt > 1:
         facts.append(("Attempts", run.attempt))
     facts.append(("Quota", quota_words(sight.submission)))

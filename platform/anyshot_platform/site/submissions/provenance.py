@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import object_session
@@ -140,30 +141,43 @@ def _datasets_at_home(competition: Competition, *, public: bool) -> int:
     return max(1, len(suggested_split(session, competition)["meta-test"]))
 
 
+@dataclass(frozen=True)
+class Fact:
+    """A term and its value; of a digest a page shows the first `digits`."""
+
+    term: str
+    value: Any
+    digits: int = 0
+
+
 def provenance_rows(run: Run) -> list[tuple[str, Any]]:
-    """Terms and values: what tells whether two runs are comparable."""
-    known, version = shown_provenance(run) or Provenance(), run.phase_version
-    rows: list[tuple[str, Any]] = [
-        ("Code digest", short_digest(run.submission.digest, 19) if run.submission else None),
-        ("Training seed", train_seed_of(run)),
-        ("Test seed", "kept secret, the same for everybody" if run.state in ENDED else None),
-        ("Image", known.image),
-        ("Image digest", _digest(known.image_digest, 19)),
-        ("Sandbox", known.sandbox),
-        ("Hardware", known.hardware),
-        ("Granted", _granted(version)),
-        ("Starting kit", known.kit_version),
-        ("Phase version", version.number),
-        ("Protocol digest", _digest(known.protocol_digest)),
-        ("Meta-train data", _data(version, version.meta_train)),
-        ("Meta-test data", _data(version, version.meta_test)),
-        ("Attempts", run.attempt if run.attempt > 1 else None),
+    """Terms and values for pages: what tells whether two runs are comparable."""
+    return [
+        (fact.term, short_digest(fact.value, fact.digits) if fact.digits else fact.value)
+        for fact in provenance_facts(run)
     ]
-    return [(term, value) for term, value in rows if value is not None and value != ""]
 
 
-def _digest(value: str | None, length: int = 12) -> Any:
-    return short_digest(value, length) if value else None
+def provenance_facts(run: Run) -> list[Fact]:
+    """The same as plain values."""
+    known, version = shown_provenance(run) or Provenance(), run.phase_version
+    facts = [
+        Fact("Code digest", run.submission.digest if run.submission else None, digits=19),
+        Fact("Training seed", train_seed_of(run)),
+        Fact("Test seed", "kept secret, the same for everybody" if run.state in ENDED else None),
+        Fact("Image", known.image),
+        Fact("Image digest", known.image_digest, digits=19),
+        Fact("Sandbox", known.sandbox),
+        Fact("Hardware", known.hardware),
+        Fact("Granted", _granted(version)),
+        Fact("Starting kit", known.kit_version),
+        Fact("Phase version", version.number),
+        Fact("Protocol digest", known.protocol_digest, digits=12),
+        Fact("Meta-train data", _data(version, version.meta_train), digits=12),
+        Fact("Meta-test data", _data(version, version.meta_test), digits=12),
+        Fact("Attempts", run.attempt if run.attempt > 1 else None),
+    ]
+    return [fact for fact in facts if fact.value is not None and fact.value != ""]
 
 
 def shown_provenance(run: Run) -> Provenance | None:
@@ -174,9 +188,9 @@ def shown_provenance(run: Run) -> Provenance | None:
     return known.model_copy(update={"protocol_digest": task_fingerprint(run.phase_version)})
 
 
-def _data(version: PhaseVersion, pool: PoolVersion | None) -> Any:
+def _data(version: PhaseVersion, pool: PoolVersion | None) -> str | None:
     """The digest alone, or what stands for it: a pool's name may say what is in it."""
-    return short_digest(data_fingerprint(version, pool)) if pool is not None else None
+    return data_fingerprint(version, pool) if pool is not None else None
 
 
 def _granted(version: PhaseVersion) -> str:

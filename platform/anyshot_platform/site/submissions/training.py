@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import math
-import zipfile
-import zlib
-from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Any
 
-import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.models import Artifact
-from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.confined.service import Busy, TooCostly, run_confined
+from anyshot_platform.kernel.storage import Storage, as_file
 from anyshot_platform.runs.models import Run
 from anyshot_platform.site.shell.chart_data import ChartView, over_numbers
-from anyshot_scoring.summary import Group, group_means
+from anyshot_scoring.summary import Group
 
 LOGGER = "logger.zip"
 LARGEST_ZIP = 64 << 20
-LARGEST_TABLE = 16 << 20  # bytes that are read of a table; its content came out of the sandbox
-POINTS = 40
 _AVERAGED = "Each point averages neighbouring rows of your logger's table."
-# File, column that orders the rows, title, name of the axis.
-_TABLES = (
-    ("meta_train.csv", "iteration", "Meta-training", "Iteration"),
-    ("meta_validation.csv", "step", "Meta-validation", "Round"),
-)
+# By file: title, name of the axis.
+_TABLES = {
+    "meta_train.csv": ("Meta-training", "Iteration"),
+    "meta_validation.csv": ("Meta-validation", "Round"),
+}
+_METRICS = {"normalized_accuracy": "Normalized accuracy", "accuracy": "Accuracy"}
 
 
 def find_logger(session: Session, run: Run) -> str | None:
@@ -46,54 +40,28 @@ def find_logger(session: Session, run: Run) -> str | None:
     )
 
 
-@lru_cache(maxsize=128)
 def training_curves(storage: Storage, digest: str) -> tuple[ChartView, ...]:
-    """A chart a table; nothing where the tables cannot be read."""
+    """A chart a table; nothing where the tables cannot be read, or not now."""
     try:
-        with storage.open(digest) as file:
-            content = file.read(LARGEST_ZIP + 1)
-        if len(content) > LARGEST_ZIP:
-            return ()
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            return tuple(_curves(archive))
-    except (FileNotFoundError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError):
-        return ()  # gone, damaged, encrypted, or packed in a way that we do not read
+        return _read_curves(storage, digest)
+    except (Busy, FileNotFoundError):
+        return ()
 
 
-def _curves(archive: zipfile.ZipFile) -> Iterator[ChartView]:
-    names = set(archive.namelist())
-    for name, order, title, axis in _TABLES:
-        if name not in names:
-            continue
-        with archive.open(name) as table:
-            text = table.read(LARGEST_TABLE).decode("utf-8", "replace")
-        groups, metric = summarize_rows(text, order)
-        if len(groups) > 1:
-            drawn = over_numbers(title, axis, groups)
-            data = {**drawn.data, "y": {"label": metric, "kind": "score"}}
-            yield ChartView(title, data, (axis, metric, "95 %", "Rows"), drawn.rows, _AVERAGED)
-
-
-def summarize_rows(text: str, order: str) -> tuple[Sequence[Group], str]:
-    """At most `POINTS` groups of neighbouring rows, keyed by their last one, and what was averaged."""
+@lru_cache(maxsize=128)
+def _read_curves(storage: Storage, digest: str) -> tuple[ChartView, ...]:
     try:
-        rows = list(csv.DictReader(io.StringIO(text.replace("\x00", ""))))
-    except csv.Error:  # a cell without end
-        return (), ""
-    for column, words in (("normalized_accuracy", "Normalized accuracy"), ("accuracy", "Accuracy")):
-        found = [(_number(row.get(order)), _number(row.get(column))) for row in rows]
-        pairs = [(place, value) for place, value in found if math.isfinite(place) and math.isfinite(value)]
-        if pairs:
-            keys = np.array([int(place) for place, _ in pairs])
-            width = max(1, math.ceil((int(keys.max()) - int(keys.min()) + 1) / POINTS))
-            binned = (keys - keys.min()) // width * width + keys.min() + width - 1
-            return group_means(np.array([value for _, value in pairs]), binned), words
-    return (), ""
+        with as_file(storage, digest) as path:
+            if path.stat().st_size > LARGEST_ZIP:
+                return ()
+            found = run_confined("curves", path=str(path))
+    except TooCostly:
+        return ()
+    return tuple(_draw(name, **table) for name, table in found.items() if len(table["groups"]) > 1)
 
 
-def _number(text: str | None) -> float:
-    try:
-        value = float(text or "nan")
-    except ValueError:
-        return math.nan
-    return value if abs(value) < 1e12 else math.nan
+def _draw(name: str, groups: list[dict[str, Any]], metric: str) -> ChartView:
+    (title, axis), words = _TABLES[name], _METRICS[metric]
+    drawn = over_numbers(title, axis, [Group(**group) for group in groups])
+    data = {**drawn.data, "y": {"label": words, "kind": "score"}}
+    return ChartView(title, data, (axis, words, "95 %", "Rows"), drawn.rows, _AVERAGED)
