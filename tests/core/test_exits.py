@@ -72,6 +72,7 @@ def test_operators_read_the_same_list() -> None:
     assert f"**{BUDGET} bits**" in page
 
 
+@pytest.mark.seconds("imports what the sandbox image has")
 @pytest.mark.parametrize("module", PACKAGES)
 def test_a_known_name_is_an_exception_of_its_package(module: str) -> None:
     found = pytest.importorskip(module, reason=f"install {module.split('.')[0]}, which the sandbox image has")
