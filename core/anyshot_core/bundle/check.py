@@ -8,7 +8,7 @@ from pathlib import Path
 
 from anyshot_core.bundle import config, source
 from anyshot_core.bundle.members import read_member
-from anyshot_core.bundle.pack import pack_folder
+from anyshot_core.bundle.pack import LEFT_OUT, is_left_out, pack_folder
 from anyshot_core.bundle.report import BundleReport, Check, CheckOutcome
 from anyshot_core.bundle.zipsafety import (
     ZipLimits,
@@ -16,6 +16,7 @@ from anyshot_core.bundle.zipsafety import (
     ZipMember,
     ZipRefused,
     folder_of,
+    is_clutter,
     read_listing,
 )
 
@@ -70,6 +71,7 @@ def _check_members(path: Path, listing: ZipListing, train_datasets: int | None) 
         *_check_model(path, files, top),
         _check_config(path, files, train_datasets),
         *_check_nested(files),
+        *_check_needless(files),
     ]
     return BundleReport(tuple(checks), len(listing.entries), listing.unpacked_bytes)
 
@@ -88,7 +90,7 @@ def _refused(refusal: ZipRefused) -> Check:
 def _check_model(path: Path, files: dict[str, ZipMember], top: str) -> list[Check]:
     title = "Presence of model.py"
     if "model.py" not in files:
-        return [Check("model", title, CheckOutcome.FAILED, _where_is_model(files, top), _MODEL_REMEDY)]
+        return [_without_model(title, files, top)]
     there = Check("model", title, CheckOutcome.OK)
     content = read_member(path, files["model.py"], source.MAX_BYTES)
     if content is None:
@@ -103,11 +105,15 @@ _MODEL_REMEDY = "Put model.py at the root of the zip, or let one top-level folde
 _CLASSES = "Classes MyMetaLearner and MyLearner"
 
 
-def _where_is_model(files: dict[str, ZipMember], top: str) -> str:
-    others = sorted(name for name in files if name.rsplit("/", 1)[-1].lower() == "model.py")
-    if others:
-        return f"There is no model.py, but {top + others[0]!r}."
-    return "There is no model.py in the zip."
+def _without_model(title: str, files: dict[str, ZipMember], top: str) -> Check:
+    others = [name for name in files if name.rsplit("/", 1)[-1].lower() == "model.py"]
+    if not others:
+        found = "There is no model.py in the zip."
+        return Check("model", title, CheckOutcome.FAILED, found, _MODEL_REMEDY)
+    nearest = min(others, key=lambda name: (name.count("/"), name))
+    found = f"There is no model.py, but {top + nearest!r}."
+    remedy = _MODEL_REMEDY if "/" in nearest else f"Rename {nearest} to model.py: capitals count."
+    return Check("model", title, CheckOutcome.FAILED, found, remedy)
 
 
 def _check_source(content: bytes, files: dict[str, ZipMember]) -> list[Check]:
@@ -219,3 +225,20 @@ def _check_nested(files: dict[str, ZipMember]) -> list[Check]:
 
 def _unpacked_into(name: str) -> str:
     return f"{name} will be unpacked into {name[:-4]}/"
+
+
+def _check_needless(files: dict[str, ZipMember]) -> list[Check]:
+    """A warning about caches, version control and the like, which `anyshot pack` leaves out."""
+    sizes: dict[str, int] = {}
+    for name, entry in files.items():
+        if is_left_out(name) and not is_clutter(name):
+            parts = name.split("/")
+            first = next(place for place, part in enumerate(parts) if part in LEFT_OUT)
+            folder = "/".join(parts[: first + 1])
+            sizes[folder] = sizes.get(folder, 0) + entry.size
+    if not sizes:
+        return []
+    named = ", ".join(f"{folder} ({size / 2**20:,.1f} MiB)" for folder, size in sorted(sizes.items()))
+    found = f"The zip holds {named}, which no submission needs."
+    remedy = "Leave this out; `anyshot pack FOLDER` does."
+    return [Check("needless", "The zip holds only what is needed", CheckOutcome.WARNING, found, remedy)]

@@ -9,13 +9,14 @@ from pathlib import Path
 
 DRY_RUN_FOLDER = "anyshot-dry-run"  # into which a dry run writes where no other folder is named
 
-_LEFT_OUT = {
+LEFT_OUT = {
     "__pycache__",
     ".git",
     ".ipynb_checkpoints",
     ".pytest_cache",
     ".ruff_cache",
     ".venv",
+    "venv",
     ".DS_Store",
     "__MACOSX",
     DRY_RUN_FOLDER,
@@ -23,6 +24,11 @@ _LEFT_OUT = {
 _EXPECTED = "expected.toml"  # a baseline's recorded score says nothing to the runner, and would change the zip's digest
 _EPOCH = (2020, 1, 1, 0, 0, 0)
 _ALREADY_PACKED = {".zip", ".gz", ".npz", ".png", ".jpg", ".pt", ".pth", ".safetensors", ".bin"}
+
+
+def is_left_out(path: str) -> bool:
+    """Whether a path inside a submission is one that is not packed: of caches, version control and the like."""
+    return not LEFT_OUT.isdisjoint(path.split("/"))
 
 
 def pack_folder(folder: Path, target: Path, without: Iterable[Path] = ()) -> list[str]:
@@ -46,7 +52,7 @@ def _names(folder: Path, without: set[Path]) -> Iterator[str]:
     around: dict[Path, tuple[Path, ...]] = {folder: (folder.resolve(),)}
     for place, folders, files in os.walk(folder, followlinks=True):
         here = Path(place)
-        ways = {here / name: (here / name).resolve() for name in folders if name not in _LEFT_OUT}
+        ways = {here / name: (here / name).resolve() for name in folders if name not in LEFT_OUT}
         above = around.pop(here)
         for path, real in ways.items():
             if real not in without and not any(outer.is_relative_to(real) for outer in above):
@@ -56,7 +62,7 @@ def _names(folder: Path, without: set[Path]) -> Iterator[str]:
 
 
 def _files(folder: Path, names: Iterable[str], without: set[Path]) -> Iterator[Path]:
-    for path in (folder / name for name in names if name not in _LEFT_OUT):
+    for path in (folder / name for name in names if name not in LEFT_OUT):
         if path.is_file() and path.resolve() not in without:
             yield path
 

@@ -28,6 +28,30 @@ def test_no_model_says_where_one_was_found(tmp_path: Path) -> None:
     assert "root of the zip" in remedy
 
 
+def test_a_model_in_capitals_is_to_be_renamed(tmp_path: Path) -> None:
+    for top in ("", "method/"):
+        ((_, found, remedy),) = failed(tmp_path, {f"{top}Model.py": MODEL, f"{top}old/model.py": MODEL})
+        assert found == f"There is no model.py, but '{top}Model.py'."
+        assert remedy == "Rename Model.py to model.py: capitals count."
+
+
+def test_what_pack_leaves_out_is_named_where_a_zip_holds_it(tmp_path: Path) -> None:
+    needless = (".git/objects/aa/b", ".git/HEAD", "venv/bin/python", "nets/.ipynb_checkpoints/n.py")
+    files = dict.fromkeys(("__MACOSX/._model.py", ".DS_Store", "nets/venv.py", *needless), b"x" * (1 << 20))
+    (tmp_path / "bundle.zip").write_bytes(usual({"model.py": MODEL, **files}))
+    report = check_bundle(tmp_path / "bundle.zip")
+    (warning,) = [check for check in report.checks if check.outcome is CheckOutcome.WARNING]
+    assert report.ok and warning.remedy == "Leave this out; `anyshot pack FOLDER` does."
+    assert warning.found == (
+        "The zip holds .git (2.0 MiB), nets/.ipynb_checkpoints (1.0 MiB), venv (1.0 MiB), "
+        "which no submission needs."
+    )
+    with zipfile.ZipFile(tmp_path / "bundle.zip") as archive:
+        archive.extractall(tmp_path / "folder")
+    names = pack_folder(tmp_path / "folder", tmp_path / "packed.zip")
+    assert names == ["model.py", "nets/venv.py"]
+
+
 def test_syntax_error_names_the_line(tmp_path: Path) -> None:
     ((name, found, _),) = failed(tmp_path, {"model.py": MODEL + b"def f(:\n"})
     assert name == "syntax" and found == "model.py, line 3: invalid syntax (def f(:)"
