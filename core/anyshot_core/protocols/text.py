@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from anyshot_core.protocols.registry import PROTOCOLS, protocol_from_dict
 from anyshot_core.protocols.task import Protocol, ProtocolError, ProtocolSettings, Range
 
+_WORDS = re.compile(r"(?:\[[^\]]*\]|\S)+")  # a list in brackets may have spaces
+
 
 def read_protocol(text: str) -> Protocol:
-    """Name and settings, `KEY=VALUE` with spaces between: `2-20` is a range, `a,b` a list; or a JSON object.
+    """Name and settings, `KEY=VALUE` with spaces between; or a JSON object.
+
+    `2-20` is a range, `a,b` a list, and so is `["a", "b"]`.
 
     Raises ProtocolError.
     """
@@ -25,7 +30,7 @@ def read_line(text: str, kinds: Mapping[str, type[ProtocolSettings]]) -> dict[st
             return json.loads(text)
         except ValueError as error:
             raise ProtocolError(f"{text!r} is no JSON object: {error}.") from error
-    name, *settings = text.split() or [""]
+    name, *settings = _WORDS.findall(text) or [""]
     kind = kinds.get(name)
     defaults = {} if kind is None else {field.name: field.default for field in kind.setting_fields()}
     data: dict[str, Any] = {"name": name}
@@ -45,7 +50,7 @@ def _value(text: str, default: Any) -> Any:
                 return [int(low), int(high or low)]
             case tuple():
                 member = type(default[0]) if default else str
-                return [member(part) for part in text.split(",")]
+                return [member(part.strip(" \"'")) for part in text.strip("[]").split(",")]
             case int():
                 return int(text)
             case float():

@@ -35,6 +35,7 @@ from anyshot_core.protocols import (
     WithinDomain,
     Writers,
     protocol_from_dict,
+    read_protocol,
 )
 from anyshot_core.protocols.attribute_pairs import HAS_BOTH, bipartition, feasible_pairs, unseen_pairs
 from anyshot_core.protocols.base_novel import draw_by_coin, draw_by_weight
@@ -203,6 +204,17 @@ def test_what_a_pool_cannot_offer_is_refused_by_name() -> None:
         AnyWayAnyShot().task(bare_pool((1, 50)), 1, 0)
     with pytest.raises(ProtocolError, match=r"D2 .*found 6 classes; expected at least 7"):
         FixedWaysShots(ways=Range(7, 7)).check(POOL)
+
+
+def test_a_list_in_a_line_may_be_written_in_brackets() -> None:
+    """The names were read with brackets and quotes, and no dataset has such a domain."""
+    for domains in ("OCR,large animals".replace(" ", "_"), '["OCR","large_animals"]', "[OCR, large_animals]"):
+        assert read_protocol(f"held_out_domains domains={domains} ways=5").to_dict()["domains"] == [
+            "OCR",
+            "large_animals",
+        ]
+    named = read_protocol('held_out_domains domains=["large animals", "OCR"]')
+    assert named == HeldOutDomains(domains=("large animals", "OCR"))
 
 
 def test_held_out_domains_share_no_dataset() -> None:
