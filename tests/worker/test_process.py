@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -11,6 +13,7 @@ from click.testing import CliRunner
 
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker import process
+from anyshot_worker.claiming import RunClaimer
 from anyshot_worker.cli import worker
 from anyshot_worker.sandbox import SandboxError, Sandboxes
 from anyshot_worker.settings import WorkerSettings
@@ -50,6 +53,14 @@ def test_a_guarantee_that_does_not_hold_is_not_tried_again(monkeypatch: pytest.M
     with pytest.raises(SandboxError, match="does not hold"):
         process.open_sandboxes(SETTINGS)
     assert len(left) == 1
+
+
+def test_celery_gives_root_no_advice_that_anyshot_cannot_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A warning fails the test: `Please specify a different user using the --uid option`."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    said = {"worker_name": "w", "hardware_class": "cpu", "concurrency": 1, "broker_url": "memory://"}
+    claimer = cast(RunClaimer, object())
+    assert process.make_listener(cast(WorkerSettings, SimpleNamespace(**said)), claimer).concurrency == 1
 
 
 @pytest.mark.parametrize("form", ["json", "text"])

@@ -6,6 +6,10 @@ import logging
 import signal
 import threading
 import time
+import warnings
+from typing import Any
+
+from celery.exceptions import SecurityWarning
 
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.announcement import announce
@@ -70,21 +74,27 @@ def _listen(settings: WorkerSettings, claimer: RunClaimer, draining: threading.E
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: draining.set())
-    app = make_app(settings, claimer)
-    listener = app.Worker(
-        pool="threads",
-        concurrency=settings.concurrency,
-        loglevel="WARNING",
-        hostname=f"{settings.worker_name}@%h",
-        without_gossip=True,
-        without_mingle=True,
-        without_heartbeat=True,
-        quiet=True,
-    )
+    listener = make_listener(settings, claimer)
     threading.Thread(target=listener.start, name="celery", daemon=True).start()
     draining.wait()
     log.info("worker %s is stopping", settings.worker_name)
     drain(claimer)
+
+
+def make_listener(settings: WorkerSettings, claimer: RunClaimer) -> Any:
+    """Celery's worker, without its advice to root: that names an option of Celery's own command."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SecurityWarning)
+        return make_app(settings, claimer).Worker(
+            pool="threads",
+            concurrency=settings.concurrency,
+            loglevel="WARNING",
+            hostname=f"{settings.worker_name}@%h",
+            without_gossip=True,
+            without_mingle=True,
+            without_heartbeat=True,
+            quiet=True,
+        )
 
 
 def drain(claimer: RunClaimer) -> None:
