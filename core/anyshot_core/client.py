@@ -43,7 +43,14 @@ class PerhapsQueued(Unreachable):
 
 
 class NotAllowed(ClientError):
-    """No token, a wrong one, or one without the right."""
+    """No token, a wrong one, or one without the right.
+
+    `log_in` says whether another log-in helps, `scope` which right its token has to have.
+    """
+
+    def __init__(self, message: str, *, log_in: bool = False, scope: str = "") -> None:
+        super().__init__(message)
+        self.log_in, self.scope = log_in, scope
 
 
 class CodeNeeded(NotAllowed):
@@ -597,7 +604,8 @@ def _as_error(answer: httpx.Response) -> ClientError:
     if code == "code_needed":
         return CodeNeeded(message)
     if answer.status_code == 401 or code == "forbidden":
-        return NotAllowed(message)
+        scope = str(data.get("scope", ""))
+        return NotAllowed(message, log_in=answer.status_code == 401 or bool(scope), scope=scope)
     return Refused(
         message, code, {key: value for key, value in data.items() if key not in ("message", "error")}
     )

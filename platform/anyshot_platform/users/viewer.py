@@ -74,7 +74,7 @@ def lacks(viewer: Viewer, scope: Scope) -> Forbidden:
     """The refusal for somebody who lacks a scope, in words for them."""
     if viewer.look is not None:
         return Forbidden(f"You are looking at the site as a {viewer.look.role}, who cannot see this page.")
-    return Forbidden(f"This API token lacks the scope “{scope}”.")
+    return Forbidden(f"This API token lacks the scope “{scope}”.", scope=scope.value)
 
 
 class NeedsSecondFactor(Forbidden):

@@ -109,7 +109,9 @@ def connection_options(command: Callable[..., Any]) -> Callable[..., Any]:
         except Unreachable as error:
             _give_up(str(error), Exit.UNAVAILABLE)
         except NotAllowed as error:
-            more = " --organize" if "organize" in str(error) else ""
+            if not error.log_in:
+                _give_up(str(error), Exit.FAILED)
+            more = " --organize" if error.scope == "organize" else ""
             _give_up(f"{error} Log in again: anyshot login --server {address}{more}", Exit.UNAVAILABLE)
         except Refused as error:
             _give_up(_refusal(error), Exit.FAILED)
