@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -18,6 +19,15 @@ S = TypeVar("S")
 LOG_HOLDS = "Reason, for the audit log"
 TEAM_READS = "Reason (the team sees it)"
 PERSON_READS = "Reason (the person sees it)"
+_OBJECTS = {  # where the first word of an act's key is not what it is done to
+    "announcement.add": "the competition",
+    "code": "the team",
+    "final": "the phase",
+    "member": "the person",
+    "set_aside": "what is set aside",
+    "user": "the person",
+}
+_NAMED = re.compile(r"(the \w+) {}")  # a title that says what its object is
 
 
 @dataclass(frozen=True)
@@ -111,6 +121,13 @@ class Act(Generic[S]):
     def name(self) -> str:
         """What addresses and commands call it: `redraw-seeds`."""
         return self.key.partition(".")[2].replace("_", "-")
+
+    @property
+    def about(self) -> str:
+        """The title of the act on any object, as lists of acts have it: `Open the phase`."""
+        noun = self.key.partition(".")[0]
+        words = _OBJECTS.get(self.key) or _OBJECTS.get(noun) or f"the {noun}"
+        return _NAMED.sub(r"\1", self.title).format(words)
 
 
 def by_name(*acts: Act[S]) -> dict[str, Act[S]]:

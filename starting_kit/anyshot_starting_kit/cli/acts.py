@@ -30,7 +30,7 @@ def show_acts(rows: list[dict[str, Any]], only: str) -> None:
         if only in row["key"]:
             words = [name.upper() for name in _PARAMETER.findall(row["path"])]
             words += [f"--set {name}=..." for name in row["options"]]
-            click.echo(f"{' '.join([row['key'], *words])}\n    {row['title'].format('it')}. {row['undo']}")
+            click.echo(f"{' '.join([row['key'], *words])}\n    {row['about']}. {row['undo']}")
 
 
 def do_act(

@@ -25,6 +25,7 @@ class ActOut(BaseModel):
 
     key: str
     title: str = Field(description="`{}` stands for its object")
+    about: str = Field(description="the title for any object, like `Open the phase`")
     path: str
     role: Role = Field(description="who may do it: this role and those above")
     asks: bool = Field(description="whether the name of its object is asked for")
@@ -44,6 +45,7 @@ def show_acts(acts: Iterable[tuple[str, Act[Any]]]) -> list[ActOut]:
         ActOut(
             key=act.key,
             title=act.title,
+            about=act.about,
             path=path,
             role=act.role,
             asks=act.dangerous,
