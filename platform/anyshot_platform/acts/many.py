@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActRequest
-from anyshot_platform.acts.service import Preview, carry_out, preview
+from anyshot_platform.acts.service import Preview, carry_out, preview, warnings_of
 from anyshot_platform.errors import Conflict
 from anyshot_platform.kernel.filters import join_texts
 
@@ -22,6 +22,7 @@ class ManyPreview:
     """What an act would do to many: its sentences, to how many, and how many are left out for which reason."""
 
     does: tuple[str, ...]
+    warnings: tuple[str, ...]
     number: int
     told: int
     skipped: dict[str, int]
@@ -29,10 +30,11 @@ class ManyPreview:
 
 @dataclass(frozen=True)
 class ManyDone:
-    """What was done, by id, and why the rest was left out."""
+    """What was done, by id, why the rest was left out, and what the act warned of."""
 
     done: tuple[str, ...]
     skipped: dict[str, str]
+    warnings: tuple[str, ...] = ()
 
 
 def preview_many(session: Session, act: Act[S], subjects: Sequence[S], request: ActRequest) -> ManyPreview:
@@ -41,7 +43,8 @@ def preview_many(session: Session, act: Act[S], subjects: Sequence[S], request: 
     why = Counter(words for one in found if (words := _left_out(one)))
     done = [one for one in found if not _left_out(one)]
     does = tuple(dict.fromkeys(line for one in done for line in one.does))
-    return ManyPreview(does, len(done), sum(one.told for one in done), dict(why.most_common()))
+    warnings = tuple(dict.fromkeys(line for one in done for line in one.warnings))
+    return ManyPreview(does, warnings, len(done), sum(one.told for one in done), dict(why.most_common()))
 
 
 def _left_out(shown: Preview) -> str:
@@ -52,15 +55,15 @@ def _left_out(shown: Preview) -> str:
 
 def do_to_many(session: Session, act: Act[Any], subjects: Sequence[Any], request: ActRequest) -> ManyDone:
     """Do one thing to many objects; those to which it cannot be done are skipped with the reason."""
-    done, skipped = [], {}
+    done, skipped, outcomes = [], {}, []
     for subject in subjects:
         shown = preview(session, act, subject, request)
         if words := _left_out(shown):
             skipped[subject.id] = words
             continue
         try:
-            carry_out(session, act, subject, request)
+            outcomes.append(carry_out(session, act, subject, request))
             done.append(subject.id)
         except Conflict as error:
             skipped[subject.id] = error.message
-    return ManyDone(tuple(done), skipped)
+    return ManyDone(tuple(done), skipped, warnings_of(outcomes))

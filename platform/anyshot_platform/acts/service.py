@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
@@ -52,11 +53,20 @@ class NeedsConsent(Conflict):
 
 @dataclass(frozen=True)
 class ActOutcome:
-    """What came of an act; `changed` is false where it was so already."""
+    """What came of an act; `changed` is false where it was so already.
+
+    `warnings` are what it warned of, and what it was done in spite of: no act asks everybody first.
+    """
 
     message: str
     changed: bool
     result: Any = None
+    warnings: tuple[str, ...] = ()
+
+
+def warnings_of(outcomes: Iterable[ActOutcome]) -> tuple[str, ...]:
+    """What several acts warned of, each sentence once."""
+    return tuple(dict.fromkeys(words for outcome in outcomes for words in outcome.warnings))
 
 
 def preview(session: Session, act: Act[S], subject: S, request: ActRequest) -> Preview:
@@ -102,7 +112,7 @@ def carry_out(
     done = act.do(session, subject, request)
     session.flush()
     _note(session, act.key, target, request, done, shown.blocked)
-    return ActOutcome(done.message, changed=True, result=done.result)
+    return ActOutcome(done.message, changed=True, result=done.result, warnings=shown.blocked + shown.warnings)
 
 
 def carry_out_by_clock(session: Session, act: Act[S], subject: S, request: ActRequest) -> bool:

@@ -29,11 +29,12 @@ def consent_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def ask_first(send: Callable[[dict[str, Any]], Any], *, confirm: str, override: bool, reason: str) -> Any:
     """Send an act; where the platform asks, show what it would do, ask for the name, and send it again.
 
+    What it warned of goes to stderr, whether it asked or not.
     Raises `Refused` where something stands in the way and --override was not given, or --yes names another object.
     """
     said = {"override": override, "reason": reason}
     try:
-        return send({**said, "confirm": confirm})
+        return warned(send({**said, "confirm": confirm}))
     except Refused as error:
         preview = error.details.get("preview")
         if preview is None:
@@ -52,6 +53,13 @@ def send_act(
     return ask_first(
         lambda more: client.organize("POST", competition, path, {**(options or {}), **more}), **said
     )
+
+
+def warned(answer: Any) -> Any:
+    """The answer of an act, once what it warned of is printed."""
+    for line in answer.get("warnings", ()) if isinstance(answer, dict) else ():
+        click.echo(f"Warning: {line}", err=True)
+    return answer
 
 
 def show(preview: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from anyshot_core.client import Client
 from anyshot_core.words import count_of
 from anyshot_starting_kit.cli.account import connection_options, outlasting
 from anyshot_starting_kit.cli.acts import do_act, set_option, show_acts
-from anyshot_starting_kit.cli.consent import consent_options, send_act
+from anyshot_starting_kit.cli.consent import consent_options, send_act, warned
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.cli.organize_acts import ACT_COMMANDS
 from anyshot_starting_kit.cli.organize_bundles import BUNDLE_COMMANDS
@@ -128,10 +128,14 @@ def settings(client: Client, competition: str, phase: str, file: Path | None) ->
     "--sort", default="-created", show_default=True, help="created, score, finished, size; - reverses."
 )
 @click.option("--page", default=1, show_default=True, help="50 a page.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @connection_options
-def submissions(client: Client, competition: str, page: int, **wanted: str) -> None:
+def submissions(client: Client, competition: str, page: int, as_json: bool, **wanted: str) -> None:
     """List submissions."""
     found = client.organize("GET", competition, "/submissions", params={**wanted, "page": page})
+    if as_json:
+        click.echo(json.dumps(found, indent=1))
+        return
     for row in found["items"]:
         score = "" if row["score"] is None else f"{row['score']:.3f}"
         mark = " disqualified" if row["disqualified"] is not None else ""
@@ -170,7 +174,7 @@ def act(
             return
         click.confirm(f"{act} {count_of(total, 'submission')}?", abort=True)
     body = {"act": act, "reason": reason, **chosen}
-    outcome = client.organize("POST", competition, "/submissions/acts", body)
+    outcome = warned(client.organize("POST", competition, "/submissions/acts", body))
     click.echo(f"{act}: {count_of(len(outcome['done']), 'submission')}.")
     for identity, why in outcome["skipped"].items():
         click.echo(f"{identity}: {why}", err=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -34,6 +37,7 @@ _FINAL_STEPS = ("preview", "launch", "failed", "repeat", "winners", "verify", "p
     show_default=True,
     help="With verify: what came of it; --reason says how it was checked.",
 )
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @consent_options
 @connection_options
 def final(
@@ -45,27 +49,40 @@ def final(
     replace: tuple[str, ...],
     member: str,
     identity: str,
+    as_json: bool,
     **said: Any,
 ) -> None:
     """Preview who enters the final PHASE, launch their runs, repeat what failed, verify the winners, publish."""
     path = f"/phases/{phase}/final"
+    found: Any
+    show: Callable[[Any], None]
     if step in ("winners", "verify"):
-        _show_winners(_verify(client, competition, path, step, member, identity, **said))
-        return
-    if step in ("failed", "repeat"):
-        _repeat_failed(client, competition, path, step, **said)
-        return
-    if step in ("preview", "launch"):
+        found, show = _verify(client, competition, path, step, member, identity, **said), _show_winners
+    elif step in ("failed", "repeat"):
+        found, show = _failed(client, competition, path, step, **said), partial(_show_failed, step)
+    elif step == "preview":
+        found, show = client.organize("GET", competition, path), _show_candidates
+    elif step == "launch":
         rows = client.organize("GET", competition, path)
-        _show_candidates(rows)
-        if step == "launch":
-            body = {"expected": _waiting(rows, replace), "replace": _ids(rows, replace)}
-            done = send_act(client, competition, f"{path}/acts/launch", body, **said)
-            number = len(done["submissions"])
-            click.echo(f"{number} {'entry is' if number == 1 else 'entries are'} queued.")
-        return
-    body = {"winners": winners} if step == "publish" else {}
-    found = send_act(client, competition, f"{path}/acts/{step}", body, **said)
+        if not as_json:
+            _show_candidates(rows)
+        body = {"expected": _waiting(rows, replace), "replace": _ids(rows, replace)}
+        found, show = send_act(client, competition, f"{path}/acts/launch", body, **said), _show_launched
+    else:
+        body = {"winners": winners} if step == "publish" else {}
+        found = send_act(client, competition, f"{path}/acts/{step}", body, **said)
+        show = partial(_show_published, phase)
+    if as_json:
+        click.echo(json.dumps(found, indent=1))
+    else:
+        show(found)
+
+
+def _show_launched(done: dict[str, Any]) -> None:
+    click.echo(f"{count_of(len(done['submissions']), 'entry is', 'entries are')} queued.")
+
+
+def _show_published(phase: str, found: dict[str, Any]) -> None:
     words = "are public" if found["published_at"] else "are hidden"
     click.echo(
         f"The results of {phase} {words}; the code of {count_of(len(found['code_of']), 'submission')} too."
@@ -80,9 +97,8 @@ def _verify(
         return client.organize("GET", competition, f"{path}/winners")
     if not member:
         raise click.UsageError("Name whom you have checked: --member USER.")
-    return send_act(
-        client, competition, f"{path}/winners/{member}/acts/check", {"identity": identity}, **said
-    )
+    act = f"{path}/winners/{member}/acts/check"
+    return send_act(client, competition, act, {"identity": identity}, **said)["items"]
 
 
 def _show_winners(rows: list[dict[str, Any]]) -> None:
@@ -96,12 +112,15 @@ def _show_winners(rows: list[dict[str, Any]]) -> None:
         click.echo("Nobody wins anything yet.")
 
 
-def _repeat_failed(client: Client, competition: str, path: str, step: str, **said: Any) -> None:
-    """Show the entries without a score, or queue again those of their runs that the rule repeats."""
+def _failed(client: Client, competition: str, path: str, step: str, **said: Any) -> list[dict[str, Any]]:
+    """The entries without a score, or those whose runs are queued again."""
     if step == "failed":
-        rows = client.organize("GET", competition, f"{path}/failed")
-    else:
-        rows = send_act(client, competition, f"{path}/acts/repeat", **said)
+        return client.organize("GET", competition, f"{path}/failed")
+    return send_act(client, competition, f"{path}/acts/repeat", **said)["items"]
+
+
+def _show_failed(step: str, rows: list[dict[str, Any]]) -> None:
+    """Print why entries have no score, and how many of their runs are repeated."""
     for row in rows:
         click.echo(row["words"])
     number = sum(len(row["runs"]) for row in rows if row["repeated"])

@@ -10,6 +10,7 @@ import click
 from anyshot_core.client import Client
 from anyshot_core.words import count_of
 from anyshot_starting_kit.cli.account import connection_options
+from anyshot_starting_kit.cli.consent import warned
 
 ACTS = ("admit", "refuse", "disqualify", "qualify")
 
@@ -42,7 +43,7 @@ def entries(
         )
     if ids:
         body = {"act": act, "ids": list(ids), "reason": reason}
-        found = client.organize("POST", competition, "/entries/acts", body)
+        found = warned(client.organize("POST", competition, "/entries/acts", body))
         click.echo(f"{act}: {count_of(len(found['done']), 'entry', 'entries')}.")
         for identity, why in found["skipped"].items():
             click.echo(f"{identity}: {why}", err=True)
@@ -71,13 +72,16 @@ def teams(
 ) -> None:
     """List the teams in leagues that ask, with their members' answers, or admit or refuse TEAMs in LEAGUE."""
     rows = client.organize("GET", competition, "/leagues/teams")
+    known = [row["settings"]["key"] for row in client.organize("GET", competition, "/leagues")]
+    if league and league not in known:
+        raise click.UsageError(f"There is no league {league}. There are: {', '.join(known) or 'none'}.")
     if act != "list":
         ids = {row["team_name"]: row["team"] for row in rows if row["league"] == league}
         unknown = set(names) - set(ids)
         if unknown or not names:
-            known = ", ".join(ids) or "none"
+            there = ", ".join(ids) or "none"
             raise click.UsageError(
-                f"{', '.join(sorted(unknown)) or 'No team'}: teams in {league or 'the league'}: {known}."
+                f"{', '.join(sorted(unknown)) or 'No team'}: teams in {league or 'the league'}: {there}."
             )
         body = {
             "league": league,
@@ -85,7 +89,7 @@ def teams(
             "admit": act == "admit",
             "reason": reason,
         }
-        changed = client.organize("POST", competition, "/leagues/teams/decide", body)["changed"]
+        changed = warned(client.organize("POST", competition, "/leagues/teams/decide", body))["changed"]
         click.echo(f"{act}: {changed} of {count_of(len(names), 'team')}.")
         return
     for row in rows:

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 
 from anyshot_core.client import Client, Refused
 from anyshot_starting_kit.cli.account import connection_options
-from anyshot_starting_kit.cli.consent import ask_first, consent_options
+from anyshot_starting_kit.cli.consent import ask_first, consent_options, warned
 
 _ACTS = {  # the steps that are one act each, without further words
     "publish": "publish",
@@ -122,7 +122,10 @@ def _put(client: Client, name: str, files: tuple[str, ...], *, only: bool, note:
     if not new:
         raise SystemExit(1)
     known = {} if only else _newest(client.ask("GET", f"/pools/{name}"))
-    client.ask("POST", f"/pools/{name}/versions", {"packs": list((known | new).values()), "note": note})
+    made = client.ask(
+        "POST", f"/pools/{name}/versions", {"packs": list((known | new).values()), "note": note}
+    )
+    warned(made)
     return not left_out
 
 

@@ -347,7 +347,8 @@ def test_a_bulk_act_previews_what_it_leaves_out_and_is_harmless_again(site: Site
     ids = [pia.submit().json()["id"] for _ in range(2)]
     finish(site.worker(), 0.5)  # of the two, one has a score
     done = owner.call("POST", f"{first.MANAGE}/submissions/{ids[0]}/acts/rescore")
-    assert done.json() == {"message": "Its scoring is queued.", "changed": True, "undo": "cancel"}
+    said = {"message": "Its scoring is queued.", "changed": True, "undo": "cancel", "warnings": []}
+    assert done.json() == said
     again = owner.call("POST", f"{first.MANAGE}/submissions/{ids[0]}/acts/rescore").json()
     assert (again["message"], again["changed"]) == ("It is being evaluated already.", False)
     with site.services.database.reading() as session:

@@ -324,10 +324,10 @@ def test_settings_texts_and_state(site: Site) -> None:
     one = ask(owner, "POST", "/pages", {"title": "Rules", "body": "No."}, status=201)
     two = ask(owner, "POST", "/pages", {"title": "Data", "body": "Yes."}, status=201)
     assert ask(owner, "PUT", f"/pages/{one['id']}", {"title": "All rules", "body": "No!"})["key"] == "rules"
-    moved = ask(owner, "POST", f"/pages/{two['id']}/move", {"place": 0})
+    moved = ask(owner, "POST", f"/pages/{two['id']}/move", {"place": 0})["items"]
     assert [page["title"] for page in moved] == ["Data", "All rules"]
     assert ask(owner, "GET", "/pages") == moved
-    left = owner.call("DELETE", f"{MANAGE}/pages/{two['id']}", json={"confirm": "Data"}).json()
+    left = owner.call("DELETE", f"{MANAGE}/pages/{two['id']}", json={"confirm": "Data"}).json()["items"]
     assert [page["title"] for page in left] == ["All rules"]
     assert ask(owner, "DELETE", f"/pages/{two['id']}", status=404)
     assert ask(owner, "GET", "/state") == {

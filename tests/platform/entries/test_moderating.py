@@ -8,7 +8,9 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from anyshot_core.command import main
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.leagues.states import Admission
@@ -119,7 +121,7 @@ def test_entries_of_another_competition_are_not_ones_own_to_judge(site: Site) ->
     entry = ids(site.owner(), "ada", "free")
     said = {"ids": [entry], "act": "disqualify", "reason": "it is better than mine"}
     answer = bob.call("POST", "/api/v1/competitions/bobs/manage/entries/acts", json=said)
-    assert answer.json() == {"done": [], "skipped": {entry: "It is not here."}}
+    assert answer.json() == {"done": [], "skipped": {entry: "It is not here."}, "warnings": []}
     assert names(site, "free") == [("ada", 0.5)]
 
 
@@ -137,6 +139,11 @@ def test_the_command_line_lists_and_acts_alike(
         assert "women                ada                      no. 1   0.500 held_back" in listed
         assert "women                ada                      declared" in command(
             where, owner, "organize", "teams", "small"
+        )
+        organizes = [*["organize", "teams", "small", "list"], "--server", where, "--token", owner.token]
+        unknown = CliRunner().invoke(main, organizes)  # `list` stands where the league does
+        assert unknown.exit_code == 2 and "There is no league list. There are: free, scratch, women." in (
+            unknown.output
         )
         admitted = command(where, owner, "organize", "teams", "small", "women", "admit", "ada")
         assert admitted == "admit: 1 of 1 team.\n"
@@ -212,6 +219,6 @@ def test_who_admits_where_another_refused_the_submission_meanwhile_is_told(site:
     read = seen(dana, PAGE)
     (judged,) = otto.call("GET", f"{MANAGE}/entries").json()
     said = {"entries": [{"submission": judged["submission"], "league": "meta"}], "admit": False}
-    assert otto.call("POST", f"{MANAGE}/entries/decide", json=said).json() == {"changed": 1}
+    assert otto.call("POST", f"{MANAGE}/entries/decide", json=said).json()["changed"] == 1
     late = flash(post(dana, PAGE, entry=entry, act="admit", seen=read))
     assert "otto changed no. 1 of “ada” in “Meta”" in late and names(site, "meta") == []

@@ -145,7 +145,7 @@ def test_what_the_team_withdrew_or_cancelled_is_not_repeated(final: Site) -> Non
         played.lose(job)
     act = {"act": "disqualify", "ids": [played.entries["bob"]], "reason": "two accounts"}
     played.owner.call("POST", f"/api/v1/competitions/{SLUG}/manage/submissions/acts", json=act)
-    repeated = played.owner.call("POST", f"{FINAL}/repeat", json={}).json()
+    repeated = played.owner.call("POST", f"{FINAL}/repeat", json={}).json()["items"]
     assert [(row["team"], row["runs"]) for row in repeated] == [("ada", [1, 2])]
     stop = {"act": "cancel", "ids": [played.entries["ada"]]}
     played.owner.call("POST", f"/api/v1/competitions/{SLUG}/manage/submissions/acts", json=stop)
@@ -164,7 +164,9 @@ def test_publishing_waits_for_what_is_to_be_repeated_and_repeating_for_a_word_on
     assert played.owner.call("POST", f"{FINAL}/publish", json={**body, "override": True}).status_code == 200
     asked = played.owner.call("POST", f"{FINAL}/repeat", json={})
     assert "The results are public: a repeated run changes them." in asked.text
-    assert played.owner.call("POST", f"{FINAL}/repeat", json={"override": True, **body}).json()[0]["repeated"]
+    assert played.owner.call("POST", f"{FINAL}/repeat", json={"override": True, **body}).json()["items"][0][
+        "repeated"
+    ]
 
 
 def test_shards_of_a_seed_are_repeated_together(final: Site) -> None:
@@ -178,7 +180,7 @@ def test_shards_of_a_seed_are_repeated_together(final: Site) -> None:
     for job in jobs:
         played.lose(job)
     assert played.status() == "failed"  # nothing waits for a learner that will never come
-    assert played.owner.call("POST", f"{FINAL}/repeat", json={}).json()[0]["runs"] == [1, 2]
+    assert played.owner.call("POST", f"{FINAL}/repeat", json={}).json()["items"][0]["runs"] == [1, 2]
     again = played.jobs()
     assert [(job["shard"], seeds(job)) for job in again] == [([0, 5], seeds(job)) for job in jobs]
 

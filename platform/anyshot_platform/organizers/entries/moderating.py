@@ -10,7 +10,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.acts.many import ManyDone
 from anyshot_platform.acts.merging import NOTHING_SEEN, SeenFields
+from anyshot_platform.acts.service import ActOutcome
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.entries.eligibility import asks, eligibility_of
 from anyshot_platform.entries.models import Entry
@@ -61,14 +63,6 @@ class EntryRow:
     team: Team
     submission: Submission
     history: Sequence[Change]
-
-
-@dataclass(frozen=True)
-class EntriesOutcome:
-    """What was done to how many; `skipped` says why not, by the entry's id."""
-
-    done: tuple[str, ...]
-    skipped: dict[str, str]
 
 
 def find_entries(
@@ -136,7 +130,7 @@ def act_on(
     actor_id: str,
     reason: str = "",
     seen: SeenFields = NOTHING_SEEN,
-) -> EntriesOutcome:
+) -> ManyDone:
     """Do one thing to many entries; boards follow, teams hear, the log keeps it.
 
     Admitting and refusing is about the submission while that is not admitted itself; then, in a league that asks its
@@ -151,15 +145,17 @@ def act_on(
         )
     ).all()
     done: list[str] = []
+    warnings: list[str] = []
     skipped: dict[str, str] = dict.fromkeys(set(ids) - {row[0].id for row in rows}, "It is not here.")
     for row in rows:
         entry: Entry = row[0]
-        why = _act(session, competition, row[1], row[2], act, actor_id, reason, seen)
+        why, warned = _act(session, competition, row[1], row[2], act, actor_id, reason, seen)
+        warnings += warned
         if why:
             skipped[entry.id] = why
         else:
             done.append(entry.id)
-    return EntriesOutcome(tuple(done), skipped)
+    return ManyDone(tuple(done), skipped, tuple(dict.fromkeys(warnings)))
 
 
 def _act(
@@ -171,13 +167,13 @@ def _act(
     actor_id: str,
     reason: str,
     seen: SeenFields,
-) -> str:
-    """Do it; returns why not, in words."""
+) -> tuple[str, Sequence[str]]:
+    """Do it; returns why not, in words, and what the act warned of."""
     if act in (EntryAct.DISQUALIFY, EntryAct.QUALIFY):
         found = bulk.act_on(session, [submission], bulk.SubmissionAct(act.value), actor_id, reason)
-        return found.skipped.get(submission.id, "")
+        return found.skipped.get(submission.id, ""), found.warnings
     status = EntryStatus.ADMITTED if act == EntryAct.ADMIT else EntryStatus.REFUSED
-    judge: Callable[[], int] = (
+    judge: Callable[[], list[ActOutcome]] = (
         (
             lambda: team_acts.judge(
                 session, competition, league, [submission.team_id], status, actor_id, reason, seen
@@ -189,9 +185,11 @@ def _act(
         )
     )
     try:
-        return "" if judge() else f"It is {status_words(status.value)} already."
+        (outcome,) = judge()
     except Conflict as error:
-        return error.message
+        return error.message, ()
+    why = "" if outcome.changed else f"It is {status_words(status.value)} already."
+    return why, outcome.warnings
 
 
 def _is_admitted(session: Session, submission: Submission, league: League, seen: SeenFields) -> bool:

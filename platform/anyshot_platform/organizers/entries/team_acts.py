@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import TEAM_READS, Act, ActDone, ActRequest, Findings, Target, by_name
 from anyshot_platform.acts.merging import NOTHING_SEEN, SeenFields, Written, require_seen
-from anyshot_platform.acts.service import carry_out
+from anyshot_platform.acts.service import ActOutcome, carry_out
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.entries import eligibility
 from anyshot_platform.entries.models import TeamVerdict
@@ -52,8 +52,8 @@ def judge(
     actor_id: str,
     reason: str = "",
     seen: SeenFields = NOTHING_SEEN,
-) -> int:
-    """Admit or refuse teams in a league that asks; boards follow, the teams hear. Returns how many changed.
+) -> list[ActOutcome]:
+    """Admit or refuse teams in a league that asks; boards follow, the teams hear.
 
     Raises `Stale` where one was decided on since it was `seen`.
     """
@@ -61,7 +61,7 @@ def judge(
     chosen = [find_applicant(session, competition, league, team_id) for team_id in team_ids]
     there = {one.name: _written(session, one) for one in chosen}
     require_seen(session, seen, dict.fromkeys(there, status.value), there)
-    return sum(carry_out(session, act, one, request).changed for one in chosen)
+    return [carry_out(session, act, one, request) for one in chosen]
 
 
 def name_of(team: str, league: str) -> str:

@@ -21,7 +21,7 @@ from anyshot_platform.organizers.bundles.service import clone_competition
 from anyshot_platform.organizers.competitions import acts, file_acts, organizing, page_acts
 from anyshot_platform.organizers.competitions.texts import values_now
 from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.shell.act_frame import ConsentIn, IfMatch
+from anyshot_platform.site.shell.act_frame import ActAnswer, ConsentIn, IfMatch, answer, answer_model
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsOwner, AsReviewer
 from anyshot_platform.site.shell.partly import Patch, patched
@@ -320,12 +320,12 @@ def show_state(access: AsReviewer, session: SessionDep) -> StateOut:
     return _state(session, access.competition)
 
 
-@router.put("/state")
-def set_state(access: AsOwner, session: SessionDep, body: StateIn) -> StateOut:
+@router.put("/state", response_model=answer_model(StateOut))
+def set_state(access: AsOwner, session: SessionDep, body: StateIn) -> ActAnswer:
     """Publish, take back to draft, archive, bring back."""
     asked = ActRequest(access.viewer.id, body.reason)
-    carry_out(session, acts.STATES[body.state], access.competition, asked, body.consent())
-    return _state(session, access.competition)
+    outcome = carry_out(session, acts.STATES[body.state], access.competition, asked, body.consent())
+    return answer(StateOut, _state(session, access.competition), outcome)
 
 
 def _after(

@@ -23,7 +23,7 @@ from anyshot_platform.organizers.competitions.member_acts import Invitation
 from anyshot_platform.organizers.competitions.moving import ACTS, MANY, UNDO
 from anyshot_platform.organizers.competitions.people import PeopleFilter
 from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.shell.act_frame import ConsentIn, IfMatch
+from anyshot_platform.site.shell.act_frame import ActAnswer, ConsentIn, IfMatch, answer, answer_model
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsOwner, AsReviewer
 from anyshot_platform.teams.models import Team
@@ -110,7 +110,7 @@ class PeopleActIn(BaseModel):
     reason: str = Field(default="", max_length=2000, description="the people read it")
 
 
-class PeopleDone(BaseModel):
+class PeopleDone(ActAnswer):
     """Whom it was done to, by the id of the membership; `skipped` says why not, `undo` takes it back."""
 
     done: list[str]
@@ -161,18 +161,24 @@ def act_on_many(access: AsOrganizer, session: SessionDep, body: PeopleActIn) -> 
         unknown.pop(member.id, None)
         unknown.pop(member.user.username, None)
     undo = UNDO[body.act] if found.done else None
-    return PeopleDone(done=list(found.done), skipped={**unknown, **found.skipped}, undo=undo)
+    return PeopleDone(
+        done=list(found.done),
+        skipped={**unknown, **found.skipped},
+        undo=undo,
+        warnings=list(found.warnings),
+    )
 
 
-@router.post("", status_code=201)
-def invite(access: AsOwner, session: SessionDep, body: InviteIn) -> MemberOut:
+@router.post("", status_code=201, response_model=answer_model(MemberOut))
+def invite(access: AsOwner, session: SessionDep, body: InviteIn) -> ActAnswer:
     """Invite a user as organizer, reviewer or participant, by name; a member gets the role at once."""
     user = people.find_user(session, body.username)
     wish = ActRequest(access.viewer.id, body.reason, {"role": body.role})
-    carry_out(session, member_acts.INVITE, Invitation(access.competition, user), wish, body.consent())
+    invitation = Invitation(access.competition, user)
+    outcome = carry_out(session, member_acts.INVITE, invitation, wish, body.consent())
     membership = find_membership(session, access.competition.id, user.id)
     assert membership is not None
-    return _show_member(access, session, membership)
+    return answer(MemberOut, _show_member(access, session, membership), outcome)
 
 
 def _find(session: Session, competition: Competition, membership_id: MemberParam) -> Membership:

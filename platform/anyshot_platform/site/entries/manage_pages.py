@@ -88,6 +88,7 @@ def act_on_entries(access: AsOrganizer, session: SessionDep, form: FormDep) -> R
         )
         changed = f"{len(found.done)} of {len(chosen)} entries changed."
         why = sorted(set(found.skipped.values()))
-        return join_texts([changed, *(["The others are as they were:", *why] if why else ())])
+        left = ["The others are as they were:", *why] if why else []
+        return join_texts([changed, *found.warnings, *left])
 
     return carry_out_change(session, manage_path(access, "/entries"), "", change)

@@ -12,6 +12,7 @@ from anyshot_platform.entries.states import Choice, EntryState
 from anyshot_platform.organizers.entries import moderating
 from anyshot_platform.organizers.entries.moderating import EntryAct, EntryFilter, EntryRow
 from anyshot_platform.site.entries.shown import EntryChangeOut, show_change
+from anyshot_platform.site.shell.act_frame import ActAnswer
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.web.services import SessionDep
 
@@ -67,7 +68,7 @@ class EntryActIn(BaseModel):
     reason: str = Field(default="", max_length=2000, description="a refusal or disqualification needs one")
 
 
-class DoneOut(BaseModel):
+class DoneOut(ActAnswer):
     """What was done; `skipped` says why not, by the entry's id."""
 
     done: list[str]
@@ -88,7 +89,7 @@ def list_entries(
 def act_on_entries(access: AsOrganizer, session: SessionDep, body: EntryActIn) -> DoneOut:
     """Admit, refuse, disqualify, or undo a disqualification."""
     found = moderating.act_on(session, access.competition, body.ids, body.act, access.viewer.id, body.reason)
-    return DoneOut(done=list(found.done), skipped=found.skipped)
+    return DoneOut(done=list(found.done), skipped=found.skipped, warnings=list(found.warnings))
 
 
 def _show(row: EntryRow) -> ManagedEntryOut:

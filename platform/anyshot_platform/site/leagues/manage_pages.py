@@ -11,7 +11,9 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.acts.merging import seal
+from anyshot_platform.acts.service import ActOutcome, warnings_of
 from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.leagues.description import METRIC_WORDS, LeagueSpec, describe_league
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.questions import read_questions, write_questions
@@ -183,8 +185,10 @@ def decide_teams(request: Request, access: AsOrganizer, session: SessionDep, for
         chosen = [entry.partition(":") for entry in form.all("team")]
         if not chosen:
             raise Invalid("Tick the teams first.")
-        changed = sum(
-            team_acts.judge(
+        outcomes = [
+            outcome
+            for league, _, team in chosen
+            for outcome in team_acts.judge(
                 session,
                 access.competition,
                 find_league(session, access.competition, league),
@@ -194,9 +198,8 @@ def decide_teams(request: Request, access: AsOrganizer, session: SessionDep, for
                 form.text("reason"),
                 seen_in(form),
             )
-            for league, _, team in chosen
-        )
-        return f"{changed} of {len(chosen)} decisions changed: {status_words(status)}."
+        ]
+        return _decided(outcomes, "decisions", status)
 
     return save_merged(request, session, form, manage_path(access, "/leagues"), "", change)
 
@@ -210,7 +213,7 @@ def decide(request: Request, access: AsOrganizer, session: SessionDep, form: For
         chosen = [(one, two) for one, _, two in (entry.partition(":") for entry in form.all("entry"))]
         if not chosen:
             raise Invalid("Tick the entries first.")
-        changed = organizing.decide(
+        outcomes = organizing.decide(
             session,
             access.competition,
             chosen,
@@ -219,9 +222,16 @@ def decide(request: Request, access: AsOrganizer, session: SessionDep, form: For
             form.text("reason"),
             seen_in(form),
         )
-        return f"{changed} of {len(chosen)} entries changed: {status_words(status)}."
+        return _decided(outcomes, "entries", status)
 
     return save_merged(request, session, form, manage_path(access, "/leagues"), "", change)
+
+
+def _decided(outcomes: list[ActOutcome], noun: str, status: EntryStatus) -> str:
+    """How many decisions changed something, and what they warned of."""
+    changed = sum(outcome.changed for outcome in outcomes)
+    words = f"{changed} of {len(outcomes)} {noun} changed: {status_words(status)}."
+    return join_texts((words, *warnings_of(outcomes)))
 
 
 @router.post("/{league_slug}/{act}")

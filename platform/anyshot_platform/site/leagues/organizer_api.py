@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.wire.evidence import Evidence
 from anyshot_platform.acts.merging import SeenFields, require_tag, tag_of
-from anyshot_platform.acts.service import ActOutcome
+from anyshot_platform.acts.service import ActOutcome, warnings_of
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import Invalid
 from anyshot_platform.leagues import service
@@ -23,7 +23,7 @@ from anyshot_platform.organizers.leagues import entry_acts, organizing
 from anyshot_platform.organizers.leagues.acts import ACTS
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.entries.views import DecisionRow, list_decisions
-from anyshot_platform.site.shell.act_frame import IfMatch
+from anyshot_platform.site.shell.act_frame import ActAnswer, IfMatch
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.site.shell.partly import Patch, patched
@@ -80,7 +80,7 @@ class DecisionIn(BaseModel):
     reason: str = Field(default="", max_length=2000)
 
 
-class DecidedOut(BaseModel):
+class DecidedOut(ActAnswer):
     """How many entries changed."""
 
     changed: int
@@ -201,7 +201,7 @@ def decide_teams(access: AsOrganizer, session: SessionDep, body: TeamDecisionIn)
         _find_applicant(session, access.competition, body.league, team_id).name: known
         for team_id, known in body.seen.items()
     }
-    changed = team_acts.judge(
+    outcomes = team_acts.judge(
         session,
         access.competition,
         league,
@@ -211,7 +211,7 @@ def decide_teams(access: AsOrganizer, session: SessionDep, body: TeamDecisionIn)
         body.reason,
         SeenFields(seen),
     )
-    return DecidedOut(changed=changed)
+    return _decided(outcomes)
 
 
 @router.post("/entries/decide")
@@ -225,10 +225,14 @@ def decide(access: AsOrganizer, session: SessionDep, body: DecisionIn) -> Decide
         for one, entry in zip(chosen, body.entries, strict=True)
         if entry.seen is not None
     }
-    changed = organizing.decide(
+    outcomes = organizing.decide(
         session, access.competition, chosen, status, access.viewer.id, body.reason, SeenFields(seen)
     )
-    return DecidedOut(changed=changed)
+    return _decided(outcomes)
+
+
+def _decided(outcomes: list[ActOutcome]) -> DecidedOut:
+    return DecidedOut(changed=sum(one.changed for one in outcomes), warnings=list(warnings_of(outcomes)))
 
 
 class DecisionOut(BaseModel):

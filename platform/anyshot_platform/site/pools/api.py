@@ -25,7 +25,7 @@ from anyshot_platform.pools.service import add_pack, create_pool
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import find_access, find_competition, require_role
 from anyshot_platform.sight.pools import find_packs
-from anyshot_platform.site.shell.act_frame import ConsentIn
+from anyshot_platform.site.shell.act_frame import ActAnswer, ConsentIn, answer, answer_model
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.submissions.schemas import UploadIn, UploadOut, show_upload_of
 from anyshot_platform.submissions import uploads
@@ -255,10 +255,10 @@ def finish_upload(
     return _show_pack(pack)
 
 
-@router.put("/{pool_slug}/datasets/{name}")
+@router.put("/{pool_slug}/datasets/{name}", response_model=answer_model(PoolDetail))
 def put_dataset(
     session: SessionDep, viewer: Owner, pool_slug: PoolParam, name: DatasetParam, body: DatasetIn
-) -> PoolDetail:
+) -> ActAnswer:
     """Create a version in which the pack takes the place of the dataset of its name; all others stay."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     (pack,) = find_packs(session, viewer, [body.pack])
@@ -267,17 +267,15 @@ def put_dataset(
     return _make(session, viewer, pool, version_acts.VERSION, packs=[body.pack], keep=True, note=body.note)
 
 
-def _make(session: Session, viewer: Viewer, pool: Pool, act: Act[Pool], **wishes: Any) -> PoolDetail:
+def _make(session: Session, viewer: Viewer, pool: Pool, act: Act[Pool], **wishes: Any) -> ActAnswer:
     """Create a version as an act does, at one of the addresses of earlier releases."""
-    carry_out(session, act, pool, ActRequest(viewer.id, options=wishes, viewer=viewer))
+    outcome = carry_out(session, act, pool, ActRequest(viewer.id, options=wishes, viewer=viewer))
     session.flush()
-    return _show_detail(session, pool, viewer)
+    return answer(PoolDetail, _show_detail(session, pool, viewer), outcome)
 
 
-@router.delete("/{pool_slug}/datasets/{name}")
-def remove_dataset(
-    session: SessionDep, viewer: Owner, pool_slug: PoolParam, name: DatasetParam
-) -> PoolDetail:
+@router.delete("/{pool_slug}/datasets/{name}", response_model=answer_model(PoolDetail))
+def remove_dataset(session: SessionDep, viewer: Owner, pool_slug: PoolParam, name: DatasetParam) -> ActAnswer:
     """Create a version without a dataset; phases keep the version that they use."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     if name not in {row.name for row in organizing.newest_packs(session, pool)}:
@@ -285,13 +283,13 @@ def remove_dataset(
     return _make(session, viewer, pool, version_acts.REMOVE_DATASET, dataset=name)
 
 
-@router.put("/{pool_slug}/competition")
-def give_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: GiveIn) -> PoolOut:
+@router.put("/{pool_slug}/competition", response_model=answer_model(PoolOut))
+def give_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: GiveIn) -> ActAnswer:
     """Give a pool to a competition that the viewer organizes: from then on it belongs to its organizers."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     asked = ActRequest(viewer.id, body.reason, {"competition": body.competition}, viewer)
-    carry_out(session, acts.GIVE, pool, asked, body.consent())
-    return show(session, pool, viewer)
+    outcome = carry_out(session, acts.GIVE, pool, asked, body.consent())
+    return answer(PoolOut, show(session, pool, viewer), outcome)
 
 
 def _require_own(services: Services, viewer: Viewer, pool_slug: str) -> None:
@@ -299,8 +297,8 @@ def _require_own(services: Services, viewer: Viewer, pool_slug: str) -> None:
         organizing.find_pool(session, viewer, pool_slug, to_change=True)
 
 
-@router.post("/{pool_slug}/versions", status_code=201)
-def put_packs(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: PoolVersionIn) -> PoolDetail:
+@router.post("/{pool_slug}/versions", status_code=201, response_model=answer_model(PoolDetail))
+def put_packs(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: PoolVersionIn) -> ActAnswer:
     """Create a version of packs that the viewer uploaded before, or finds in a pool of their own or a public one.
 
     422 `unknown_packs` for all others, whether or not they are on this site: a digest is no right to a dataset.
@@ -309,24 +307,25 @@ def put_packs(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: Po
     return _make(session, viewer, pool, version_acts.VERSION, packs=body.packs, note=body.note)
 
 
-@router.post("/{pool_slug}/combine", status_code=201)
-def combine(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> PoolDetail:
+@router.post("/{pool_slug}/combine", status_code=201, response_model=answer_model(PoolDetail))
+def combine(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> ActAnswer:
     """Create a version of the packs of the pools that this one combines."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     return _make(session, viewer, pool, version_acts.COMBINE)
 
 
-@router.put("/{pool_slug}/publication")
-def publish(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: PublishIn) -> PoolOut:
+@router.put("/{pool_slug}/publication", response_model=answer_model(PoolOut))
+def publish(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: PublishIn) -> ActAnswer:
     """Let participants download a pool, now or when it is over, or take that back."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
+    wanted = list[Act[Pool]]()
     if body.published != (pool.published_at is not None):
-        act = acts.PUBLISH if body.published else acts.HIDE
-        carry_out(session, act, pool, ActRequest(viewer.id, body.reason), body.consent())
+        wanted.append(acts.PUBLISH if body.published else acts.HIDE)
     if body.when_over is not None and body.when_over != pool.publish_when_over:
-        act = acts.PUBLISH_LATER if body.when_over else acts.KEEP_HIDDEN
-        carry_out(session, act, pool, ActRequest(viewer.id, body.reason), body.consent())
-    return show(session, pool, viewer)
+        wanted.append(acts.PUBLISH_LATER if body.when_over else acts.KEEP_HIDDEN)
+    asked = ActRequest(viewer.id, body.reason)
+    outcomes = [carry_out(session, act, pool, asked, body.consent()) for act in wanted]
+    return answer(PoolOut, show(session, pool, viewer), *outcomes)
 
 
 @router.get("/{pool_slug}/overlaps")

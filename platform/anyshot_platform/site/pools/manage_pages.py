@@ -139,7 +139,8 @@ def upload_packs(services: ServicesDep, viewer: Owner, slug: str, form: FormDep)
                 "note": form.text("note"),
             }
             asked = ActRequest(viewer.id, options=wishes, viewer=viewer)
-            message = carry_out(session, version_acts.VERSION, pool, asked).message
+            made = carry_out(session, version_acts.VERSION, pool, asked)
+            message = join_texts((made.message, *made.warnings))
     except PlatformError as error:
         if error.status not in (409, 422):
             raise

@@ -16,7 +16,7 @@ from anyshot_platform.organizers.rehearsals.checklist import checklist
 from anyshot_platform.organizers.rehearsals.forecast import forecast
 from anyshot_platform.organizers.rehearsals.story import story_of
 from anyshot_platform.services import Services
-from anyshot_platform.site.shell.act_frame import ConsentIn
+from anyshot_platform.site.shell.act_frame import ActAnswer, ConsentIn, answer, answer_model
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.web.access import may_organize
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -93,16 +93,20 @@ def show_rehearsals(access: AsReviewer, session: SessionDep, services: ServicesD
     )
 
 
-@router.post("", status_code=201, dependencies=[Depends(may_organize)])
-def rehearse(
-    access: AsOrganizer, session: SessionDep, services: ServicesDep, body: RehearseIn
-) -> RehearsalOut:
+@router.post(
+    "",
+    status_code=201,
+    dependencies=[Depends(may_organize)],
+    response_model=answer_model(RehearsalOut),
+)
+def rehearse(access: AsOrganizer, session: SessionDep, services: ServicesDep, body: RehearseIn) -> ActAnswer:
     """Play the competition with its baselines in a hidden copy; one that is under way is shown instead."""
     options = {"services": services, "viewer": access.viewer, "tasks": body.tasks, "teams": body.teams}
     asked = ActRequest(access.viewer.id, body.reason, options)
-    carry_out(session, REHEARSE, access.competition, asked, body.consent())
+    outcome = carry_out(session, REHEARSE, access.competition, asked, body.consent())
     session.flush()
-    return _show(session, services, list_rehearsals(session, access.competition)[0])
+    newest = _show(session, services, list_rehearsals(session, access.competition)[0])
+    return answer(RehearsalOut, newest, outcome)
 
 
 def _show(session: Session, services: Services, row: Rehearsal) -> RehearsalOut:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, TypeVar, get_origin
+from functools import cache
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from fastapi import Header, Request
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.acts.declaration import Act, ActRequest, Consent, Options
 from anyshot_platform.acts.merging import Fields, SeenFields, Stale, Subject, changes, seal, unseal
-from anyshot_platform.acts.service import NeedsConsent, Preview, carry_out
+from anyshot_platform.acts.service import ActOutcome, NeedsConsent, Preview, carry_out, warnings_of
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
+from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.phases.description import SETTINGS
 from anyshot_platform.sight.access import CompetitionAccess, require_role
 from anyshot_platform.site.described.form import problems_of
@@ -45,6 +47,29 @@ class ConsentIn(BaseModel):
     def consent(self) -> Consent:
         """The confirmation and the override that the request carries."""
         return Consent(self.confirm, self.override)
+
+
+class ActAnswer(BaseModel):
+    """What the answer of every act carries beside its object."""
+
+    warnings: list[str] = Field(
+        default=[], description="what the act warned of, and what it was done in spite of"
+    )
+
+
+@cache
+def answer_model(shown: Any) -> type[ActAnswer]:
+    """The answer of an act after which `shown` is what there is: that with the warnings; of a list, its `items`."""
+    if get_origin(shown) is list:
+        (item,) = get_args(shown)
+        return create_model(f"{item.__name__}List", __base__=ActAnswer, items=(shown, ...))
+    return create_model(f"{shown.__name__}AfterAct", __base__=(shown, ActAnswer))
+
+
+def answer(shown: Any, found: Any, *outcomes: ActOutcome) -> ActAnswer:
+    """What is there now, with what the acts warned of."""
+    fields = {"items": found} if isinstance(found, list) else dict(found)
+    return answer_model(shown).model_construct(**fields, warnings=list(warnings_of(outcomes)))
 
 
 def perform_named(
@@ -119,7 +144,8 @@ def perform(
             raise
         session.rollback()
         return redirect(target, flash=error.message, tone="bad")
-    return redirect(target, flash=outcome.message)
+    unseen = () if form.text("confirm") else outcome.warnings  # who typed a name has read them
+    return redirect(target, flash=join_texts((outcome.message, *unseen)))
 
 
 def ask_which(request: Request, form: SentForm, error: Stale, back: str) -> Response:

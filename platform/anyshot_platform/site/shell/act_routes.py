@@ -13,7 +13,7 @@ from pydantic import create_model
 from anyshot_platform.acts.declaration import Act, ActRequest
 from anyshot_platform.acts.service import carry_out
 from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.shell.act_frame import ConsentIn
+from anyshot_platform.site.shell.act_frame import ConsentIn, answer, answer_model
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import competition_role
 from anyshot_platform.web.services import SessionDep
@@ -35,26 +35,26 @@ def add_acts(
     Args:
         find: the object, of a session, the competition and the parameters of the address, which it annotates.
         show: the answer, of a session, the viewer's access, the object and what came of the act, and of what else it
-            annotates; its return type is the answer's model.
+            annotates; its return type with the act's warnings is the answer's model.
         door: for objects of no competition: the policy that lets people in and returns who they are, whom `find` and
             `show` then get instead of the competition and the access.
         status: of the answer, 202 where the act only queues what it does.
     """
-    answer = get_type_hints(show)["return"]
+    shown = get_type_hints(show)["return"]
     for act in acts.values():
         who = (
             Annotated[CompetitionAccess, Depends(competition_role(act.role))]
             if door is None
             else Annotated[Viewer, Depends(door)]
         )
-        endpoint = _endpoint(act, find, show, who)
+        endpoint = _endpoint(act, find, show, shown, who)
         for address in (f"POST /acts/{act.name}", *act.also):
             method, _, path = address.partition(" ")
             router.add_api_route(
                 at + path,
                 endpoint,
                 methods=[method],
-                response_model=answer,
+                response_model=answer_model(shown),
                 summary=act.title,
                 status_code=status,
             )
@@ -73,7 +73,9 @@ def acts_of(routes: Iterable[Any], below: str = "/manage") -> list[tuple[str, Ac
     return [found[key] for key in sorted(found)]
 
 
-def _endpoint(act: Act[S], find: Callable[..., S], show: Callable[..., Any], who: Any) -> Callable[..., Any]:
+def _endpoint(
+    act: Act[S], find: Callable[..., S], show: Callable[..., Any], shown: Any, who: Any
+) -> Callable[..., Any]:
     model = create_model(
         f"{act.key.title().replace('.', '').replace('_', '')}In", __base__=(ConsentIn, act.options)
     )
@@ -90,7 +92,8 @@ def _endpoint(act: Act[S], find: Callable[..., S], show: Callable[..., Any], who
         request = ActRequest(viewer.id, said.reason, options, viewer)
         outcome = carry_out(session, act, subject, request, said.consent())
         session.flush()
-        return show(session, access, subject, outcome, **{name: place[name] for name in of_show})
+        found = show(session, access, subject, outcome, **{name: place[name] for name in of_show})
+        return answer(shown, found, outcome)
 
     hints = get_type_hints(find, include_extras=True) | get_type_hints(show, include_extras=True)
     parameters = [
@@ -118,4 +121,4 @@ def _words(act: Act[Any]) -> str:
         else ""
     )
     own = " ".join((act.options.__doc__ or "").split()) if act.options.model_fields else ""
-    return f"{act.title.format('it')}. {own} Undone: {act.undo}{asked}".replace("  ", " ")
+    return f"{act.about}. {own} Undone: {act.undo}{asked}".replace("  ", " ")

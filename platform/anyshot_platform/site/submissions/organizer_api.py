@@ -22,6 +22,7 @@ from anyshot_platform.organizers.submissions.organizing import SubmissionFilter,
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.code import with_public_code
 from anyshot_platform.sight.standing import standing_of
+from anyshot_platform.site.shell.act_frame import ActAnswer
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.submissions.models import Submission
@@ -104,7 +105,7 @@ class ActIn(BaseModel):
     reason: str = Field(default="", max_length=2000, description="a disqualification needs one")
 
 
-class OutcomeOut(BaseModel):
+class OutcomeOut(ActAnswer):
     """What was done; `skipped` says why not, by id; `undo` is the act that takes it back."""
 
     act: SubmissionAct
@@ -152,6 +153,7 @@ def act_on_many(access: AsOrganizer, session: SessionDep, body: ActIn) -> Outcom
         done=list(found.done),
         skipped={**unknown, **found.skipped},
         undo=bulk.UNDO.get(body.act),
+        warnings=list(found.warnings),
     )
 
 
