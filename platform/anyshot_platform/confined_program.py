@@ -103,6 +103,13 @@ def compare(order: dict[str, Any]) -> dict[str, Any]:
     return compare_code(Path(order["path"]), Path(order["other"]))
 
 
+def likeness(order: dict[str, Any]) -> dict[str, Any]:
+    """What the code of a submission is compared by."""
+    from anyshot_platform.confined.likeness import fingerprint
+
+    return fingerprint(Path(order["path"]))
+
+
 def picture(order: dict[str, Any]) -> dict[str, Any]:
     """Whether browsers show a file as a picture."""
     from anyshot_platform.confined.pictures import is_bitmap, is_drawing
@@ -129,6 +136,7 @@ _TASKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "compare": compare,
     "curves": curves,
     "check": check,
+    "likeness": likeness,
     "bundle": bundle,
     "pack": pack,
     "picture": picture,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -12,6 +12,11 @@ from anyshot_core.chances import chance_words
 
 _MISSING = Markup('<span class="faint">–</span>')
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def list_of(words: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def in_utc(moment: datetime) -> datetime:

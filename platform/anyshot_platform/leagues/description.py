@@ -54,7 +54,7 @@ class LeagueQuotaSpec(Part):
 
 
 class AwardsSpec(Part):
-    """Money for a league's first places; teams that tie share the prizes of their places."""
+    """Money for a league's first places; in a tie the earlier submission has the better one."""
 
     amounts: list[Annotated[float, Field(gt=0, le=1e9)]] = Field(
         default=[], max_length=100, description="the first place's first"

@@ -1,4 +1,4 @@
-"""How prizes are split: between teams that tie, and between the members of a team. Amounts are in cents."""
+"""Which prize a place gets, and how it is split between the members of a team. Amounts are in cents."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import AwardSplit
 
 RULE_WORDS = {
-    AwardSplit.EQUALLY: "Teams that tie share the prizes of their places equally; so do the members of a team.",
-    AwardSplit.CAPTAIN: "Teams that tie share the prizes of their places equally; the captain receives a team's prize.",
+    AwardSplit.EQUALLY: "The members of a team share its prize equally.",
+    AwardSplit.CAPTAIN: "The captain receives a team's prize.",
 }
 
 
 def share_prizes(ranks: Sequence[int], amounts: Sequence[float]) -> list[int]:
-    """What each of these places gets, in cents; `ranks` ascend from 1, and those who tie have the same one.
+    """What each of these places gets, in cents; `ranks` ascend from 1.
 
-    Who ties takes the prizes of as many places as they are, and shares them equally: with 400, 250 and 150, two teams
-    on rank 1 get 325 each, and rank 3 gets 150.
+    Of equal scores the earlier submission has the better rank. Only submissions of the very same moment have the same
+    one: they take the prizes of as many places as they are, and share them equally.
     """
     cents = [round(100 * amount) for amount in amounts]
     shares: list[int] = []

@@ -71,7 +71,7 @@ class LeagueResults:
 
     @property
     def podium(self) -> tuple[ResultRow, ...]:
-        """The first three places; more rows where teams tie."""
+        """The first three places."""
         return tuple(row for row in self.rows if row.rank is not None and row.rank <= PODIUM)
 
     @property

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
+from anyshot_platform.kernel.filters import list_of
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.results.awards import in_words
 from anyshot_platform.results.models import WinnerCheck
@@ -50,9 +51,12 @@ class Winner:
         refused = [one.user.username for one in self.members if one.outcome == IdentityCheck.REFUSED]
         waiting = [one.user.username for one in self.members if one.outcome == IdentityCheck.OPEN]
         if refused:
-            return f"“{self.team}” wins, and the identity of {', '.join(refused)} was refused."
+            what = "identity" if len(refused) == 1 else "identities"
+            verb = "was" if len(refused) == 1 else "were"
+            return f"“{self.team}” wins, and the {what} of {list_of(refused)} {verb} refused."
         if waiting:
-            return f"“{self.team}” wins, and nobody has verified who {', '.join(waiting)} is."
+            verb = "is" if len(waiting) == 1 else "are"
+            return f"“{self.team}” wins, and nobody has verified who {list_of(waiting)} {verb}."
         return "" if self.members else f"“{self.team}” wins and has no members."
 
 

@@ -48,7 +48,9 @@ API = "/api/v1/competitions/small/phases/final/results"
         ([], []),
     ],
 )
-def test_who_ties_shares_the_prizes_of_the_places(ranks: list[int], cents: list[int]) -> None:
+def test_only_submissions_of_the_very_same_moment_share_a_rank_and_its_prizes(
+    ranks: list[int], cents: list[int]
+) -> None:
     assert share_prizes(ranks, [400, 250, 150]) == cents
 
 
@@ -268,7 +270,7 @@ def test_the_page_has_podium_prizes_and_method_cards(final: Site, played: dict[s
     shown = page(played["ada"], RESULTS).text
     podium = re.findall(r'podium__rank">(\d)</span>.*?<strong class="break">(.*?)</strong>', shown, re.S)
     assert podium == [("1", "ada"), ("1", "b_e%n"), ("3", "cem")]
-    assert "Teams that tie share the prizes of their places equally" in shown
+    assert "The members of a team share its prize equally." in shown
     assert "ada: 162.50 EUR" in shown and "dee: 162.50 EUR" in shown  # my team's split
     assert "secret ada &amp; co" in shown  # agreed and handed in
     assert "secret ben" not in shown  # not agreed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,19 @@ from click.testing import CliRunner
 
 from anyshot_core.command import main
 from anyshot_platform.accounts.service import erase_user
+from anyshot_platform.confined.likeness import fingerprint
 from anyshot_platform.leagues.models import League
+from anyshot_platform.organizers.phases.prize_checks import NEARLY
 from anyshot_platform.results.models import WinnerCheck
+from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 from tests.platform.admin.test_manage import flash, page, post
-from tests.platform.entries.test_finals import FINAL, final
+from tests.platform.entries.test_finals import FINAL, end_feedback, final, launch
 from tests.platform.entries.test_leagues_page import command
 from tests.platform.entries.test_members import log_of
 from tests.platform.entries.test_results import API, MANAGE, RESULTS, played
-from tests.platform.site import SLUG, Person, Site
+from tests.platform.site import MODEL, SLUG, Person, Site, make_zip
 from tests.services.processes import free_port
 from tests.services.sites import served
 
@@ -55,6 +59,7 @@ def test_results_wait_for_the_identity_of_every_member_who_wins(owner: Person) -
         "cem": ["Free style, rank 3: 150 EUR"],
     }
     assert [row["username"] for row in found["ada"]["members"]] == ["ada", "dee"]
+    assert "“ada” wins, and nobody has verified who ada and dee are. “b_e%n” wins," in publish(owner).text
     for name in ("ada", "ben", "cem"):
         assert check(owner, name).status_code == 200
     refused = publish(owner)
@@ -216,3 +221,81 @@ def test_a_prize_in_words_is_won_by_the_first_alone(final: Site, owner: Person) 
     with final.services.database.writing() as session:
         session.query(League).filter_by(slug="free").one().prizes = ""
     assert listed(owner) == {} and publish(owner).status_code == 200
+
+
+def play(site: Site, scores: dict[str, float], zips: dict[str, bytes] | None = None) -> list[str]:
+    """A final with these scores, uploaded in their order, for 400, 250 and 150 EUR; what publishing it warns of."""
+    worker, ids = site.worker(), {}
+    for name in scores:
+        made = site.member(name).submit((zips or {}).get(name))
+        assert made.status_code == 201, made.text
+        job = worker.claim()
+        assert job is not None and worker.complete(job, 0.9).status_code == 204
+    with site.services.database.writing() as session:
+        session.query(League).filter_by(slug="free").one().awards = [400.0, 250.0, 150.0]
+    end_feedback(site)
+    launch(site.owner())
+    with site.services.database.reading() as session:
+        ids = {one.id: one.team.name for one in session.query(Submission).filter_by(kind="final")}
+    while job := worker.claim():
+        assert worker.complete(job, scores[ids[job["submission_id"]]]).status_code == 204
+    asked = publish(site.owner(), confirm="")
+    assert asked.status_code == 409, asked.text
+    return asked.json()["preview"]["warnings"]
+
+
+@pytest.mark.seconds("a whole final")
+def test_a_tie_for_a_prize_is_named_before_publication_and_the_earlier_submission_wins(final: Site) -> None:
+    """Four teams tie for three prizes; the two behind them tie for nothing."""
+    scores = {"dan": 0.6, "ada": 0.6, "cem": 0.6, "ben": 0.6, "eve": 0.5, "fay": 0.5}
+    (words,) = play(final, scores)
+    moment = r"submitted \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC"
+    assert re.fullmatch(
+        r"Free style: 4 teams tie with 0\.600\. The earlier submission is ranked first: "
+        rf"1\. “dan”, {moment}, 400 EUR; 2\. “ada”, {moment}, 250 EUR; 3\. “cem”, {moment}, 150 EUR; "
+        rf"4\. “ben”, {moment}\.",
+        words,
+    ), words
+    assert publish(final.owner(), override=True).json()["warnings"][-1] == words
+    (league,) = final.owner().call("GET", API).json()["leagues"]
+    won = [(row["rank"], row["team"], row["prize"]) for row in league["rows"] if row["prize"]]
+    assert won == [(1, "dan", 400.0), (2, "ada", 250.0), (3, "cem", 150.0)]
+    shown = page(final.person("vera"), RESULTS).text
+    assert "Equal scores: the earlier submission is ranked first." in shown
+    assert "share the prize" not in shown and "tie" not in shown
+
+
+BASELINES = Path(__file__).resolve().parents[3] / "baselines"
+
+
+@pytest.mark.seconds("a whole final")
+def test_winners_with_the_same_code_or_nearly_are_asked_about(final: Site, tmp_path: Path) -> None:
+    """Renamed variables and other numbers hide nothing; another method of the same family is not asked about."""
+    maml, r2d2 = ((BASELINES / name / "model.py").read_bytes() for name in ("maml", "r2d2"))
+    changed = maml.replace(b"inner", b"fast").replace(b"self", b"this").replace(b"1", b"7") + b"# mine\n"
+    files = {
+        "ada": {"model.py": maml},
+        "ben": {"method/model.py": maml, "method/.DS_Store": b"x"},
+        "cem": {"model.py": changed},
+        "dan": {"model.py": maml},  # wins nothing
+    }
+    zips = {name: make_zip(one) for name, one in files.items()}
+    asked = play(final, {"ada": 0.9, "ben": 0.8, "cem": 0.7, "dan": 0.6}, zips)
+    start = "Did “{}” and “{}” work on their own? "
+    assert [words.partition("? ")[0] + "? " for words in asked] == [
+        start.format(*pair) for pair in (("ada", "ben"), ("ada", "cem"), ("ben", "cem"))
+    ]
+    assert asked[0].endswith("Their zips hold the same files.")
+    assert "100% of the shorter Python code is in the other too" in asked[1]
+    sequences = []
+    for code in (maml, r2d2):
+        (tmp_path / "one.zip").write_bytes(make_zip({"model.py": code}))
+        sequences.append(set(fingerprint(tmp_path / "one.zip")["sequences"]))
+    assert 0 < len(sequences[0] & sequences[1]) / len(sequences[1]) < NEARLY
+
+
+@pytest.mark.seconds("a whole final")
+def test_code_that_cannot_be_read_holds_nobody_up(final: Site) -> None:
+    """A file that is no Python is compared as far as it is."""
+    broken = make_zip({"model.py": MODEL, "old.py": b"print 'x'\n  (\n\0" * 50})
+    assert play(final, {"ada": 0.9, "ben": 0.8}, {"ada": broken}) == []

@@ -122,7 +122,11 @@ def _look_publish(session: Session, phase: Phase, request: ActRequest) -> Findin
     )
     return Findings(
         blocked=blocked,
-        warnings=[*([unscored] if missing and not waiting else []), *_goes_on(phase)],
+        warnings=[
+            *([unscored] if missing and not waiting else []),
+            *_goes_on(phase),
+            *publication.check_prizes(session, phase),
+        ],
         does=[
             "Everybody sees the boards. As they stand now:",
             *publication.podium(session, phase),

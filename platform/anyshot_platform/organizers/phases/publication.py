@@ -14,6 +14,7 @@ from anyshot_platform.leaderboards.reading import BoardPlace, read_board
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.notifications.service import members_of, members_of_team, notify
+from anyshot_platform.organizers.phases.prize_checks import ask_about_code, find_ties
 from anyshot_platform.organizers.submissions.published import list_published
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, status_of
@@ -71,6 +72,12 @@ def _tell_everybody(session: Session, competition: Competition, phase: Phase) ->
     emit(session, competition.id, "phase.published", {"phase": phase.slug})
 
 
+def check_prizes(session: Session, phase: Phase) -> list[str]:
+    """What organizers should know of the ranks that win something: ties, and code that is nearly the same."""
+    boards = list(_boards(session, phase, _EVERYBODY))
+    return [*find_ties(boards), *ask_about_code(session, boards)]
+
+
 def _boards(session: Session, phase: Phase, rows: int) -> Iterator[tuple[League, list[BoardPlace]]]:
     """The ranked places of each league, at most so many."""
     version = live_version(session, phase)
@@ -103,7 +110,7 @@ def _own_places(session: Session, phase: Phase) -> dict[str, tuple[str, ...]]:
 
 
 def best_of_leagues(session: Session, phase: Phase, winners: int) -> list[Submission]:
-    """The submissions on the first so many ranks of each league, each once: all of those who tie."""
+    """The submissions on the first so many ranks of each league, each once."""
     if not winners:
         return []
     found: dict[str, Submission] = {}

@@ -1,0 +1,102 @@
+"""What organizers look at before prizes are published: ties, and teams whose code is the same or nearly so."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations, groupby
+
+from sqlalchemy.orm import Session
+
+from anyshot_platform.confined.service import Busy, ConfinedFault, TooCostly, run_confined
+from anyshot_platform.kernel.filters import score
+from anyshot_platform.kernel.storage import STORAGE_KEY, Storage, as_file
+from anyshot_platform.leaderboards.reading import BoardPlace
+from anyshot_platform.leagues.models import League
+from anyshot_platform.results.awards import in_words, share_prizes
+from anyshot_platform.submissions.models import Submission
+
+log = logging.getLogger(__name__)
+
+NEARLY = 0.8  # of the token sequences of the shorter code; methods of one family share less
+Boards = Sequence[tuple[League, Sequence[BoardPlace]]]
+
+
+def find_ties(boards: Boards) -> Iterator[str]:
+    """A sentence for each tie that decides on a prize: who was ranked first by the moment of submission."""
+    for league, places in boards:
+        cents = share_prizes([place.rank or 0 for place in places], league.awards)
+        for _, group in groupby(zip(places, cents, strict=True), lambda pair: pair[0].row.sort_value):
+            tied = list(group)
+            if len(tied) > 1 and (tied[0][0].rank or 0) <= _prizes(league):
+                named = "; ".join(_in_tie(place, amount, league) for place, amount in tied)
+                yield (
+                    f"{league.name}: {len(tied)} teams tie with {score(tied[0][0].row.value)}. "
+                    f"The earlier submission is ranked first: {named}."
+                )
+
+
+def _in_tie(place: BoardPlace, cents: int, league: League) -> str:
+    moment = f"{place.row.submitted_at:%Y-%m-%d %H:%M:%S.%f}"[:-3]
+    prize = f", {in_words(cents, league.currency)}" if cents else ""
+    return f"{place.rank}. “{place.name}”, submitted {moment} UTC{prize}"
+
+
+def _prizes(league: League) -> int:
+    """How many ranks of a league win something."""
+    return len(league.awards) or int(bool(league.prizes))
+
+
+@dataclass(frozen=True)
+class _Code:
+    """What the zip of a team is compared by."""
+
+    team: str
+    files: str
+    sequences: frozenset[int]
+
+
+def ask_about_code(session: Session, boards: Boards) -> Iterator[str]:
+    """A question for each two teams on ranks with prizes whose code is the same or nearly so.
+
+    It is for people to answer: who starts from the same public code wins with similar code.
+    """
+    known: dict[tuple[str, str], _Code] = {}
+    for place in (one for league, places in boards for one in places if (one.rank or 0) <= _prizes(league)):
+        digest = session.get_one(Submission, place.row.submission_id).digest
+        if (place.name, digest) not in known:
+            try:
+                found = _fingerprint(session.info[STORAGE_KEY], digest)
+            except (TooCostly, Busy, ConfinedFault, FileNotFoundError):  # a hint holds no publication up
+                log.warning(
+                    "the code of submission %s was not compared", place.row.submission_id, exc_info=True
+                )
+                yield f"The code of “{place.name}” could not be compared with that of others."
+                found = ("", frozenset())
+            known[place.name, digest] = _Code(place.name, *found)
+    for one, other in combinations(known.values(), 2):
+        if one.team != other.team and (words := _compare(one, other)):
+            yield words
+
+
+def _compare(one: _Code, other: _Code) -> str:
+    teams = f"“{one.team}” and “{other.team}”"
+    if one.files and one.files == other.files:
+        return f"Did {teams} work on their own? Their zips hold the same files."
+    shorter = min(len(one.sequences), len(other.sequences))
+    share = len(one.sequences & other.sequences) / shorter if shorter else 0.0
+    if share < NEARLY:
+        return ""
+    return (
+        f"Did {teams} work on their own? {share:.0%} of the shorter Python code is in the other too, whatever names "
+        "and numbers it uses. Code that both took from the same public source counts."
+    )
+
+
+@lru_cache(maxsize=256)
+def _fingerprint(storage: Storage, digest: str) -> tuple[str, frozenset[int]]:
+    with as_file(storage, digest) as path:
+        found = run_confined("likeness", path=str(path))
+    return found["files"], frozenset(found["sequences"])
