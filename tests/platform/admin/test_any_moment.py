@@ -181,6 +181,21 @@ def test_every_act_on_a_person_in_every_state(site: Site, act: Act[Membership], 
     assert " ".join(found) == row
 
 
+def test_nobody_is_decided_on_in_an_archived_competition(site: Site) -> None:
+    pia, wish = site.member("pia"), ActRequest(site.owner().id)
+    with site.services.database.writing() as session:
+        site.competition(session).state = CompetitionState.ARCHIVED
+        membership = member(session, site, pia.id)
+        for act, status in zip(
+            (member_acts.BAN, member_acts.REJECT, member_acts.APPROVE),
+            (*["approved"] * 2, "banned"),
+            strict=True,
+        ):
+            membership.status = MemberStatus(status)
+            with pytest.raises(ActRefused, match="The competition is archived: publish it again"):
+                carry_out(session, act, membership, wish, Consent("pia"))
+
+
 @pytest.mark.parametrize(
     ("now_is", "row"), [("participant", "n n n a"), ("organizer", "n a d d"), ("owner", "a d d d")]
 )

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from anyshot_core.command import main
 from anyshot_platform.database import now
 from anyshot_platform.fact_sheets.models import FactSheet
 from anyshot_platform.leagues.models import League
@@ -218,15 +220,22 @@ def test_a_final_is_over_once_its_results_are_public_whatever_its_dates_say(
     final: Site,  # noqa: F811
     played: dict[str, Person],
 ) -> None:
+    dates = now() + timedelta(days=9), now() + timedelta(days=20)
     with final.services.database.writing() as session:
         phase = session.query(Phase).filter_by(slug="final").one()
-        phase.starts_at, phase.ends_at = now() + timedelta(days=9), None
-    ada = played["ada"]
+        phase.starts_at, phase.ends_at = dates
+    ada, owner, overview = played["ada"], final.owner(), "/competitions/small/manage"
     assert "Final: starts soon" in page(ada, "/competitions/small").text
     assert "Final, " not in page(ada, "/competitions/small/leaderboard").text
+    assert "Final opens <time" in " ".join(page(owner, overview).text.split())
     publish(final)
     assert "starts soon" not in page(ada, "/competitions/small").text
     assert "Final, " in page(ada, "/competitions/small/leaderboard").text
+    shown = " ".join(page(owner, overview).text.split())
+    assert "Final opens" not in shown and "Final ends" not in shown
+    with final.services.database.reading() as session:
+        phase = session.query(Phase).filter_by(slug="final").one()
+        assert (phase.starts_at, phase.ends_at) == dates  # nothing was moved
 
 
 def test_a_second_final_is_not_offered_before_it_is_published(
@@ -289,8 +298,13 @@ def test_tables_and_certificates_by_page_and_command(
     tmp_path: Path,
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    publish(final)
     ada, ben = played["ada"], played["ben"]
+    hide(final)
+    with served(final.app, free_port()) as where:
+        early = CliRunner().invoke(main, ["winners", "small/final", "--server", where, "--token", ada.token])
+    words = "The organizers look at the results first. They appear here when they are published.\n"
+    assert (early.exit_code, early.output) == (1, words)
+    publish(final)
     table = list(csv.DictReader(io.StringIO(page(ada, f"{RESULTS}/final/free.csv").text)))
     assert [(row["rank"], row["team"], row["prize"]) for row in table] == [
         ("1", "ada", "325 EUR"),

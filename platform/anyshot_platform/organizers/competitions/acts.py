@@ -121,7 +121,10 @@ def _look_archive(session: Session, competition: Competition, request: ActReques
         return Findings(refused=["A draft cannot be archived. Delete it, or publish it first."])
     return Findings(
         warnings=_underway(session, competition),
-        does=["Everybody still sees its pages and boards; nobody can submit any more."],
+        does=[
+            "Everybody still sees its pages and boards. Nobody can submit or join any more, and nobody is approved, "
+            "rejected or banned."
+        ],
     )
 
 

@@ -10,12 +10,14 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.competitions.models import Competition
+from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
 from anyshot_platform.kernel.filters import in_utc
 from anyshot_platform.organizers.competitions.people import count_pending
 from anyshot_platform.organizers.leagues.waiting import count_waiting
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import list_phases
+from anyshot_platform.phases.service import list_phases, status_of
+from anyshot_platform.phases.states import PhaseStatus
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
@@ -82,9 +84,12 @@ def _count(session: Session, competition: Competition, *conditions: ColumnElemen
 
 
 def _next(session: Session, competition: Competition, moment: datetime) -> Deadline | None:
+    if competition.state == CompetitionState.ARCHIVED:
+        return None
     ahead = [
         Deadline(phase, in_utc(when), ends)
         for phase in list_phases(session, competition)
+        if status_of(phase, moment) != PhaseStatus.CLOSED
         for when, ends in ((phase.starts_at, False), (phase.ends_at, True))
         if when is not None and in_utc(when) > moment
     ]

@@ -17,7 +17,7 @@ from anyshot_platform.acts.declaration import (
 )
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import count_owners, find_membership
-from anyshot_platform.competitions.states import MemberStatus, Role
+from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
 from anyshot_platform.kernel.filters import count, decimal
 from anyshot_platform.organizers.competitions import people
 from anyshot_platform.organizers.competitions.invitations import offer
@@ -29,6 +29,7 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 
+ARCHIVED = "The competition is archived: publish it again before you decide on people."
 _POWERS = {
     Role.OWNER: (
         "do everything here, see the hidden data and take the secret keys, and give roles to others"
@@ -65,6 +66,12 @@ def _uploads(session: Session, membership: Membership) -> int:
     return count_uploads(session, Submission.competition_id == membership.competition_id, theirs)
 
 
+def _archived(session: Session, membership: Membership) -> list[str]:
+    """That nothing changes any more in who takes part."""
+    state = session.get_one(Competition, membership.competition_id).state
+    return [ARCHIVED] if state == CompetitionState.ARCHIVED else []
+
+
 def _look_approve(session: Session, membership: Membership, request: ActRequest) -> Findings:
     if membership.status == MemberStatus.APPROVED:
         return Findings(done="This person is a participant already.")
@@ -73,6 +80,7 @@ def _look_approve(session: Session, membership: Membership, request: ActRequest)
         return Findings(refused=[words])
     lifted = ["The submissions that the ban took off the boards come back."]
     return Findings(
+        refused=_archived(session, membership),
         blocked=_crowds(session, membership),
         does=[
             "The person is a participant.",
@@ -104,6 +112,7 @@ def _look_reject(session: Session, membership: Membership, request: ActRequest) 
         )
     uploads = _uploads(session, membership)
     return Findings(
+        refused=_archived(session, membership),
         blocked=[f"This person is a participant, with {count(uploads, 'submission')}. Ban them instead."]
         if uploads
         else [],
@@ -123,6 +132,7 @@ def _look_ban(session: Session, membership: Membership, request: ActRequest) -> 
         return Findings(refused=["An owner cannot be banned."])
     uploads = _uploads(session, membership)
     return Findings(
+        refused=_archived(session, membership),
         warnings=[] if request.reason else ["No reason is given; the person is told the reason."],
         does=[
             "The person can upload nothing any more.",

@@ -37,13 +37,17 @@ def _iso(moment: datetime | None) -> str | None:
     return moment.isoformat() if moment else None
 
 
+_NOT_PUBLISHED = {
+    CompetitionState.DRAFT: "The competition is not published: nobody but its organizers sees the phase.",
+    CompetitionState.ARCHIVED: "The competition is archived: it takes no uploads until it is published again.",
+}
+
+
 def _opening(session: Session, phase: Phase) -> tuple[list[str], list[str]]:
     """What forbids that a phase takes uploads, and what is only worth a warning."""
     refused: list[str] = [KEY_IS_PUBLIC] if phase.key_published_at is not None else []
-    draft = phase.competition.state != CompetitionState.PUBLISHED
-    unseen = "The competition is not published: nobody but its organizers sees the phase."
     shown = publication_of(phase).published is not None
-    warnings: list[str] = [unseen] if draft else []
+    warnings = [words] if (words := _NOT_PUBLISHED.get(phase.competition.state)) else []
     return refused, warnings + (["The results of this phase are public already."] if shown else [])
 
 
@@ -64,13 +68,12 @@ def _waiting(session: Session, phase: Phase) -> list[str]:
 
 
 def _look_open(session: Session, phase: Phase, request: ActRequest) -> Findings:
-    status = status_of(phase)
-    if status == PhaseStatus.OPEN:
+    if status_of(phase) == PhaseStatus.OPEN:
         return Findings(done=f"{phase.name} is open already.")
     refused, warnings = _opening(session, phase)
     if phase.ends_at is not None and phase.ends_at <= now():
         refused.append(f"The phase's end is past ({_moment(phase.ends_at)}). Extend it first.")
-    early = [f"It would begin {_moment(phase.starts_at)}."] if status == PhaseStatus.UPCOMING else []
+    early = [f"It would begin {_moment(phase.starts_at)}."] if phase.starts_at > now() else []
     return Findings(
         refused=refused,
         blocked=missing_in(session, phase),

@@ -39,8 +39,7 @@ def publish(session: Session, phase: Phase, *, winners: int = 0) -> list[Submiss
     again, phase.published_at = before is not None, before or now()
     phase.board_audience, phase.scores_visible = Audience.EVERYONE, True
     if ends_by_publishing(phase):
-        phase.closed_at = moment = now()
-        phase.starts_at = min(phase.starts_at, moment)
+        phase.closed_at = now()
     shown = best_of_leagues(session, phase, winners)
     for submission in shown:
         submission.code_published_at = standing_of(submission).code_published or now()

@@ -34,17 +34,23 @@ TESTED = or_(PoolVersion.id == PhaseVersion.meta_test_pool_version_id, FURTHER)
 USED = or_(ASSIGNED, FURTHER, PoolVersion.id == Phase.smoke_pool_version_id)
 
 
-def uses_of(session: Session, pool: Pool, viewer: Viewer) -> list[tuple[str, str, int]]:
+LIVE = and_(PhaseVersion.number == Phase.live_version, Phase.deleted_at.is_(None))
+
+
+def uses_of(
+    session: Session, pool: Pool, viewer: Viewer, *conditions: ColumnElement[bool]
+) -> list[tuple[str, str, int]]:
     """Where a pool is used, for smoke tests too: (competition, phase, version of the pool).
 
-    As far as lists show it to the viewer.
+    As far as lists show it to the viewer; `conditions` are on phases and their versions.
     """
     rows = session.execute(
         select(Competition.title, Phase.name, PoolVersion.number)
         .join(Phase, Phase.competition_id == Competition.id)
         .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
         .join(PoolVersion, USED)
-        .where(PoolVersion.pool_id == pool.id, listed_for(viewer))
+        .where(PoolVersion.pool_id == pool.id, listed_for(viewer), *conditions)
+        .order_by(Competition.title, Phase.name, PoolVersion.number)
         .distinct()
     )
     return [(title, phase, number) for title, phase, number in rows]

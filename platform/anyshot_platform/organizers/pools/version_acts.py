@@ -13,8 +13,10 @@ from anyshot_platform.errors import Conflict, NotFound
 from anyshot_platform.kernel.filters import count, join_texts
 from anyshot_platform.organizers.pools import organizing
 from anyshot_platform.organizers.pools.acts import DELETED, pool_target
+from anyshot_platform.organizers.pools.uses import LIVE, uses_of
 from anyshot_platform.pools.models import Pack, Pool
 from anyshot_platform.sight.pools import find_packs
+from anyshot_platform.users.viewer import Viewer
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _UNDO = "Create a version of the earlier packs; earlier versions stay as they are."
@@ -44,10 +46,10 @@ def _chosen(session: Session, pool: Pool, request: ActRequest) -> list[Pack]:
 
 
 def _look_version(session: Session, pool: Pool, request: ActRequest) -> Findings:
-    return _look(session, pool, _chosen(session, pool, request))
+    return _look(session, pool, _chosen(session, pool, request), request.viewer)
 
 
-def _look(session: Session, pool: Pool, rows: Sequence[Pack]) -> Findings:
+def _look(session: Session, pool: Pool, rows: Sequence[Pack], viewer: Viewer) -> Findings:
     """What a version of these packs would change."""
     before = {row.name: row.id for row in organizing.newest_packs(session, pool)}
     if pool.deleted_at is not None:
@@ -64,7 +66,18 @@ def _look(session: Session, pool: Pool, rows: Sequence[Pack]) -> Findings:
             ),
             "Phases keep the version that they use until their settings name another.",
         ],
+        warnings=_staying(session, pool, viewer),
     )
+
+
+def _staying(session: Session, pool: Pool, viewer: Viewer) -> list[str]:
+    """The phases that do not get the new version, each with the one that it keeps."""
+    waiting = organizing.waiting_version(session, pool)
+    return [
+        f"“{phase}” of “{title}” stays on version {number} until its settings name the new one."
+        for title, phase, number in uses_of(session, pool, viewer, LIVE)
+        if waiting is None or number != waiting.number
+    ]
 
 
 def _difference(before: dict[str, str], rows: Sequence[Pack]) -> str:
@@ -103,7 +116,7 @@ def _look_remove(session: Session, pool: Pool, request: ActRequest) -> Findings:
     left, name = _without(session, pool, request), request.options["dataset"]
     if len(left) == len(organizing.newest_packs(session, pool)):
         return Findings(done=f"The newest version of {pool.slug} holds no dataset {name}.")
-    return _look(session, pool, left)
+    return _look(session, pool, left, request.viewer)
 
 
 def _remove(session: Session, pool: Pool, request: ActRequest) -> ActDone:
@@ -114,7 +127,8 @@ def _look_combine(session: Session, pool: Pool, request: ActRequest) -> Findings
     if not pool.combines:
         return Findings(refused=["This pool combines no others."])
     try:
-        return _look(session, pool, organizing.combined_packs(session, pool, request.viewer))
+        rows = organizing.combined_packs(session, pool, request.viewer)
+        return _look(session, pool, rows, request.viewer)
     except (Conflict, NotFound) as error:
         return Findings(refused=[error.message])
 

@@ -34,6 +34,8 @@ def as_calendar(competition: Competition, phases: Sequence[Phase], site: str) ->
 
 
 def _moments(phase: Phase) -> Iterator[tuple[str, datetime]]:
-    yield "opens", phase.starts_at
-    if (end := closing(phase)) is not None:
+    end = closing(phase)
+    if end is None or phase.starts_at < end:  # else it was closed before it began
+        yield "opens", phase.starts_at
+    if end is not None:
         yield "closes", end

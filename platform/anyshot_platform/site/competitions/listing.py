@@ -39,7 +39,8 @@ def _running(moment: datetime) -> Exists:
 def _narrow(
     query: Select[Competition], which: Filter, viewer: Viewer, moment: datetime
 ) -> Select[Competition]:
-    running, coming = _running(moment), _has_phase(Phase.starts_at > moment)
+    running = _running(moment)
+    coming = _has_phase(Phase.starts_at > moment, Phase.closed_at.is_(None))
     alive = Competition.state == CompetitionState.PUBLISHED
     if which == "open":
         return query.where(alive, running)
