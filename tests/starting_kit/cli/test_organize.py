@@ -11,9 +11,12 @@ from sqlalchemy.orm import Session
 from anyshot_core.client import Client, NotAllowed
 from anyshot_platform.competitions.service import add_member
 from anyshot_platform.competitions.states import Role
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.pools.models import Pool, PoolVersion
 from anyshot_platform.users.models import User
 from anyshot_starting_kit.cli.consent import show
 from tests.core.tinydata import write_pack
+from tests.platform.admin.test_manage import BASE, flash, post
 from tests.platform.site import PASSWORD, SLUG, Site, make_zip
 from tests.starting_kit.cli.test_platform_commands import (  # noqa: F401 - fixtures
     address,
@@ -45,6 +48,8 @@ def test_a_competition_is_steered_from_a_script(
     job = worker.claim()
     assert job is not None
     worker.complete(job, 0.5)
+    as_json = json.loads(call("organize", "submissions", SLUG, "--json").output)
+    assert (as_json["total"], as_json["items"][0]["id"]) == (1, submission)
     listed = call("organize", "submissions", SLUG, "--status", "finished").output
     assert submission in listed and "1 submission, page 1 of 1." in listed
     assert call("organize", "act", SLUG, "disqualify", submission).exit_code == 1  # no reason
@@ -61,7 +66,9 @@ def test_a_competition_is_steered_from_a_script(
     final = {**settings, "title": "Final", "kind": "final", "entries": {"phase": "feedback"}}
     (tmp_path / "final.json").write_text(json.dumps(final))
     assert call("organize", "settings", SLUG, "final", str(tmp_path / "final.json")).exit_code == 0
-    assert "pia                      enters" in call("organize", "final", SLUG, "final", "preview").output
+    preview = ("organize", "final", SLUG, "final", "preview")
+    assert "pia                      enters" in call(*preview).output
+    assert [row["team"] for row in json.loads(call(*preview, "--json").output)] == ["pia"]
     launch = ("organize", "final", SLUG, "final", "launch")
     early = call(*launch, "--yes", "final")
     assert early.exit_code == 1 and "takes uploads until 2090-01-01" in early.output
@@ -77,6 +84,7 @@ def test_a_competition_is_steered_from_a_script(
     told = call(*publish, input="final\n").output
     assert "are public; the code of 1 submission too." in told
     assert "are public" in call(*publish).output  # again: nothing is asked, nobody is told
+    assert json.loads(call(*publish, "--json").output)["published_at"]
     assert "small-pool is hidden, version 1." in call("organize", "pool", "small-pool", "show").output
     kept = call("organize", "pool", "small-pool", "publish", "--yes", "small-pool", "--override")
     assert kept.exit_code == 1 and "would give its labels away" in kept.output
@@ -99,6 +107,29 @@ def test_logging_in_can_give_the_right_to_organize(
     assert "feedback is paused." in call("organize", "phase", SLUG, "feedback", "pause").output
 
 
+def test_an_act_that_asks_nobody_warns_all_the_same(
+    site: Site,
+    address: str,  # noqa: F811
+    folder: Path,  # noqa: F811
+) -> None:
+    owner, refused = site.owner(), "Feedback: uploads are refused from now on."
+    assert call("login", "--server", address, "--token", owner.token).exit_code == 0
+    archived = call("organize", "state", SLUG, "archived")  # an act that asks for no name
+    assert archived.stderr == f"Warning: {refused}\n" and "archived" in archived.stdout
+    call("organize", "state", SLUG, "published")
+    site.member("pia").submit()
+    named = call("organize", "state", SLUG, "draft", "--yes", SLUG)  # one whose name is given in advance
+    assert f"Warning: {refused}" in named.stderr and "1 run is queued or running" in named.stderr
+    call("organize", "state", SLUG, "published")
+    asked = call("organize", "state", SLUG, "draft", input=f"{SLUG}\n")
+    assert asked.stderr.count(refused) == 1  # shown with the question, and not again
+    call("organize", "state", SLUG, "published")
+    by_key = call("organize", "do", SLUG, "competition.archive")
+    assert json.loads(by_key.stdout)["warnings"][0] == refused and refused in by_key.stderr
+    post(owner, f"{BASE}/acts/publish")
+    assert refused in flash(post(owner, f"{BASE}/acts/archive"))
+
+
 def test_every_declared_act_is_done_by_one_command(
     site: Site,
     address: str,  # noqa: F811
@@ -108,7 +139,9 @@ def test_every_declared_act_is_done_by_one_command(
     listed = call("organize", "acts", SLUG).output
     names = [line.split()[0] for line in listed.splitlines() if not line.startswith(" ")]
     assert {"phase.pause", "competition.archive", "member.ban", "version.rescore", "code.hide"} <= set(names)
-    assert "phase.extend PHASE_SLUG --set end=... --set zone=..." in listed
+    assert "phase.extend PHASE_SLUG --set end=... --set zone=...\n    Move the end of the phase." in listed
+    assert "\n    Archive the competition. Publish it again.\n" in listed
+    assert "\n    Delete the pool. Restore it.\n" in listed
     assert json.loads(call("organize", "do", SLUG, "phase.pause", "feedback").output)["status"] == "paused"
     site.member("pia")
     role = ("organize", "do", SLUG, "member.role", "pia", "--set", "role=reviewer")
@@ -144,7 +177,15 @@ def test_a_pool_is_filled_mended_and_given_from_a_script(
     first = call("organize", "pool", "mine", "put", *files).output
     assert "version 1." in first
     mended = str(write_pack(tmp_path / "new", "A", images=9))
-    second = call("organize", "pool", "mine", "put", mended, "--note", "A was blurred").output
+    with site.services.database.writing() as session:
+        phase = session.get_one(Phase, site.phase_id)
+        version = session.query(PoolVersion).join(Pool).filter(Pool.slug == "mine").one()
+        phase.smoke_pool_version_id, phase.name = version.id, "Warm-up"
+    put = call("organize", "pool", "mine", "put", mended, "--note", "A was blurred")
+    assert put.stderr.splitlines()[-1] == (
+        "Warning: “Warm-up” of “A small competition” stays on version 1 until its settings name the new one."
+    )
+    second = put.output
     assert "version 2." in second
     assert [line.split()[:2] for line in second.splitlines() if " images " in line] == [
         ["A", "45"],
@@ -167,12 +208,12 @@ def test_a_pool_is_filled_mended_and_given_from_a_script(
     assert "There is no file" in call("organize", "pool", "mine", "put", str(tmp_path / "no")).output
     later = call("organize", "pool", "mine", "publish-when-over", "--yes", "mine")
     assert later.exit_code == 0 and site.owner().call("GET", "/api/v1/pools/mine").json()["publish_when_over"]
-    assert call("organize", "pool", "mine", "publish", "--yes", "mine").output.startswith("mine is public")
+    assert call("organize", "pool", "mine", "publish", "--yes", "mine").stdout.startswith("mine is public")
     assert "Compared within" in call("organize", "pool", "mine", "compare").output
     assert site.owner().call("GET", "/api/v1/pools/mine").json()["published_at"]  # who compares hides nothing
     by_key = call("organize", "do", SLUG, "pool.unpublish", "mine")
-    assert json.loads(by_key.output)["published_at"] is None, by_key.output
-    assert not json.loads(by_key.output)["publish_when_over"]
+    assert json.loads(by_key.stdout)["published_at"] is None, by_key.output
+    assert not json.loads(by_key.stdout)["publish_when_over"]
 
 
 def test_what_is_wrong_with_a_phase_or_a_bundle_is_listed_once_with_its_place(
