@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import groupby
 
 from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_
 from sqlalchemy.orm import Session, aliased
@@ -171,6 +172,11 @@ def number_rows(rows: Sequence[BoardRow], offset: int = 0, first: int = 1) -> li
         )
         ranks.append(ranks[-1] if tied else offset + place + 1 if place else first)
     return ranks
+
+
+def group_equal(places: Sequence[BoardPlace]) -> list[list[BoardPlace]]:
+    """Successive ranked places in groups, each of places that are equal but for the moment of submission."""
+    return [list(group) for _, group in groupby(places, key=lambda place: place.row.sort_value)]
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,9 @@ def test_an_administrator_does_every_act_from_a_script(
     admin, worker = site.person("adele", is_site_admin=True), site.worker("gpu-1")
     assert call("login", "--server", address, "--token", admin.token).exit_code == 0
     listed = call("administer", "acts").output
-    assert "user.block USERNAME\n    Block it. Unblock the account; its owner logs in again." in listed
+    assert (
+        "user.block USERNAME\n    Block the person. Unblock the account; its owner logs in again." in listed
+    )
     assert {"user.promote", "worker.pause", "worker.revoke"} <= {
         line.split()[0] for line in listed.splitlines()
     }
@@ -101,7 +103,8 @@ def test_tokens_images_and_what_is_set_aside_are_looked_after_from_a_script(
     assert made["token"] not in json.dumps(entry.after)
     assert "any class, one competition" in " ".join(page(adele, "/admin/workers").text.split())
     offer = ("administer", "do", "image.offer", "torch-2", "--set", "description=CUDA 12")
-    assert json.loads(call(*offer).output) == {"name": "torch-2", "description": "CUDA 12", "enabled": True}
+    made = {"name": "torch-2", "description": "CUDA 12", "enabled": True, "warnings": []}
+    assert json.loads(call(*offer).output) == made
     assert json.loads(call("administer", "do", "image.off", "torch-2").output)["enabled"] is False
     rows = [" ".join(line.split()) for line in call("administer", "workers").output.splitlines()]
     assert "image torch-2 off CUDA 12" in rows

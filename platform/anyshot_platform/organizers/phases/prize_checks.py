@@ -6,14 +6,14 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, groupby
+from itertools import combinations
 
 from sqlalchemy.orm import Session
 
 from anyshot_platform.confined.service import Busy, ConfinedFault, TooCostly, run_confined
 from anyshot_platform.kernel.filters import score
 from anyshot_platform.kernel.storage import STORAGE_KEY, Storage, as_file
-from anyshot_platform.leaderboards.reading import BoardPlace
+from anyshot_platform.leaderboards.reading import BoardPlace, group_equal
 from anyshot_platform.leagues.models import League
 from anyshot_platform.results.awards import in_words, share_prizes
 from anyshot_platform.submissions.models import Submission
@@ -28,12 +28,12 @@ def find_ties(boards: Boards) -> Iterator[str]:
     """A sentence for each tie that decides on a prize: who was ranked first by the moment of submission."""
     for league, places in boards:
         cents = share_prizes([place.rank or 0 for place in places], league.awards)
-        for _, group in groupby(zip(places, cents, strict=True), lambda pair: pair[0].row.sort_value):
-            tied = list(group)
-            if len(tied) > 1 and (tied[0][0].rank or 0) <= _prizes(league):
-                named = "; ".join(_in_tie(place, amount, league) for place, amount in tied)
+        prizes = {place.row.id: amount for place, amount in zip(places, cents, strict=True)}
+        for tied in group_equal(places):
+            if len(tied) > 1 and (tied[0].rank or 0) <= _prizes(league):
+                named = "; ".join(_in_tie(place, prizes[place.row.id], league) for place in tied)
                 yield (
-                    f"{league.name}: {len(tied)} teams tie with {score(tied[0][0].row.value)}. "
+                    f"{league.name}: {len(tied)} teams tie with {score(tied[0].row.value)}. "
                     f"The earlier submission is ranked first: {named}."
                 )
 
