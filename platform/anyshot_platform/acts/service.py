@@ -55,7 +55,7 @@ class NeedsConsent(Conflict):
 class ActOutcome:
     """What came of an act; `changed` is false where it was so already.
 
-    `warnings` are what it warned of, and what it was done in spite of: no act asks everybody first.
+    `warnings` are what it warned of, and what it was done in spite of: where nothing is asked, nobody has read them.
     """
 
     message: str

@@ -72,7 +72,8 @@ def teams(
 ) -> None:
     """List the teams in leagues that ask, with their members' answers, or admit or refuse TEAMs in LEAGUE."""
     rows = client.organize("GET", competition, "/leagues/teams")
-    known = [row["settings"]["key"] for row in client.organize("GET", competition, "/leagues")]
+    leagues = client.organize("GET", competition, "/leagues")
+    known = [row["settings"]["key"] for row in leagues if not row["deleted"]]
     if league and league not in known:
         raise click.UsageError(f"There is no league {league}. There are: {', '.join(known) or 'none'}.")
     if act != "list":
