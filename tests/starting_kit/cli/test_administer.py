@@ -114,7 +114,7 @@ def test_tokens_images_and_what_is_set_aside_are_looked_after_from_a_script(
             session.add(Trouble(duty="lease", subject=subject, attempts=8, error="boom", set_aside_at=now()))
     tried = json.loads(call("administer", "do", "set_aside.retry", "lease", "one").output)
     assert (tried["attempts"], tried["since"]) == (0, None)
-    (left,) = json.loads(call("administer", "do", "set_aside.retry_all").output)
+    (left,) = json.loads(call("administer", "do", "set_aside.retry_all").output)["items"]
     assert (left["id"], left["since"]) == ("two", None)
     assert call("administer", "do", "set_aside.retry_all", "lease").exit_code == 2
     with site.services.database.writing() as session:
