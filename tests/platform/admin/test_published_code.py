@@ -63,7 +63,10 @@ def test_the_code_of_one_team_is_hidden_and_shown_again(ended: tuple[Site, Perso
     shown = page(owner, f"{BASE}/final").text
     assert "Published code" in shown and "Hide it" in shown
     hide = f"{BASE}/code/{team_of(owner, 'pia')}/hide"
-    assert flash(post(owner, hide, reason="the licence is unclear")) == "The code of “pia” is hidden."
+    warned = "What was downloaded cannot be called back."
+    assert (
+        flash(post(owner, hide, reason="the licence is unclear")) == f"The code of “pia” is hidden. {warned}"
+    )
     assert published(site) == ["quin"]
     assert site.client.get(url).status_code == 404
     assert "Show it again" in page(owner, f"{BASE}/final").text
@@ -176,7 +179,8 @@ def test_the_command_line_lists_hides_and_shows(ended: tuple[Site, Person], addr
         return said.output.strip()
 
     publish(owner, 1)
-    assert say("hide", "pia", "--reason", "asked to") == "The code of “pia” is hidden."
+    warned = "Warning: What was downloaded cannot be called back.\n"
+    assert say("hide", "pia", "--reason", "asked to") == f"{warned}The code of “pia” is hidden."
     assert published(site) == []
     assert say("hide", "rob") == "The code of “rob” is hidden."  # nothing of it is published yet
     assert [line.split()[:2] for line in say().splitlines()] == [["pia", "hidden"], ["rob", "hidden"]]
