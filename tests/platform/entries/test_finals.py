@@ -132,7 +132,8 @@ def test_what_waits_in_a_phase_with_uploads_of_its_own_is_published_on_the_page(
     assert tab in page(ada, "/competitions/small").text and "ada" in page(ada, tab).text
     assert "certificates" in page(ada, tab).text
     assert f"{where}/feedback/unpublish" in page(owner, where).text
-    assert flash(post(owner, f"{where}/feedback/unpublish")) == "The results are hidden again."
+    hidden = "The results are hidden again. The messages that went out cannot be called back."
+    assert flash(post(owner, f"{where}/feedback/unpublish")) == hidden
     assert page(ada, tab).status_code == 403
 
 

@@ -66,7 +66,7 @@ def _look_hide(session: Session, team: Team, request: ActRequest) -> Findings:
             f"Nobody can download {_count(session, team)} any more.",
             "What is published later of the team stays hidden too. Its places on the boards stay.",
         ],
-        warnings=["What was downloaded cannot be called back."],
+        warnings=["What was downloaded cannot be called back."] if _published(session, team) else [],
     )
 
 
