@@ -19,6 +19,7 @@ from anyshot_platform.entries.eligibility import forget_answers
 from anyshot_platform.errors import Conflict, Invalid, NotFound, NotSignedIn
 from anyshot_platform.kernel.signing import digest_secret, new_secret
 from anyshot_platform.notifications.service import forget_messages
+from anyshot_platform.results.records import forget_name
 from anyshot_platform.results.winners import forget_checks
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import (
@@ -445,5 +446,6 @@ def erase_user(session: Session, user: User) -> None:
     user.deleted_at = moment
     forget_answers(session, user.id)
     forget_checks(session, user.id)
+    forget_name(session, user)
     _leave_teams_to_others(session, user)
     note_event(session, user.id, "account.delete")

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.accounts.proving import require_proof
 from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Consent, Findings, Target
+from anyshot_platform.acts.on_results import do_on_results
 from anyshot_platform.audit import service as audit
 from anyshot_platform.errors import Conflict
 from anyshot_platform.kernel.filters import join_texts
@@ -109,10 +110,17 @@ def carry_out(
     if shown.name:
         require_proof(session)
     _require_consent(shown, consent)
-    done = act.do(session, subject, request)
+    done, on_results = do_on_results(
+        session,
+        target,
+        request,
+        lambda: act.do(session, subject, request),
+        lambda changes: _require_consent_to(session, shown, target, consent, changes),
+    )
     session.flush()
-    _note(session, act.key, target, request, done, shown.blocked)
-    return ActOutcome(done.message, changed=True, result=done.result, warnings=shown.blocked + shown.warnings)
+    overridden = (*shown.blocked, *on_results)
+    _note(session, act.key, target, request, done, overridden)
+    return ActOutcome(done.message, changed=True, result=done.result, warnings=overridden + shown.warnings)
 
 
 def carry_out_by_clock(session: Session, act: Act[S], subject: S, request: ActRequest) -> bool:
@@ -123,10 +131,20 @@ def carry_out_by_clock(session: Session, act: Act[S], subject: S, request: ActRe
     found = act.look(session, subject, request)
     if found.done or found.refused or found.blocked:
         return False
-    done = act.do(session, subject, request)
+    target, shown = act.target(session, subject), _show(act, act.target(session, subject), found)
+    try:
+        done, _ = do_on_results(
+            session,
+            target,
+            request,
+            lambda: act.do(session, subject, request),
+            lambda changes: _require_consent_to(session, shown, target, NO_CONSENT, changes),
+        )
+    except NeedsConsent:
+        return False
     session.flush()
     noted = replace(done, after={**done.after, "by": "the clock"})
-    _note(session, act.key, act.target(session, subject), request, noted, ())
+    _note(session, act.key, target, request, noted, ())
     return True
 
 
@@ -138,6 +156,15 @@ def _require_consent(shown: Preview, consent: Consent) -> None:
             raise NeedsConsent(f"{shown.title}: type “{shown.name}” to confirm.", shown)
         words = f"{shown.title}: type “{shown.name}”, not “{consent.name[:64]}”, to confirm."
         raise NeedsConsent(words, shown)
+
+
+def _require_consent_to(
+    session: Session, shown: Preview, target: Target, consent: Consent, changes: tuple[str, ...]
+) -> None:
+    """Ask as for anything that stands in the way: the act changes what is public."""
+    asked = replace(shown, name=target.name, blocked=(*shown.blocked, *changes))
+    require_proof(session)
+    _require_consent(asked, consent)
 
 
 def _note(

@@ -12,7 +12,7 @@ from typing import Literal
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.entries.eligibility import Eligibility, eligibilities_of
+from anyshot_platform.entries.eligibility import Eligibility, eligibilities_of_entries
 from anyshot_platform.entries.models import Entry
 from anyshot_platform.entries.states import Choice, EntryState
 from anyshot_platform.errors import Forbidden, PlatformError
@@ -126,7 +126,7 @@ def choose(
     entered = [league for league in leagues if league.id in candidates]
     if not entered:
         return {}
-    known = _know(session, phase, version, team, entered)
+    known = _know(session, phase, version, team, entered, _submissions(candidates))
     return {league.id: _stand(known, league, candidates[league.id]) for league in entered}
 
 
@@ -169,9 +169,16 @@ def _choices(
         .where(League.id.in_(entered), League.deleted_at.is_(None))
         .order_by(League.position, League.id)
     ).all()
-    known = _know(session, phase, version, team, leagues)
-    admitted = [one for one in leagues if known.eligibility[one.id].status == EntryStatus.ADMITTED]
-    return known, [(league, choices[league.id]) for league in admitted]
+    known = _know(session, phase, version, team, leagues, _submissions(choices))
+    return known, [
+        (league, choices[league.id]) for league in leagues if _is_admitted(known, league, choices[league.id])
+    ]
+
+
+def _is_admitted(known: _Known, league: League, good: Sequence[EntryCandidate]) -> bool:
+    """Whether the team may stand in the league with what the rule chooses."""
+    chosen = _pick(known, league, good)[0]
+    return known.eligibility[league.id, chosen.submission.id].status == EntryStatus.ADMITTED
 
 
 def _find_better(known: _Known, league: League, good: Sequence[EntryCandidate]) -> BetterEntry | None:
@@ -194,11 +201,16 @@ class _Known:
     team: Team
     wishes: Mapping[str, str]  # league id: the submission that the team chose by hand, where it may
     gates: Mapping[str, float]  # league id: into the phase that takes its entries from this one
-    eligibility: Mapping[str, Eligibility]
+    eligibility: Mapping[tuple[str, str], Eligibility]  # of league and submission
 
 
 def _know(
-    session: Session, phase: Phase, version: PhaseVersion, team: Team, leagues: Sequence[League]
+    session: Session,
+    phase: Phase,
+    version: PhaseVersion,
+    team: Team,
+    leagues: Sequence[League],
+    submissions: Sequence[Submission],
 ) -> _Known:
     return _Known(
         phase,
@@ -206,7 +218,7 @@ def _know(
         team,
         _wishes(session, phase, team) if phase.team_chooses else {},
         gates_out_of(session, phase) if phase.board_shows == BoardShows.LAST_ABOVE_GATE else {},
-        eligibilities_of(session, leagues, team),
+        eligibilities_of_entries(session, leagues, submissions),
     )
 
 
@@ -221,7 +233,7 @@ def _stand(known: _Known, league: League, candidates: Sequence[EntryCandidate]) 
         return StandingEntry(chosen, choice, *chosen.obstacle)
     if known.team.deleted_at is not None:
         return StandingEntry(chosen, choice, EntryState.GONE, "The team was dissolved.")
-    return _weigh(chosen, choice, known.eligibility[league.id])
+    return _weigh(chosen, choice, known.eligibility[league.id, chosen.submission.id])
 
 
 def _takes_part(phase: Phase, candidate: EntryCandidate) -> bool:
@@ -246,14 +258,19 @@ def may_stand(
         return set()
     candidates = _candidates(session, version, team, leaving)
     leagues = session.scalars(select(League).where(League.id.in_(candidates))).all()
-    eligible = eligibilities_of(session, leagues, team)
+    eligible = eligibilities_of_entries(session, leagues, _submissions(candidates))
     return {
         (league.id, one.submission.id)
         for league in leagues
-        if eligible[league.id].status == EntryStatus.ADMITTED
         for one in candidates[league.id]
-        if one.obstacle is None
+        if one.obstacle is None and eligible[league.id, one.submission.id].status == EntryStatus.ADMITTED
     }
+
+
+def _submissions(candidates: Mapping[str, Sequence[EntryCandidate]]) -> list[Submission]:
+    return list(
+        {one.submission.id: one.submission for found in candidates.values() for one in found}.values()
+    )
 
 
 def _weigh(chosen: EntryCandidate, choice: Choice, eligibility: Eligibility) -> StandingEntry:

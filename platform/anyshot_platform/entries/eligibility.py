@@ -1,17 +1,20 @@
 """Who may have an entry in a league: its questions, the members' answers, the organizers' verdict on a team.
 
 A league asks when it has questions, or when every member must qualify; who has to answer is every member of the
-team, or one of them. Where organizers approve, they decide once on a team, not on each submission; a change of the
-team's members, or of an answer, takes an admission back until they decide again. A refusal stays until they lift it.
+team, or one of them. For an entry these are the people who were in the team when it was handed in: who joins later is
+asked for what the team hands in from then on, and who leaves has still to answer.
+
+Where organizers approve, they decide once on a team, not on each submission. An admission holds for the people on whom
+it was decided, and one of them who answers otherwise takes it back. A refusal stays until the organizers lift it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Membership
@@ -22,10 +25,11 @@ from anyshot_platform.errors import Forbidden, Invalid
 from anyshot_platform.leagues.description import LeagueQuestionSpec
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission, EntryStatus
+from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 
-CHANGED = "The members or their answers have changed."
+CHANGED = "Answers have changed since the organizers decided."
 
 
 @dataclass(frozen=True)
@@ -77,55 +81,99 @@ def approves_teams(league: League) -> bool:
 
 
 def eligibility_of(session: Session, league: League, team: Team) -> Eligibility:
-    """Whether the team may stand in the league, and if not, what is missing, in words for the team."""
+    """Whether what the team hands in now may stand in the league; if not, what is missing, in words for the team."""
     return eligibilities_of(session, [league], team)[league.id]
 
 
 def eligibilities_of(session: Session, leagues: Sequence[League], team: Team) -> dict[str, Eligibility]:
-    """Where the team stands with each of these leagues, by league id; the queries are as many for one as for all."""
-    found = _weigh_all(session, leagues, [team])
+    """Where the team of now stands with each of these leagues, by league id; as many queries for one as for all."""
+    found = _weigh_all(session, leagues, _teams_of_now(session, leagues, [team]))
     return {league.id: found[league.id, team.id] for league in leagues}
 
 
 def eligibilities_in(session: Session, league: League, teams: Sequence[Team]) -> dict[str, Eligibility]:
-    """Where each of these teams stands with a league, by team id; the queries are as many for one as for all."""
-    found = _weigh_all(session, [league], teams)
+    """Where each of these teams stands now with a league, by team id; as many queries for one as for all."""
+    found = _weigh_all(session, [league], _teams_of_now(session, [league], teams))
     return {team.id: found[league.id, team.id] for team in teams}
 
 
-def _weigh_all(
-    session: Session, leagues: Sequence[League], teams: Sequence[Team]
+def eligibilities_of_entries(
+    session: Session, leagues: Sequence[League], submissions: Sequence[Submission]
 ) -> dict[tuple[str, str], Eligibility]:
-    """Where each team stands with each league, by league id and team id."""
-    asking, team_ids = [league.id for league in leagues if asks(league)], [team.id for team in teams]
-    members = _members(session, team_ids) if asking else {}
+    """Whether each submission may stand in each league, by league id and submission id.
+
+    By the people who were in the team when it was handed in; as many queries for one as for all.
+    """
+    ids = {one for submission in submissions for one in submission.people}
+    known = {row[0].id: row for row in _read_members(session, Membership.id.in_(ids))} if ids else {}
+    groups = {
+        submission.id: _Group(submission.team_id, [known[one] for one in submission.people if one in known])
+        for submission in submissions
+    }
+    return _weigh_all(session, leagues, groups)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """People of a team on whose answers something hangs."""
+
+    team_id: str
+    members: Sequence[tuple[Membership, User]]
+
+
+def _teams_of_now(session: Session, leagues: Sequence[League], teams: Sequence[Team]) -> dict[str, _Group]:
+    """The members that each team has now, by its id; nobody is read where no league asks."""
+    members: dict[str | None, list[tuple[Membership, User]]] = {}
+    if any(asks(league) for league in leagues):
+        here = Membership.team_id.in_([team.id for team in teams])
+        for row in _read_members(session, here, Membership.status == MemberStatus.APPROVED):
+            members.setdefault(row[0].team_id, []).append(row)
+    return {team.id: _Group(team.id, members.get(team.id, [])) for team in teams}
+
+
+def _weigh_all(
+    session: Session, leagues: Sequence[League], groups: Mapping[str, _Group]
+) -> dict[tuple[str, str], Eligibility]:
+    """Where each group of people stands with each league, by league id and the key of the group."""
+    asking, team_ids = (
+        [league.id for league in leagues if asks(league)],
+        {one.team_id for one in groups.values()},
+    )
     answers = _answers(session, asking, team_ids) if asking else {}
     verdicts = _verdicts(session, asking, team_ids) if asking else {}
 
-    def weigh(league: League, team_id: str) -> Eligibility:
+    def weigh(league: League, group: _Group) -> Eligibility:
         if league.id not in asking:
             return Eligibility(False, EntryStatus.ADMITTED, "")
         said = tuple(
-            MemberAnswers(member, user, answers.get((league.id, team_id, member.id)))
-            for member, user in members.get(team_id, ())
+            MemberAnswers(member, user, answers.get((league.id, group.team_id, member.id)))
+            for member, user in group.members
         )
-        missing, verdict = _missing(league, said), verdicts.get((league.id, team_id))
-        status, reason = _judge(league, missing, verdict)
+        missing, verdict = _missing(league, said), verdicts.get((league.id, group.team_id))
+        status, reason = _judge(league, said, missing, verdict)
         return Eligibility(
             True, status, reason, _present(said), missing, verdict.decided_by if verdict else None
         )
 
-    return {(league.id, team_id): weigh(league, team_id) for league in leagues for team_id in team_ids}
+    return {(league.id, key): weigh(league, group) for league in leagues for key, group in groups.items()}
 
 
-def _judge(league: League, missing: tuple[str, ...], verdict: TeamVerdict | None) -> tuple[EntryStatus, str]:
-    if verdict is not None and verdict.status != EntryStatus.DECLARED:
+def _judge(
+    league: League, members: tuple[MemberAnswers, ...], missing: tuple[str, ...], verdict: TeamVerdict | None
+) -> tuple[EntryStatus, str]:
+    if verdict is not None and verdict.status != EntryStatus.DECLARED and _is_about(verdict, members):
         return verdict.status, verdict.reason
     if missing:
         return EntryStatus.DECLARED, (f"{', '.join(missing)} must answer the questions of the league.")
     if league.admission == Admission.APPROVAL:
         return EntryStatus.DECLARED, "The organizers have not decided yet."
     return EntryStatus.ADMITTED, ""
+
+
+def _is_about(verdict: TeamVerdict, members: tuple[MemberAnswers, ...]) -> bool:
+    """Whether a decision holds for these people: an admission not for somebody who came later."""
+    known = set(verdict.people)
+    return verdict.status == EntryStatus.REFUSED or all(one.membership.id in known for one in members)
 
 
 def _missing(league: League, members: tuple[MemberAnswers, ...]) -> tuple[str, ...]:
@@ -141,22 +189,19 @@ def _present(members: tuple[MemberAnswers, ...]) -> tuple[MemberAnswers, ...]:
     return tuple(member for member in members if member.user.deleted_at is None)
 
 
-def _members(session: Session, team_ids: Sequence[str]) -> dict[str | None, list[tuple[Membership, User]]]:
-    """The members of each team, the oldest first."""
+def _read_members(session: Session, *conditions: ColumnElement[bool]) -> Sequence[tuple[Membership, User]]:
+    """Members with their accounts, the oldest first."""
     rows = session.execute(
         select(Membership, User)
         .join(User, User.id == Membership.user_id)
-        .where(Membership.team_id.in_(team_ids), Membership.status == MemberStatus.APPROVED)
+        .where(*conditions)
         .order_by(Membership.created_at, Membership.id)
     )
-    found: dict[str | None, list[tuple[Membership, User]]] = {}
-    for member, user in rows:
-        found.setdefault(member.team_id, []).append((member, user))
-    return found
+    return [(member, user) for member, user in rows]
 
 
 def _answers(
-    session: Session, league_ids: Sequence[str], team_ids: Sequence[str]
+    session: Session, league_ids: Sequence[str], team_ids: Collection[str]
 ) -> dict[tuple[str, str, str], dict[str, Any]]:
     """What was answered for the teams, by league, team and membership."""
     mine = (LeagueAnswer.league_id.in_(league_ids), LeagueAnswer.team_id.in_(team_ids))
@@ -165,7 +210,7 @@ def _answers(
 
 
 def _verdicts(
-    session: Session, league_ids: Sequence[str], team_ids: Sequence[str]
+    session: Session, league_ids: Sequence[str], team_ids: Collection[str]
 ) -> dict[tuple[str, str], TeamVerdict]:
     """What was decided on the teams, by league and team."""
     mine = (TeamVerdict.league_id.in_(league_ids), TeamVerdict.team_id.in_(team_ids))
@@ -178,19 +223,23 @@ def answer(session: Session, league: League, membership: Membership, said: Mappi
         raise Forbidden("Join the competition first.")
     answers = _read(league, said)
     row = answers_of(session, league, membership)
-    if row is not None and (row.team_id, row.answers) == (membership.team_id, answers):
+    if row is not None and row.answers == answers:
         return
     if row is None:
         row = LeagueAnswer(league_id=league.id, membership_id=membership.id, team_id=membership.team_id)
         session.add(row)
-    row.team_id, row.answers, row.answered_at = membership.team_id, answers, now()
-    _open_again(session, membership.team_id, league.id)
+    row.answers, row.answered_at = answers, now()
+    _open_again(session, league, membership)
     session.flush()
 
 
 def answers_of(session: Session, league: League, membership: Membership) -> LeagueAnswer | None:
-    """What a member answered to a league's questions."""
-    mine = (LeagueAnswer.league_id == league.id, LeagueAnswer.membership_id == membership.id)
+    """What a member answered to a league's questions for the team that they are in."""
+    mine = (
+        LeagueAnswer.league_id == league.id,
+        LeagueAnswer.membership_id == membership.id,
+        LeagueAnswer.team_id == membership.team_id,
+    )
     return session.scalars(select(LeagueAnswer).where(*mine)).one_or_none()
 
 
@@ -230,23 +279,25 @@ def judge(
         session.flush()
     before = row.status
     row.status, row.reason, row.decided_by, row.decided_at = status, reason, actor_id, now()
+    row.people = sorted(people_of(session, team))
     session.flush()
     return before
 
 
-def ask_again(session: Session, team_id: str) -> None:
-    """Open the decisions on a team again: its members have changed."""
-    _open_again(session, team_id)
+def people_of(session: Session, team: Team) -> set[str]:
+    """The memberships of who is in the team, and of who was when it handed something in."""
+    here = select(Membership.id).where(
+        Membership.team_id == team.id, Membership.status == MemberStatus.APPROVED
+    )
+    lists = session.scalars(select(Submission.people).where(Submission.team_id == team.id))
+    return {*session.scalars(here), *(one for people in lists for one in people)}
 
 
-def _open_again(session: Session, team_id: str, league_id: str | None = None) -> None:
-    query = select(TeamVerdict).where(TeamVerdict.team_id == team_id)
-    if league_id is not None:
-        query = query.where(TeamVerdict.league_id == league_id)
-    for row in session.scalars(query):
-        if row.status == EntryStatus.ADMITTED:
-            row.status, row.reason, row.decided_by, row.decided_at = EntryStatus.DECLARED, CHANGED, None, None
-    session.flush()
+def _open_again(session: Session, league: League, membership: Membership) -> None:
+    """Open an admission again for which one of its people answers otherwise."""
+    row = session.get(TeamVerdict, (league.id, membership.team_id))
+    if row is not None and row.status == EntryStatus.ADMITTED and membership.id in row.people:
+        row.status, row.reason, row.decided_by, row.decided_at = EntryStatus.DECLARED, CHANGED, None, None
 
 
 def forget_answers(session: Session, user_id: str) -> None:

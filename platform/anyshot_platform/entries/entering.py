@@ -156,6 +156,6 @@ def tell_who_must_answer(
         waiting,
         kind="membership",
         title=f"{team.name} is in the league {league.name}: please answer its questions",
-        body="The entry is held back until the members who must qualify have answered.",
+        body="What the team hands in with you in it is held back until the members who must qualify have answered.",
         url=f"/competitions/{session.get_one(Competition, team.competition_id).slug}/leagues",
     )

@@ -54,7 +54,7 @@ class LeagueAnswer(Base):
     """What one member answered to a league's questions: organizers see it, deleting the account erases it."""
 
     __tablename__ = "league_answers"
-    __table_args__ = (UniqueConstraint("league_id", "membership_id"),)
+    __table_args__ = (UniqueConstraint("league_id", "membership_id", "team_id"),)
 
     id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
     league_id: Mapped[str] = mapped_column(ForeignKey("leagues.id"))
@@ -65,7 +65,10 @@ class LeagueAnswer(Base):
 
 
 class TeamVerdict(Base):
-    """What the organizers decided on a team in a league that asks, until its members or answers change."""
+    """What the organizers decided on a team in a league that asks, until an answer changes.
+
+    An admission holds for entries of these `people` (ids of memberships): not for one with somebody who joined since.
+    """
 
     __tablename__ = "team_verdicts"
 
@@ -73,5 +76,6 @@ class TeamVerdict(Base):
     team_id: Mapped[str] = mapped_column(ForeignKey("teams.id"), primary_key=True, index=True)
     status: Mapped[EntryStatus] = mapped_column(Word(EntryStatus), default=EntryStatus.DECLARED)
     reason: Mapped[str] = mapped_column(Text, default="")
+    people: Mapped[list[Any]] = mapped_column(default=list)
     decided_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
     decided_at: Mapped[datetime | None]

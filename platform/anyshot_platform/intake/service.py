@@ -14,6 +14,7 @@ from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import require_participant, require_terms
 from anyshot_platform.competitions.states import CompetitionState
+from anyshot_platform.competitions.teams import members_here
 from anyshot_platform.confined.service import run_confined
 from anyshot_platform.database import now
 from anyshot_platform.entries.entering import chosen_leagues, enter, require_leagues
@@ -33,6 +34,7 @@ from anyshot_platform.sight.smoke import require_smoke_pool
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.quota import lock_team, read_quota, require_quota
 from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.teams.models import Team
 from anyshot_platform.webhooks.service import emit
 
 
@@ -169,9 +171,12 @@ def create_submission(
     archive: Zip,
     kind: SubmissionKind,
     wishes: Wishes,
-    origin_id: str | None = None,
+    origin: Submission | None = None,
 ) -> Submission:
-    """Write a submission, its leagues and its runs; who may do this, and how often, the caller has checked."""
+    """Write a submission, its leagues and its runs; who may do this, and how often, the caller has checked.
+
+    Its people are those of its `origin`, where it has one, else who is in the team now.
+    """
     version = live_version(session, phase)
     own = select(func.max(Submission.number)).where(
         Submission.team_id == team_id, Submission.phase_id == phase.id
@@ -188,7 +193,8 @@ def create_submission(
         digest=archive.digest,
         size=archive.size,
         checks=archive.checks,
-        origin_id=origin_id,
+        origin_id=origin.id if origin else None,
+        people=list(origin.people) if origin else _people_of_now(session, team_id),
         quota_day=now().date(),
         counts_quota=kind == SubmissionKind.ENTRY,
     )
@@ -205,6 +211,13 @@ def create_submission(
         {"submission": submission.id, "phase": phase.slug, "status": submission.status.value},
     )
     return submission
+
+
+def _people_of_now(session: Session, team_id: str) -> list[str]:
+    """The memberships of those who are in a team, the captain's first."""
+    team = session.get_one(Team, team_id)
+    members = sorted(members_here(session, team), key=lambda member: member.user_id != team.captain_id)
+    return [member.id for member in members]
 
 
 def urgency_of(kind: SubmissionKind, phase: Phase) -> Urgency:

@@ -67,10 +67,11 @@ def read_board(
     `state` saves looking it up where the caller knows it.
     """
     state = state or read_state(session, version, league)
-    return recall(state, ("page", offset, limit), lambda: _find_page(session, version, league, offset, limit))
+    return recall(state, ("page", offset, limit), lambda: find_board(session, version, league, offset, limit))
 
 
-def _find_page(session: Session, version: PhaseVersion, league: League, offset: int, limit: int) -> Board:
+def find_board(session: Session, version: PhaseVersion, league: League, offset: int, limit: int) -> Board:
+    """The same as the transaction sees it, which may not be committed yet."""
     here = on_board(version, league)
     ranked_here = and_(here, BoardRow.ranked)
     total = count_ranked(session, version, league)

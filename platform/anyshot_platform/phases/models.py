@@ -82,6 +82,9 @@ class Phase(Base):
     smoke_quota_day: Mapped[int | None]
 
     gate_phase_id: Mapped[str | None] = mapped_column(ForeignKey("phases.id"))  # where entries come from
+    launched_at: Mapped[
+        datetime | None
+    ]  # for the first time: what is uploaded later does not enter by itself
     created_at: Mapped[datetime] = mapped_column(default=now)
     deleted_at: Mapped[datetime | None]
 

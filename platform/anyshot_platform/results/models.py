@@ -1,14 +1,30 @@
-"""The table of identity checks: who the members of winning teams are."""
+"""Tables of published results, and of identity checks: who the members of winning teams are."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from anyshot_platform.database import Base, Word, new_id, now
 from anyshot_platform.results.states import IdentityCheck
+
+
+class PublishedResults(Base):
+    """The results of a phase as they were published, or corrected since; the newest version is what everybody sees."""
+
+    __tablename__ = "published_results"
+    __table_args__ = (UniqueConstraint("phase_id", "number"),)
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
+    phase_id: Mapped[str] = mapped_column(ForeignKey("phases.id"))
+    number: Mapped[int]  # from 1
+    leagues: Mapped[list[Any]] = mapped_column(default=list)  # see `records`
+    reason: Mapped[str] = mapped_column(Text, default="")  # why this version took the place of the one before
+    written_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
+    written_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class WinnerCheck(Base):

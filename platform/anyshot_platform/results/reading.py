@@ -1,4 +1,4 @@
-"""The results of a phase as one viewer sees them: who stands where, with which prize, method card and code."""
+"""The results of a phase as its boards stand: who is where, with which prize, and who the people of each entry are."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus
-from anyshot_platform.fact_sheets.models import FactSheet
-from anyshot_platform.leaderboards.reading import BoardPlace, number_rows, read_board
+from anyshot_platform.leaderboards.reading import BoardPlace, find_board, number_rows
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.results.awards import divide_in_team, share_prizes
-from anyshot_platform.sight.code import code_is_public
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 
 PODIUM = 3
@@ -28,8 +25,9 @@ _EVERYBODY = 10_000
 
 @dataclass(frozen=True)
 class Share:
-    """What one member gets of a team's prize."""
+    """One of the people of an entry, and what they get of its prize."""
 
+    user_id: str
     name: str
     cents: int
 
@@ -55,11 +53,25 @@ class ResultRow:
     runs: int
     tasks: int
     cents: int
-    members: tuple[str, ...]  # where the viewer may know them, the captain first
-    shares: tuple[Share, ...]  # of the prize, between these
-    card: MethodCard | None
-    code_public: bool
-    own: bool
+    people: tuple[Share, ...] = ()  # who was in the team when the entry was handed in, the captain first
+    card: MethodCard | None = None
+    code_public: bool = False
+    own: bool = False
+
+    @property
+    def key(self) -> str:
+        """What the row is of: a team, or one of the organizers' baselines."""
+        return self.submission_id if self.is_baseline else self.team_id
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The names of its people."""
+        return tuple(one.name for one in self.people)
+
+    @property
+    def shares(self) -> tuple[Share, ...]:
+        """Its prize, between these; empty without one."""
+        return self.people if self.cents else ()
 
 
 @dataclass(frozen=True)
@@ -80,53 +92,36 @@ class LeagueResults:
         return tuple(row for row in self.rows if row.cents)
 
 
-@dataclass(frozen=True)
-class _Known:
-    """What is known of teams and submissions, read once for all leagues."""
-
-    cards: dict[str, MethodCard]
-    members: dict[str, list[str]]  # of the teams whose members the viewer may know
-    public_code: set[str]
-    own_team: str | None
-
-
-def read_results(
-    session: Session, competition: Competition, phase: Phase, *, team_id: str | None, everything: bool
-) -> list[LeagueResults]:
-    """The results of every league; members' shares are those of `team_id`, or of all with `everything`.
-
-    Whether the viewer may see them at all is the caller's question to Sight.
-    """
+def compute_results(session: Session, phase: Phase) -> list[LeagueResults]:
+    """The results of every league as the boards stand in this transaction; none of a phase that is deleted."""
+    if phase.deleted_at is not None:
+        return []
     version = live_version(session, phase)
-    places = {
-        league.id: read_board(session, version, league, limit=_EVERYBODY).places
-        for league in list_leagues(session, competition)
-    }
-    teams = {place.row.team_id for found in places.values() for place in found}
-    known = _Known(
-        _cards(session, competition, teams),
-        _members(session, teams if everything else teams & {team_id or ""}),
-        _public_code(session, phase),
-        team_id,
-    )
+    boards = [
+        (league, find_board(session, version, league, 0, _EVERYBODY).places)
+        for league in list_leagues(session, session.get_one(Competition, phase.competition_id))
+    ]
+    ids = [place.row.submission_id for _, places in boards for place in places]
+    people = people_of_entries(session, ids)
     return [
-        LeagueResults(league, tuple(_rows(league, places[league.id], known)))
-        for league in list_leagues(session, competition)
-        if places[league.id]
+        LeagueResults(league, tuple(_rows(league, places, people))) for league, places in boards if places
     ]
 
 
-def _rows(league: League, places: Sequence[BoardPlace], known: _Known) -> list[ResultRow]:
+def _rows(league: League, places: Sequence[BoardPlace], people: dict[str, list[User]]) -> list[ResultRow]:
     ranked = [place for place in places if place.rank is not None]
     ranks = number_rows([place.row for place in ranked])
     cents = share_prizes(ranks, league.awards)
     numbers = {place.row.id: (rank, amount) for place, rank, amount in zip(ranked, ranks, cents, strict=True)}
-    return [_row(league, place, *numbers.get(place.row.id, (None, 0)), known) for place in places]
+    return [_row(league, place, *numbers.get(place.row.id, (None, 0)), people) for place in places]
 
 
-def _row(league: League, place: BoardPlace, rank: int | None, cents: int, known: _Known) -> ResultRow:
-    row, names = place.row, known.members.get(place.row.team_id, [])
-    shares = divide_in_team(cents, len(names), league.award_split) if cents else []
+def _row(
+    league: League, place: BoardPlace, rank: int | None, cents: int, people: dict[str, list[User]]
+) -> ResultRow:
+    row = place.row
+    users = people.get(row.submission_id, [])
+    shares = divide_in_team(cents, len(users), league.award_split)
     return ResultRow(
         rank=rank,
         team_id=row.team_id,
@@ -138,50 +133,26 @@ def _row(league: League, place: BoardPlace, rank: int | None, cents: int, known:
         runs=row.runs,
         tasks=row.tasks,
         cents=cents,
-        members=tuple(names),
-        shares=tuple(Share(*pair) for pair in zip(names, shares, strict=False)),
-        card=None if place.is_baseline else known.cards.get(row.team_id),
-        code_public=row.submission_id in known.public_code,
-        own=row.team_id == known.own_team,
+        people=tuple(
+            Share(user.id, user.display_name or user.username, share)
+            for user, share in zip(users, shares, strict=True)
+        ),
     )
 
 
-def _cards(session: Session, competition: Competition, teams: Collection[str]) -> dict[str, MethodCard]:
-    """The fact sheets that were handed in and may be shown, by team."""
-    labels = [(str(question["key"]), str(question["label"])) for question in competition.fact_sheet]
-    agreed = select(FactSheet).where(
-        FactSheet.team_id.in_(teams), FactSheet.public, FactSheet.handed_in_at.is_not(None)
-    )
-    return {
-        sheet.team_id: MethodCard(
-            tuple((label, sheet.answers[key]) for key, label in labels if sheet.answers.get(key))
-        )
-        for sheet in session.scalars(agreed)
-    }
+def people_of_entries(session: Session, submission_ids: Collection[str]) -> dict[str, list[User]]:
+    """Who was in the team when each submission was handed in, the captain first.
 
-
-def _members(session: Session, teams: Collection[str]) -> dict[str, list[str]]:
-    """The members' names."""
-    found = members_of(session, teams)
-    return {team: [user.display_name or user.username for user in users] for team, users in found.items()}
-
-
-def members_of(session: Session, teams: Collection[str]) -> dict[str, list[User]]:
-    """The members of these teams, the captain first, then as they joined; without deleted accounts."""
+    Without those whom the organizers banned or turned away since, and without deleted accounts.
+    """
+    lists = session.execute(select(Submission.id, Submission.people).where(Submission.id.in_(submission_ids)))
+    people = dict(lists.tuples().all())
     rows = session.execute(
-        select(Membership.team_id, User)
+        select(Membership.id, User)
         .join(User, User.id == Membership.user_id)
-        .join(Team, Team.id == Membership.team_id)
-        .where(Membership.team_id.in_(teams), Membership.status == MemberStatus.APPROVED)
+        .where(Membership.id.in_({one for members in people.values() for one in members}))
+        .where(Membership.status.not_in([MemberStatus.BANNED, MemberStatus.REJECTED]))
         .where(User.deleted_at.is_(None))
-        .order_by(Team.captain_id != Membership.user_id, Membership.created_at, Membership.id)
     )
-    found: dict[str, list[User]] = {}
-    for team_id, user in rows:
-        found.setdefault(team_id or "", []).append(user)
-    return found
-
-
-def _public_code(session: Session, phase: Phase) -> set[str]:
-    query = select(Submission.id).join(Phase, Phase.id == Submission.phase_id)
-    return set(session.scalars(query.where(Phase.id == phase.id, code_is_public())))
+    users = dict(rows.tuples().all())
+    return {key: [users[one] for one in members if one in users] for key, members in people.items()}

@@ -9,13 +9,13 @@ from datetime import datetime
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.kernel.filters import list_of
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.results.awards import in_words
 from anyshot_platform.results.models import WinnerCheck
-from anyshot_platform.results.reading import LeagueResults, ResultRow, members_of, read_results
+from anyshot_platform.results.reading import LeagueResults, ResultRow
+from anyshot_platform.results.records import results_in_force
 from anyshot_platform.results.states import IdentityCheck
 from anyshot_platform.users.models import User
 
@@ -33,7 +33,7 @@ class WinnerMember:
 
 @dataclass(frozen=True)
 class Winner:
-    """A team that wins something; its members are those of now, the captain first."""
+    """A team that wins something; its members are the people of its entries, the captain first."""
 
     team_id: str
     team: str
@@ -42,7 +42,7 @@ class Winner:
 
     @property
     def confirmed(self) -> bool:
-        """Whether every member is verified: one who joined since is not."""
+        """Whether every member is verified."""
         return bool(self.members) and all(one.outcome == IdentityCheck.VERIFIED for one in self.members)
 
     @property
@@ -60,17 +60,19 @@ class Winner:
         return "" if self.members else f"“{self.team}” wins and has no members."
 
 
-def read_winners(session: Session, competition: Competition, phase: Phase) -> list[Winner]:
-    """The winners as the boards stand now, in the order of leagues and ranks; a team stands here once."""
+def read_winners(session: Session, phase: Phase) -> list[Winner]:
+    """The winners of a phase, in the order of leagues and ranks; a team stands here once."""
     prizes: dict[str, list[str]] = {}
     names: dict[str, str] = {}
-    for found in read_results(session, competition, phase, team_id=None, everything=False):
+    people: dict[str, dict[str, None]] = {}
+    for found in results_in_force(session, phase):
         for row in filter(lambda row: wins(found, row), found.rows):
             names[row.team_id] = row.team
             prizes.setdefault(row.team_id, []).append(_prize(found, row))
-    members = _members(session, phase, names)
+            people.setdefault(row.team_id, {}).update(dict.fromkeys(one.user_id for one in row.people))
     return [
-        Winner(team, name, tuple(prizes[team]), tuple(members.get(team, ()))) for team, name in names.items()
+        Winner(team, name, tuple(prizes[team]), tuple(_members(session, phase, people[team])))
+        for team, name in names.items()
     ]
 
 
@@ -84,14 +86,12 @@ def _prize(found: LeagueResults, row: ResultRow) -> str:
     return f"{found.league.name}, rank {row.rank}: {prize}"
 
 
-def _members(session: Session, phase: Phase, teams: Collection[str]) -> dict[str, list[WinnerMember]]:
-    """The members of these teams, with what was found about them in this phase."""
+def _members(session: Session, phase: Phase, user_ids: Collection[str]) -> list[WinnerMember]:
+    """These people, with what was found about them in this phase; without deleted accounts."""
     rows = session.scalars(select(WinnerCheck).where(WinnerCheck.phase_id == phase.id))
     checks = {row.user_id: row for row in rows}
-    return {
-        team: [_member(session, user, checks.get(user.id)) for user in users]
-        for team, users in members_of(session, teams).items()
-    }
+    users = [session.get_one(User, user_id) for user_id in user_ids]
+    return [_member(session, user, checks.get(user.id)) for user in users if user.deleted_at is None]
 
 
 def _member(session: Session, user: User, check: WinnerCheck | None) -> WinnerMember:

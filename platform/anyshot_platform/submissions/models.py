@@ -47,6 +47,9 @@ class Submission(Base):
     digest: Mapped[str] = mapped_column(ForeignKey("blobs.digest"), index=True)
     size: Mapped[int] = mapped_column(BigInteger)
     checks: Mapped[list[Any]] = mapped_column(default=list)  # what the bundle checks said
+    people: Mapped[list[Any]] = mapped_column(
+        default=list
+    )  # ids of memberships: who was in the team when it was handed in, the captain first
     gate_of: Mapped[str | None] = mapped_column(
         String(64)
     )  # short name of the baseline that it measures a gate with

@@ -15,7 +15,17 @@ from anyshot_core.words import count_of
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.consent import consent_options, send_act
 
-_FINAL_STEPS = ("preview", "launch", "failed", "repeat", "winners", "verify", "publish", "unpublish")
+_FINAL_STEPS = (
+    "preview",
+    "launch",
+    "failed",
+    "repeat",
+    "winners",
+    "verify",
+    "publish",
+    "correct",
+    "unpublish",
+)
 
 
 @click.command()

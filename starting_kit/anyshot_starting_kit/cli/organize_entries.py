@@ -10,7 +10,7 @@ import click
 from anyshot_core.client import Client
 from anyshot_core.words import count_of
 from anyshot_starting_kit.cli.account import connection_options
-from anyshot_starting_kit.cli.consent import warned
+from anyshot_starting_kit.cli.consent import consent_options, send_act, warned
 
 ACTS = ("admit", "refuse", "disqualify", "qualify")
 
@@ -65,10 +65,10 @@ def entries(
 @click.argument("league", required=False, default="")
 @click.argument("act", type=click.Choice(["list", "admit", "refuse"]), default="list")
 @click.argument("names", nargs=-1, metavar="TEAM ...")
-@click.option("--reason", default="", help="The team sees it.")
+@consent_options
 @connection_options
 def teams(
-    client: Client, competition: str, league: str, act: str, names: tuple[str, ...], reason: str
+    client: Client, competition: str, league: str, act: str, names: tuple[str, ...], **said: Any
 ) -> None:
     """List the teams in leagues that ask, with their members' answers, or admit or refuse TEAMs in LEAGUE."""
     rows = client.organize("GET", competition, "/leagues/teams")
@@ -88,9 +88,8 @@ def teams(
             "league": league,
             "teams": [ids[name] for name in names],
             "admit": act == "admit",
-            "reason": reason,
         }
-        changed = warned(client.organize("POST", competition, "/leagues/teams/decide", body))["changed"]
+        changed = send_act(client, competition, "/leagues/teams/decide", body, **said)["changed"]
         click.echo(f"{act}: {changed} of {count_of(len(names), 'team')}.")
         return
     for row in rows:

@@ -55,6 +55,8 @@ def winners(
         return
     if found["preliminary"]:
         click.echo("Not published: only organizers see these results.")
+    for change in found["corrections"]:
+        click.echo(f"Changed on {change['at'][:10]}, because: {change['reason']}")
     for one in found["leagues"]:
         if league in ("", one["league"]):
             _show(one)

@@ -273,7 +273,7 @@ def test_the_same_answers_again_leave_a_decision_as_it_is_and_others_open_it(sit
     assert (shown["status"], shown["reason"]) == ("refused", "no")
 
 
-def test_a_new_member_is_asked_and_the_decision_is_open_again(site: Site) -> None:
+def test_a_new_member_is_asked_and_what_was_handed_in_before_stands(site: Site) -> None:
     women(site)
     worker, ada, owner = site.worker(), site.member("ada"), site.owner()
     scored(worker, ada, 0.5, leagues=["women"])
@@ -283,10 +283,16 @@ def test_a_new_member_is_asked_and_the_decision_is_open_again(site: Site) -> Non
         "POST", f"{MANAGE}/teams/decide", json={"league": "women", "teams": [row["team"]], "admit": True}
     )
     assert names(site, "women") == [("ada", 0.5)]
-    join_team(site, ada, site.member("bob"))
+    bob = site.member("bob")
+    join_team(site, ada, bob)
+    assert names(site, "women") == [("ada", 0.5)]
+    scored(worker, ada, 0.6, leagues=["women"])
     assert names(site, "women") == []
     (entry,) = ada.call("GET", ENTRIES).json()
     assert (entry["state"], entry["reason"]) == ("held_back", "bob must answer the questions of the league.")
+    bob.call("PUT", f"{LEAGUES}/women/answers", json={"answers": {"woman": "yes"}})
+    (entry,) = ada.call("GET", ENTRIES).json()
+    assert entry["reason"] == "The organizers have not decided yet.", "they decided on ada alone"
 
 
 def test_who_has_not_answered_when_all_is_over_is_asked_nothing(site: Site) -> None:

@@ -15,15 +15,20 @@ import pytest
 from click.testing import CliRunner
 
 from anyshot_core.command import main
+from anyshot_platform.competitions.models import Membership
 from anyshot_platform.database import now
+from anyshot_platform.entries.models import LeagueAnswer
 from anyshot_platform.fact_sheets.models import FactSheet
+from anyshot_platform.intake.service import refresh_boards
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import AwardSplit
+from anyshot_platform.notifications.service import list_notifications
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.results.awards import divide_in_team, in_words, share_prizes
 from anyshot_platform.results.certificates import Certificate, as_pdf
 from anyshot_platform.results.reading import LeagueResults, ResultRow
 from anyshot_platform.results.tables import as_latex, escape
+from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from tests.platform.admin.test_manage import page
 from tests.platform.entries.test_entries import join_team, scored
@@ -77,9 +82,8 @@ def result(rank: int | None, team: str) -> ResultRow:
     """A row without people; without a rank it is a baseline, with neither interval nor prize."""
     real = rank is not None
     numbers = {"score": -0.25, "half_width": 0.02 if real else None, "runs": 3, "tasks": 10}
-    people = {"members": (), "shares": (), "card": None, "code_public": False, "own": False}
     ids = {"team_id": team, "submission_id": "s", "is_baseline": not real, "cents": 32550 if real else 0}
-    return ResultRow(rank=rank, team=team, **ids, **numbers, **people)  # pyright: ignore[reportArgumentType]
+    return ResultRow(rank=rank, team=team, **ids, **numbers)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.skipif(
@@ -339,14 +343,134 @@ def test_who_is_disqualified_afterwards_leaves_podium_prizes_certificates_and_co
     owner, ben = final.owner(), played["ben"]
     entries = owner.call("GET", f"{MANAGE}?phase=final").json()["items"]
     winner = next(row["id"] for row in entries if row["team"] == "ada")
-    said = {"act": "disqualify", "ids": [winner], "reason": "it used the test data"}
-    assert owner.call("POST", f"{MANAGE}/acts", json=said).json()["done"] == [winner]
+    many = {"act": "disqualify", "ids": [winner], "reason": "it used the test data"}
+    assert "are public" in owner.call("POST", f"{MANAGE}/acts", json=many).json()["skipped"][winner]
+    said = {"reason": "it used the test data"}
+    asked = owner.call("POST", f"{MANAGE}/{winner}/acts/disqualify", json=said)
+    assert asked.status_code == 409 and asked.json()["preview"]["blocked"] == [
+        "The results of “Final” are public, and this changes them: "
+        "Free style: “ada” leaves the results (rank 1 and 325 EUR). "
+        "Free style: “b_e%n” has rank 1 and 400 EUR instead of rank 1 and 325 EUR. "
+        "Free style: “cem” has rank 2 and 250 EUR instead of rank 3 and 150 EUR."
+    ]
+    assert rows(ben.call("GET", API)) == WON
+    consent = {"confirm": winner[:12], "override": True}
+    done = owner.call("POST", f"{MANAGE}/{winner}/acts/disqualify", json={**said, **consent})
+    assert done.status_code == 200, done.text
+    assert "because: it used the test data" in page(ben, RESULTS).text
+    assert "the organizers changed the published results of Final" in messages(final, played["dee"])
     assert rows(ben.call("GET", API)) == [(1, "b_e%n", 400.0), (2, "cem", 250.0)]
     shown = page(played["ada"], RESULTS).text
     assert "Certificate" not in shown
     team = played["ada"].call("GET", f"{API}/free/certificate")
     assert (team.status_code, team.json()["message"]) == (404, "This team has no rank in the league.")
     assert page(ben, f"/competitions/small/code/{winner}.zip").status_code == 404
+
+
+def messages(site: Site, person: Person) -> str:
+    with site.services.database.reading() as session:
+        return "\n".join(f"{row.title} {row.body}" for row in list_notifications(session, person.id))
+
+
+@pytest.mark.seconds("a whole competition")
+def test_who_joins_a_team_afterwards_changes_nothing_that_is_public(
+    final: Site,  # noqa: F811
+    played: dict[str, Person],
+) -> None:
+    """Neither prizes nor titles: the friend of a winner had not answered what the league asks."""
+    answer_all(final)
+    publish(final)
+    ada, fred = played["ada"], final.member("fred")
+    join_team(final, ada, fred)
+    assert rows(fred.call("GET", API)) == WON
+    (league,) = ada.call("GET", API).json()["leagues"]
+    assert [(one["name"], one["amount"]) for one in league["rows"][0]["shares"]] == [
+        ("ada", 162.5),
+        ("dee", 162.5),
+    ]
+    assert "please answer" not in messages(final, fred), "nobody can answer any more"
+    assert fred.call("GET", f"{API}/free/certificate").status_code == 403
+    assert [row["score"] for row in final.board("free", "final")["rows"]] == [0.6, 0.6, 0.5]
+
+
+def answer_all(site: Site) -> None:
+    """The league asks every member, and all have answered."""
+    with site.services.database.writing() as session:
+        league = session.query(League).filter_by(slug="free").one()
+        league.every_member_qualifies = True
+        for member in session.query(Membership).filter(Membership.team_id.is_not(None)):
+            said = {"league_id": league.id, "membership_id": member.id, "team_id": member.team_id}
+            session.add(LeagueAnswer(answers={"qualifies": True}, **said))
+
+
+@pytest.mark.seconds("a whole competition")
+def test_feedback_that_is_opened_again_changes_nothing_that_is_public_unasked(
+    final: Site,  # noqa: F811
+    played: dict[str, Person],
+) -> None:
+    publish(final)
+    owner, cem, worker = final.owner(), played["cem"], final.worker()
+    feedback = "/api/v1/competitions/small/manage/phases/feedback"
+    end = {"end": (now() + timedelta(days=1)).isoformat()}
+    asked = owner.call("POST", f"{feedback}/extend", json=end)
+    assert asked.status_code == 409 and "The results of “Final” are public" in asked.json()["message"]
+    consent = {"confirm": "feedback", "override": True}
+    assert owner.call("POST", f"{feedback}/extend", json={**end, **consent}).status_code == 200
+    scored(worker, cem, 0.95)
+    end_feedback(final)
+    team = next(row["team_id"] for row in owner.call("GET", FINAL).json() if row["team"] == "cem")
+    again = {"replace": [team], "reason": "x"}
+    blocked = owner.call("POST", f"{FINAL}/launch", json=again).json()["preview"]["blocked"]
+    assert "No. 2 of “cem” was uploaded after the launch." in blocked
+    assert "are public" in blocked[0] and rows(cem.call("GET", API)) == WON
+
+
+@pytest.mark.seconds("a whole competition")
+@pytest.mark.parametrize(
+    ("path", "name", "words"),
+    [
+        ("people/cem/acts/ban", "cem", "“cem” leaves the results (rank 3 and 150 EUR)"),
+        ("people/cem/acts/move", "cem", "“cem” leaves the results (rank 3 and 150 EUR)"),
+        ("leagues/free/acts/delete", "free", "“ada” leaves the results (rank 1 and 325 EUR)"),
+        ("phases/final/acts/delete", "final", "“ada” leaves the results (rank 1 and 325 EUR)"),
+    ],
+)
+def test_an_act_says_what_it_does_to_published_results_and_asks(
+    final: Site,  # noqa: F811
+    played: dict[str, Person],
+    path: str,
+    name: str,
+    words: str,
+) -> None:
+    publish(final)
+    owner = final.owner()
+    said = {"confirm": name, "reason": "x", **({"team": "b_e%n"} if path.endswith("move") else {})}
+    asked = owner.call("POST", f"/api/v1/competitions/small/manage/{path}", json=said)
+    assert asked.status_code == 409 and words in asked.json()["message"], asked.text
+    assert rows(played["ada"].call("GET", API)) == WON
+
+
+@pytest.mark.seconds("a whole competition")
+def test_boards_that_change_leave_published_results_until_they_are_corrected(
+    final: Site,  # noqa: F811
+    played: dict[str, Person],
+) -> None:
+    publish(final)
+    owner, cem = final.owner(), played["cem"]
+    with final.services.database.writing() as session:  # as a run that is repeated would
+        mine = session.query(Submission).filter_by(kind="final", user_id=cem.id).one()
+        mine.deleted_at = now()
+        refresh_boards(session, mine)
+    assert rows(cem.call("GET", API)) == WON
+    leaves = "Free style: “cem” leaves the results (rank 3 and 150 EUR)."
+    assert leaves in page(owner, "/competitions/small/manage/final?phase=final").text
+    silent = owner.call("POST", f"{FINAL}/correct", json={"confirm": "final"})
+    assert (silent.status_code, silent.json()["preview"]["does"]) == (409, [leaves])
+    said = {"confirm": "final", "reason": "a broken worker"}
+    assert owner.call("POST", f"{FINAL}/correct", json=said).status_code == 200
+    assert rows(cem.call("GET", API)) == WON[:2]
+    assert cem.call("GET", API).json()["corrections"][0]["reason"] == "a broken worker"
+    assert leaves in messages(final, cem) and leaves not in messages(final, played["ada"])
 
 
 @pytest.mark.seconds("a whole competition")
@@ -356,7 +480,7 @@ def test_who_is_out_of_the_ranking_takes_no_place_and_no_prize(
 ) -> None:
     """An organizer's entry, or a baseline: it is shown where it would stand, and everybody behind it moves up."""
     publish(final)
-    ben = {"username": "ben", "role": "organizer", "confirm": "ben"}
+    ben = {"username": "ben", "role": "organizer", "confirm": "ben", "override": True, "reason": "helps us"}
     assert page(final.owner(), "/competitions/small/manage/people").status_code == 200
     assert final.owner().call("POST", "/api/v1/competitions/small/manage/people", json=ben).status_code == 201
     found = rows(played["cem"].call("GET", API))

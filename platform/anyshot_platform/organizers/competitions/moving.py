@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from pydantic import Field
 from sqlalchemy.orm import Session
@@ -65,7 +65,7 @@ def _look(session: Session, membership: Membership, request: ActRequest) -> Find
             _goes(target),
             *([] if takes_part else ["The person still takes no part."]),
             *_stays(session, old, alone),
-            *_asked(session, teams),
+            *_asked(session, target),
             *_ranking(session, membership, None if alone else old, target),
         ],
         told=sum(len(list_members(session, team)) for team in teams),
@@ -95,14 +95,11 @@ def _stays(session: Session, old: Team, alone: bool) -> list[str]:
     return [f"What “{old.name}” submitted stays its own: {has}."] if uploads else []
 
 
-def _asked(session: Session, teams: Sequence[Team]) -> list[str]:
+def _asked(session: Session, target: Team | None) -> list[str]:
     return [
-        (
-            f"The league {league.name} asks “{team.name}” again; until its members qualify, its entry "
-            "is held back."
-        )
-        for team in teams
-        for league in leagues_that_ask(session, team)
+        f"The league {league.name} asks this person for what “{target.name}” hands in from now on; "
+        "what it handed in before stands."
+        for league in (leagues_that_ask(session, target) if target is not None else [])
     ]
 
 

@@ -43,11 +43,15 @@ def answer(
 
 
 def ask_again(session: Session, team_id: str) -> None:
-    """The members of a team have changed: its leagues ask again, its entries follow, who has to answer hears."""
-    eligibility.ask_again(session, team_id)
-    refresh_everywhere(session, team_id)
+    """The members of a team have changed: who has to answer for what it hands in from now on hears.
+
+    What it handed in before stays an entry of who was in the team then.
+    """
+    refresh_everywhere(session, team_id)  # it may have been dissolved, or be back
     team = session.get_one(Team, team_id)
-    for league in leagues_that_ask(session, team) if team.deleted_at is None else []:
+    if team.deleted_at is not None or has_ended(session, session.get_one(Competition, team.competition_id)):
+        return
+    for league in leagues_that_ask(session, team):
         tell_who_must_answer(session, team, league)
 
 

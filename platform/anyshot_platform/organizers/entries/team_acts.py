@@ -7,9 +7,18 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import TEAM_READS, Act, ActDone, ActRequest, Findings, Target, by_name
+from anyshot_platform.acts.declaration import (
+    TEAM_READS,
+    Act,
+    ActDone,
+    ActRequest,
+    Consent,
+    Findings,
+    Target,
+    by_name,
+)
 from anyshot_platform.acts.merging import NOTHING_SEEN, SeenFields, Written, require_seen
-from anyshot_platform.acts.service import ActOutcome, carry_out
+from anyshot_platform.acts.service import NO_CONSENT, ActOutcome, carry_out
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.entries import eligibility
 from anyshot_platform.entries.models import TeamVerdict
@@ -52,8 +61,11 @@ def judge(
     actor_id: str,
     reason: str = "",
     seen: SeenFields = NOTHING_SEEN,
+    consent: Consent = NO_CONSENT,
 ) -> list[ActOutcome]:
     """Admit or refuse teams in a league that asks; boards follow, the teams hear.
+
+    `consent` is about one team: where something stands in the way of one of several, it is decided on by itself.
 
     Raises `Stale` where one was decided on since it was `seen`.
     """
@@ -61,7 +73,7 @@ def judge(
     chosen = [find_applicant(session, competition, league, team_id) for team_id in team_ids]
     there = {one.name: _written(session, one) for one in chosen}
     require_seen(session, seen, dict.fromkeys(there, status.value), there)
-    return [carry_out(session, act, one, request) for one in chosen]
+    return [carry_out(session, act, one, request, consent) for one in chosen]
 
 
 def name_of(team: str, league: str) -> str:
@@ -89,7 +101,8 @@ def _verdict(name: str, verb: str, status: EntryStatus, words: str, does: str, u
         known = session.get(TeamVerdict, (one.league.id, one.team.id))
         if known is not None and known.decided_by is not None and known.status == status:
             return Findings(done=f"It is {status_words(status.value)} already.")
-        return Findings(does=[does], told=len(members_of_team(session, one.team.id)))
+        blocked = _unanswered(session, one) if status == EntryStatus.ADMITTED else []
+        return Findings(blocked=blocked, does=[does], told=len(members_of_team(session, one.team.id)))
 
     def do(session: Session, one: Applicant, request: ActRequest) -> ActDone:
         team, league = one.team, one.league
@@ -104,6 +117,16 @@ def _verdict(name: str, verb: str, status: EntryStatus, words: str, does: str, u
         )
 
     return Act(f"team.{name}", f"{verb} {{}}", _target, look, do, undo, TEAM_READS)
+
+
+def _unanswered(session: Session, one: Applicant) -> list[str]:
+    """Who has not answered what the league asks of them: to admit the team makes their answers needless."""
+    missing = eligibility.eligibility_of(session, one.league, one.team).missing
+    return (
+        [f"{', '.join(missing)} of “{one.team.name}” must answer the questions of the league."]
+        if missing
+        else []
+    )
 
 
 def _tell(session: Session, one: Applicant, words: str, reason: str) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Button, Findings, by_name
+from anyshot_platform.acts.on_results import results_are_public
 from anyshot_platform.baselines.gates import follow_gates
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
@@ -18,7 +19,11 @@ from anyshot_platform.kernel.filters import count, decimal
 from anyshot_platform.kernel.zones import find_zone, words_on_skipped
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.organizers.phases import evaluation_acts, image_acts, key_acts
-from anyshot_platform.organizers.phases.final_acts import open_runs, phase_target, still_open
+from anyshot_platform.organizers.phases.final_acts import (
+    open_runs,
+    phase_target,
+    still_open,
+)
 from anyshot_platform.organizers.phases.key_acts import KEY_IS_PUBLIC
 from anyshot_platform.organizers.phases.readiness import missing_in
 from anyshot_platform.phases.models import Phase
@@ -46,9 +51,8 @@ _NOT_PUBLISHED = {
 def _opening(session: Session, phase: Phase) -> tuple[list[str], list[str]]:
     """What forbids that a phase takes uploads, and what is only worth a warning."""
     refused: list[str] = [KEY_IS_PUBLIC] if phase.key_published_at is not None else []
-    shown = publication_of(phase).published is not None
     warnings = [words] if (words := _NOT_PUBLISHED.get(phase.competition.state)) else []
-    return refused, warnings + (["The results of this phase are public already."] if shown else [])
+    return refused, warnings
 
 
 def _waiting(session: Session, phase: Phase) -> list[str]:
@@ -76,7 +80,7 @@ def _look_open(session: Session, phase: Phase, request: ActRequest) -> Findings:
     early = [f"It would begin {_moment(phase.starts_at)}."] if phase.starts_at > now() else []
     return Findings(
         refused=refused,
-        blocked=missing_in(session, phase),
+        blocked=[*missing_in(session, phase), *results_are_public(session, phase)],
         warnings=warnings + early,
         does=[f"It takes uploads from now on, until {_moment(phase.ends_at)}."],
     )
@@ -143,6 +147,7 @@ def _look_extend(session: Session, phase: Phase, request: ActRequest) -> Finding
         refused = [*refused, "The new end is before the start."]
     return Findings(
         refused=refused,
+        blocked=results_are_public(session, phase) if opens else [],
         warnings=warnings,
         does=[f"It ends {_moment(end)}; until now it ended {_moment(phase.ends_at)}."],
     )

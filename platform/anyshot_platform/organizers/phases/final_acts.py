@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target, by_name
+from anyshot_platform.acts.on_results import results_are_public
 from anyshot_platform.judging import repeating
 from anyshot_platform.judging.kinds import counting_runs
 from anyshot_platform.kernel.filters import count, decimal, duration
@@ -18,6 +19,7 @@ from anyshot_platform.organizers.phases.winner_acts import unconfirmed
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, status_of
 from anyshot_platform.phases.states import PhaseStatus
+from anyshot_platform.results.records import changes_of, correct
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.planning import Urgency
 from anyshot_platform.runs.states import ENDED
@@ -145,7 +147,10 @@ def _goes_on(phase: Phase) -> list[str]:
     """A sentence where the boards do not end by being published: uploads go on."""
     if not phase.accepts_uploads or status_of(phase) == PhaseStatus.CLOSED:
         return []
-    return ["The phase still takes uploads: its boards go on changing, for everybody to see."]
+    return [
+        "The phase still takes uploads: its boards go on changing, for everybody to see. The results stay as they are "
+        "published until you correct them."
+    ]
 
 
 def _codes(winners: list[Submission]) -> list[str]:
@@ -161,7 +166,9 @@ def _codes(winners: list[Submission]) -> list[str]:
 
 def _publish(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     before = publication_of(phase).published is not None
-    shown = publication.publish(session, phase, winners=int(request.options.get("winners", 0)))
+    shown = publication.publish(
+        session, phase, request.actor_id, request.reason, winners=int(request.options.get("winners", 0))
+    )
     return ActDone(
         f"The results are public; the code of {count(len(shown), 'submission')} too."
         if shown
@@ -205,7 +212,11 @@ def _look_launch(session: Session, phase: Phase, request: ActRequest) -> Finding
     version = live_version(session, phase)
     runs = len(waiting) * version.seeded_runs
     return Findings(
-        blocked=why_too_early(session, finals.source_of(session, phase)),
+        blocked=[
+            *why_too_early(session, finals.source_of(session, phase)),
+            *results_are_public(session, phase),
+            *_uploaded_late(phase, waiting),
+        ],
         does=[
             (
                 f"Queued: {count(len(waiting), 'entry', 'entries')}, each "
@@ -216,6 +227,16 @@ def _look_launch(session: Session, phase: Phase, request: ActRequest) -> Finding
         ],
         warnings=[seen] if (seen := finals.seen_meanwhile(phase)) else [],
     )
+
+
+def _uploaded_late(phase: Phase, waiting: list[finals.FinalCandidate]) -> list[str]:
+    """The entries that would come in although they were uploaded after the launch."""
+    return [
+        f"No. {row.submission.number} of “{row.team.name}” was uploaded after the launch."
+        for row in waiting
+        if row.submission is not None and phase.launched_at is not None
+        if row.submission.created_at > phase.launched_at
+    ]
 
 
 def _who_stays_out(teams: int) -> str:
@@ -264,9 +285,8 @@ def _look_repeat(session: Session, phase: Phase, request: ActRequest) -> Finding
     found = repeats.find_failed(session, phase)
     if not any(row.repeated for row in found):
         return Findings(done="No run of this phase waits to be repeated.")
-    public = publication_of(phase).published is not None
     return Findings(
-        blocked=["The results are public: a repeated run changes them."] if public else [],
+        blocked=results_are_public(session, phase),
         does=[row.words for row in found],
     )
 
@@ -289,6 +309,38 @@ def _repeat(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     )
 
 
+def _look_correct(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    if publication_of(phase).published is None:
+        return Findings(refused=["The results are not public: publish them."])
+    changes = changes_of(session, phase)
+    if not changes:
+        return Findings(done="The published results are as the boards stand.")
+    why = "Give the reason: the page of the results shows it, and the teams that it concerns are told."
+    return Findings(
+        refused=[] if request.reason.strip() else [why],
+        does=[change.words for change in changes],
+        told=len({user_id for change in changes for user_id in change.people}),
+    )
+
+
+def _correct(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+    changes = correct(session, phase, request.actor_id, request.reason)
+    return ActDone(
+        "The published results are corrected.", after={"changes": [change.words for change in changes]}
+    )
+
+
+CORRECT = Act(
+    key="final.correct",
+    title="Correct the published results of {}",
+    target=phase_target,
+    look=_look_correct,
+    do=_correct,
+    undo="The version before is kept, but not shown again; its people have been told.",
+    reason="Reason (everybody sees it on the page of the results)",
+    dangerous=True,
+    also=("POST /correct",),
+)
 REPEAT = Act(
     key="final.repeat",
     title="Repeat the failed runs of {}",
@@ -328,4 +380,4 @@ LAUNCH = Act(
     options=Launch,
     also=("POST /launch",),
 )
-ACTS = by_name(LAUNCH, REPEAT, PUBLISH, HIDE)
+ACTS = by_name(LAUNCH, REPEAT, PUBLISH, CORRECT, HIDE)

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session, aliased
 from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
+from anyshot_platform.database import now
 from anyshot_platform.entries.service import TeamEntry, list_entries
 from anyshot_platform.entries.states import STATE_WORDS, EntryState
 from anyshot_platform.errors import Conflict
@@ -216,6 +217,7 @@ def launch(
     waiting = to_launch(preview(session, phase), replace)
     if expected is not None and expected != len(waiting):
         raise Conflict(f"There are {len(waiting)} entries now, not {expected}: look at the preview again.")
+    phase.launched_at = phase.launched_at or now()
     return [_enter(session, phase, row, actor_id) for row in waiting]
 
 
@@ -249,7 +251,7 @@ def _enter(session: Session, phase: Phase, row: FinalCandidate, actor_id: str) -
             archive=Zip(origin.filename, origin.digest, origin.size, list(origin.checks)),
             kind=SubmissionKind.FINAL,
             wishes=Wishes(origin.comment, tuple(league.slug for league in row.leagues)),
-            origin_id=origin.id,
+            origin=origin,
         )
         # Ties go to the earlier submission, which is the one uploaded then.
         submission.created_at = origin.created_at

@@ -19,6 +19,7 @@ from anyshot_platform.organizers.submissions.published import list_published
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, status_of
 from anyshot_platform.phases.states import Audience, PhaseStatus
+from anyshot_platform.results.records import record
 from anyshot_platform.sight.code import with_public_code
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.sight.standing import standing_of
@@ -29,10 +30,13 @@ PODIUM = 3
 _EVERYBODY = 10_000
 
 
-def publish(session: Session, phase: Phase, *, winners: int = 0) -> list[Submission]:
+def publish(
+    session: Session, phase: Phase, actor_id: str, reason: str = "", *, winners: int = 0
+) -> list[Submission]:
     """Show the results to everyone; `winners` is how many of each league's best have their code published.
 
-    Members are told when the results become public, and not again. Returns those whose code is public now: not that of
+    The results are stored as they are now: see `results.records`. Members are told when they become public, and not
+    again. Returns those whose code is public now: not that of
     a team whose code the organizers hid.
     """
     before = publication_of(phase).published
@@ -47,6 +51,8 @@ def publish(session: Session, phase: Phase, *, winners: int = 0) -> list[Submiss
     if shown:
         competition.code_published_at = now()
     if not again:
+        session.flush()
+        record(session, phase, actor_id, reason)
         _tell_everybody(session, competition, phase)
     return with_public_code(session, shown)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target, by_name
-from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import NotFound
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.status_words import status_words
@@ -42,7 +41,7 @@ class Checked:
 
 def winners_of(session: Session, phase: Phase) -> list[Winner]:
     """The winners of a phase as its boards stand now."""
-    return read_winners(session, session.get_one(Competition, phase.competition_id), phase)
+    return read_winners(session, phase)
 
 
 def unconfirmed(session: Session, phase: Phase) -> list[str]:

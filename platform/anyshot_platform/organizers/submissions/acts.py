@@ -18,6 +18,7 @@ from anyshot_platform.acts.declaration import (
     Findings,
     Target,
 )
+from anyshot_platform.acts.on_results import results_are_public
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid
 from anyshot_platform.intake.service import refresh_boards
@@ -64,12 +65,13 @@ def _look_rerun(session: Session, submission: Submission, request: ActRequest) -
     if submission.status in (SubmissionStatus.QUEUED, SubmissionStatus.RUNNING):
         return Findings(done="It is being evaluated already.")
     return Findings(
+        blocked=results_are_public(session, submission.phase),
         does=[
             (
                 "It is meta-trained and meta-tested again under the phase's present settings; the new "
                 "result replaces the old one."
             )
-        ]
+        ],
     )
 
 
@@ -105,7 +107,10 @@ def _look_rescore(session: Session, submission: Submission, request: ActRequest)
         return Findings(refused=[why_not])
     if _open_runs(session, submission):
         return Findings(done="It is being evaluated already.")
-    return Findings(does=["The predictions that were kept are scored again."])
+    return Findings(
+        blocked=results_are_public(session, submission.phase),
+        does=["The predictions that were kept are scored again."],
+    )
 
 
 def _rescore(session: Session, submission: Submission, request: ActRequest) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.acts.merging import seal
-from anyshot_platform.acts.service import ActOutcome, warnings_of
+from anyshot_platform.acts.service import ActOutcome, NeedsConsent, warnings_of
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.leagues.description import METRIC_WORDS, LeagueSpec, describe_league
@@ -26,7 +26,15 @@ from anyshot_platform.phases.status_words import status_words
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.described.form import problems_of, written_moment
 from anyshot_platform.site.entries.views import list_decisions
-from anyshot_platform.site.shell.act_frame import merge, perform_named, save_merged, save_typed, seen_in
+from anyshot_platform.site.shell.act_frame import (
+    ask,
+    consent_of,
+    merge,
+    perform_named,
+    save_merged,
+    save_typed,
+    seen_in,
+)
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsReviewer,
@@ -197,11 +205,16 @@ def decide_teams(request: Request, access: AsOrganizer, session: SessionDep, for
                 access.viewer.id,
                 form.text("reason"),
                 seen_in(form),
+                consent_of(form),
             )
         ]
         return _decided(outcomes, "decisions", status)
 
-    return save_merged(request, session, form, manage_path(access, "/leagues"), "", change)
+    back = manage_path(access, "/leagues")
+    try:
+        return save_merged(request, session, form, back, "", change)
+    except NeedsConsent as error:
+        return ask(request, form, error, back)
 
 
 @router.post("/decide")

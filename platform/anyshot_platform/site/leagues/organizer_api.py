@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.evidence import Evidence
+from anyshot_platform.acts.declaration import Consent
 from anyshot_platform.acts.merging import SeenFields, require_tag, tag_of
 from anyshot_platform.acts.service import ActOutcome, warnings_of
 from anyshot_platform.competitions.models import Competition
@@ -184,6 +185,10 @@ class TeamDecisionIn(BaseModel):
     admit: bool
     reason: str = Field(default="", max_length=2000)
     seen: dict[str, EntryStatus] = Field(default={}, max_length=1000, description=f"by team: {SEEN}")
+    confirm: str = Field(
+        default="", max_length=200, description="the team's name, where the answer asks for it"
+    )
+    override: bool = False
 
 
 @router.get("/teams")
@@ -210,6 +215,7 @@ def decide_teams(access: AsOrganizer, session: SessionDep, body: TeamDecisionIn)
         access.viewer.id,
         body.reason,
         SeenFields(seen),
+        Consent(body.confirm, body.override),
     )
     return _decided(outcomes)
 

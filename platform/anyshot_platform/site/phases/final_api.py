@@ -196,5 +196,5 @@ def _checked(
 
 add_acts(router, by_name(final_acts.LAUNCH), _find, _launched)
 add_acts(router, by_name(final_acts.REPEAT), _find, _repeated)
-add_acts(router, by_name(final_acts.PUBLISH, final_acts.HIDE), _find, _published)
+add_acts(router, by_name(final_acts.PUBLISH, final_acts.CORRECT, final_acts.HIDE), _find, _published)
 add_acts(router, winner_acts.ACTS, _find_checked, _checked, at="/winners/{username}")

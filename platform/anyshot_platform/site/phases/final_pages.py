@@ -14,6 +14,7 @@ from anyshot_platform.organizers.phases import final_acts, finals, repeats, winn
 from anyshot_platform.organizers.submissions.code_acts import list_teams
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, live_version
+from anyshot_platform.results.records import changes_of
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.phases import result_phases
 from anyshot_platform.sight.standing import kept
@@ -50,6 +51,9 @@ def _results(session: Session, access: CompetitionAccess, phase: Phase) -> dict[
         "version": version,
         "winners": winner_acts.winners_of(session, phase) if access.may(Role.ORGANIZER) else [],
         "boards": [(league, board) for league, board in boards if board.places],
+        "changes": [change.words for change in changes_of(session, phase)]
+        if access.may(Role.ORGANIZER)
+        else [],
         "may_publish": final_acts.may_publish(session, phase),
     }
 

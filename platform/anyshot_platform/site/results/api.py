@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query
@@ -56,6 +57,13 @@ class LeagueResultsOut(BaseModel):
     rows: list[ResultOut]
 
 
+class CorrectionOut(BaseModel):
+    """When organizers changed published results, and why."""
+
+    at: datetime
+    reason: str
+
+
 class ResultsOut(BaseModel):
     """The results of a phase; `preliminary` where only organizers see them yet."""
 
@@ -63,6 +71,7 @@ class ResultsOut(BaseModel):
     rule: str
     preliminary: bool
     leagues: list[LeagueResultsOut]
+    corrections: list[CorrectionOut]
 
 
 @router.get("")
@@ -74,6 +83,7 @@ def show_results(access: Visitor, session: SessionDep, phase_slug: Word) -> Resu
         rule=results.rule_words,
         preliminary=results.preliminary,
         leagues=[_show_league(found) for found in results.leagues],
+        corrections=[CorrectionOut(at=one.at, reason=one.reason) for one in results.corrections],
     )
 
 

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.acts.merging import Stale
+from anyshot_platform.acts.service import NeedsConsent
 from anyshot_platform.alerts.service import list_open
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import PlatformError
@@ -104,7 +105,7 @@ def carry_out_change(session: Session, target: str, message: str, change: Callab
         result = change()
         session.flush()
     except PlatformError as error:
-        if isinstance(error, Stale) or error.status not in (409, 422):
+        if isinstance(error, Stale | NeedsConsent) or error.status not in (409, 422):
             session.rollback()
             raise
         session.rollback()
