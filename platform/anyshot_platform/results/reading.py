@@ -146,7 +146,7 @@ def people_of_entries(session: Session, submission_ids: Collection[str]) -> dict
     Without those whom the organizers banned or turned away since, and without deleted accounts.
     """
     lists = session.execute(select(Submission.id, Submission.people).where(Submission.id.in_(submission_ids)))
-    people = dict(lists.tuples().all())
+    people = dict(lists.all())
     rows = session.execute(
         select(Membership.id, User)
         .join(User, User.id == Membership.user_id)
@@ -154,5 +154,5 @@ def people_of_entries(session: Session, submission_ids: Collection[str]) -> dict
         .where(Membership.status.not_in([MemberStatus.BANNED, MemberStatus.REJECTED]))
         .where(User.deleted_at.is_(None))
     )
-    users = dict(rows.tuples().all())
+    users = dict(rows.all())
     return {key: [users[one] for one in members if one in users] for key, members in people.items()}
