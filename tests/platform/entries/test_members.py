@@ -281,6 +281,7 @@ def test_the_league_asks_who_was_moved_for_what_the_team_hands_in_then(site: Sit
     ]
     assert "ada is in the league Women: please answer its questions" in told(site, eva)
     assert "please answer" not in told(site, ada)  # she has
+    eva.call("PUT", f"{LEAGUES}/women/answers", json={"answers": {"woman": "yes"}})
     decide(owner, "admit")
     assert names(site, "women") == [("ada", 0.6), ("bea", 0.5)]
 

@@ -445,7 +445,7 @@ def test_an_act_says_what_it_does_to_published_results_and_asks(
 ) -> None:
     publish(final)
     owner = final.owner()
-    said = {"confirm": name, "reason": "x", **({"team": "b_e%n"} if path.endswith("move") else {})}
+    said = {"confirm": name, "reason": "x", **({"team": "ada"} if path.endswith("move") else {})}
     asked = owner.call("POST", f"/api/v1/competitions/small/manage/{path}", json=said)
     assert asked.status_code == 409 and words in asked.json()["message"], asked.text
     assert rows(played["ada"].call("GET", API)) == WON

@@ -99,7 +99,7 @@ def _verdict(name: str, verb: str, status: EntryStatus, words: str, does: str, u
                 refused=[f"{one.league.name} asks its teams nothing: decide on their submissions."]
             )
         known = session.get(TeamVerdict, (one.league.id, one.team.id))
-        if known is not None and known.decided_by is not None and known.status == status:
+        if known is not None and known.decided_by and known.status == status and _covers(session, known, one):
             return Findings(done=f"It is {status_words(status.value)} already.")
         blocked = _unanswered(session, one) if status == EntryStatus.ADMITTED else []
         return Findings(blocked=blocked, does=[does], told=len(members_of_team(session, one.team.id)))
@@ -117,6 +117,12 @@ def _verdict(name: str, verb: str, status: EntryStatus, words: str, does: str, u
         )
 
     return Act(f"team.{name}", f"{verb} {{}}", _target, look, do, undo, TEAM_READS)
+
+
+def _covers(session: Session, known: TeamVerdict, one: Applicant) -> bool:
+    """Whether a decision holds for everybody in the team: an admission not for who joined since."""
+    people = eligibility.people_of(session, one.team)
+    return known.status != EntryStatus.ADMITTED or people <= set(known.people)
 
 
 def _unanswered(session: Session, one: Applicant) -> list[str]:
