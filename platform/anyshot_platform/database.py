@@ -175,6 +175,20 @@ def insert_into(session: Session, table: type[Base]) -> postgresql.Insert | sqli
     return insert(table)
 
 
+def hold(session: Session, *names: str) -> None:
+    """Be alone with the things of these names until the transaction ends: who counts before they write holds what they
+    count in, so that "at least one" and "at most n" stay true for two at once.
+
+    What the session has read until then is read again. SQLite's writers are alone from their beginning.
+    """
+    if session.get_bind().dialect.name != "postgresql":
+        return
+    session.flush()
+    for name in sorted(names):  # always in one order: no two wait for each other
+        session.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))"), {"name": name})
+    session.expire_all()
+
+
 def count_anew(session: Session) -> None:
     """Let PostgreSQL look at what arrived at once: until it has counted, it plans for a handful of rows."""
     if session.get_bind().dialect.name == "postgresql":

@@ -124,7 +124,7 @@ class PlatformSettings(BaseSettings):
         description="Who must have a second factor; without it organizers are participants, or nobody does anything.",
     )
     prove_minutes: float = Field(
-        default=15.0, ge=0, description="Dangerous acts ask for password or code again after this; 0: never."
+        default=15.0, gt=0, description="Dangerous acts ask for password or code again after this."
     )
     session_days: int = Field(default=14, ge=1, description="Days after which a log-in ends.")
     secure_cookies: bool | None = Field(

@@ -252,13 +252,15 @@ class Site:
         """A new user who is in no competition."""
         with self.services.database.writing() as session:
             user = make_user(session, username, **changes)
-            token = create_token(session, user.id, name="tests", scopes=scopes).secret
+            token = create_token(session, user.id, name="tests", scopes=scopes, proved_at=now()).secret
             return Person(user.id, username, token, self.client)
 
     def owner(self) -> Person:
         """The competition's owner."""
         with self.services.database.writing() as session:
-            token = create_token(session, self.owner_id, name="tests", scopes=tuple(Scope)).secret
+            token = create_token(
+                session, self.owner_id, name="tests", scopes=tuple(Scope), proved_at=now()
+            ).secret
         return Person(self.owner_id, "olga", token, self.client)
 
     def member(self, username: str, role: Role = Role.PARTICIPANT) -> Person:

@@ -15,9 +15,10 @@ from httpx2 import HTTPError
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.accounts.proving import require_own
+from anyshot_platform.accounts.proving import require_fresh
 from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.accounts.service import create_user
+from anyshot_platform.database import hold
 from anyshot_platform.errors import Conflict, Forbidden, NotFound
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.users.models import OAuthIdentity, User
@@ -169,7 +170,7 @@ def find_or_make_user(
     if signed_in is None and settings.sign_up != "open":
         raise LogInFailed("This site takes no new accounts.")
     if signed_in is not None:
-        require_own(viewer, settings)
+        require_fresh(viewer, settings.prove_minutes)
         note_event(session, signed_in, "account.log_in_added", name)
     user = session.get_one(User, signed_in) if signed_in else _make_user(session, person)
     session.add(OAuthIdentity(user_id=user.id, provider=name, subject=person.subject))
@@ -201,6 +202,7 @@ def remove_log_in(session: Session, user_id: str, identity_id: str) -> str:
         NotFound: it is none of this account.
         Conflict: it is the only way into the account.
     """
+    hold(session, f"account {user_id}")
     row = session.get(OAuthIdentity, identity_id)
     if row is None or row.user_id != user_id:
         raise NotFound("There is no such log-in.")

@@ -1,5 +1,5 @@
 """Who does something dangerous proves again who they are: with a code where the account has a second factor, else with
-the password. A stolen session or token alone publishes, launches, deletes, bans, grants and reads secrets no more.
+the password. What is dangerous is declared: of an act by its `danger`, of a route by the door `proved`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,8 @@ from anyshot_platform.budgets.service import spend
 from anyshot_platform.database import now
 from anyshot_platform.errors import Forbidden, NotSignedIn
 from anyshot_platform.services import Services
-from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.users.models import ApiToken, LoginSession, User
 from anyshot_platform.users.viewer import Viewer
-
-ALWAYS_MINUTES = 15.0  # for what gives the account away, also where the site asks nothing else again
 
 
 class NeedsProof(Forbidden):
@@ -38,24 +35,18 @@ def require_proof(session: Session) -> None:
     Sessions of no request, such as those of the command line on the site's machine, are trusted.
     """
     asked_by = session.info.get("asked_by")
-    viewer, minutes = (getattr(asked_by, name, None) for name in ("viewer", "prove_minutes"))
-    if viewer is not None and minutes:
-        require_fresh(viewer, minutes)
+    if asked_by is not None and asked_by.viewer is not None:
+        require_fresh(asked_by.viewer, asked_by.prove_minutes)
 
 
 def require_fresh(viewer: Viewer, minutes: float) -> None:
-    """Raise `NeedsProof` if the viewer's last proof is older than that; 0 asks never."""
+    """Raise `NeedsProof` if the viewer's last proof is older than that."""
     oldest = now() - timedelta(minutes=minutes)
-    if minutes and (viewer.proved_at is None or viewer.proved_at < oldest):
+    if viewer.proved_at is None or viewer.proved_at < oldest:
         raise NeedsProof(
             f"You said your password or code more than {minutes:g} minutes ago, and this needs it "
             "again. Programs send it to POST /api/v1/me/proof and repeat the request."
         )
-
-
-def require_own(viewer: Viewer, settings: PlatformSettings) -> None:
-    """Raise `NeedsProof` before what gives the account away: another address, another way to log in."""
-    require_fresh(viewer, settings.prove_minutes or ALWAYS_MINUTES)
 
 
 def prove(services: Services, viewer: Viewer, text: str) -> None:
@@ -77,7 +68,7 @@ def know_password(services: Services, viewer: Viewer, text: str) -> User:
     with services.database.reading() as session:
         user = session.get_one(User, viewer.id)
     if user.password_hash is None:
-        require_own(viewer, services.settings)
+        require_fresh(viewer, services.settings.prove_minutes)
         return user
     with _counted(services, viewer):
         return service.require_password(services.database, viewer.id, text)

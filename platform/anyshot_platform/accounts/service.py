@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.accounts import passwords
 from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.competitions.teams import keep_captained
-from anyshot_platform.database import Database, now
+from anyshot_platform.database import Database, hold, now
 from anyshot_platform.entries.eligibility import forget_answers
 from anyshot_platform.errors import Conflict, Invalid, NotFound, NotSignedIn
 from anyshot_platform.kernel.signing import digest_secret, new_secret
@@ -39,6 +39,7 @@ _RESERVED = frozenset(
 
 
 LONGEST_TOKEN = timedelta(days=365)
+ONLY_ADMINISTRATOR = "The site needs an administrator: name another one first."
 # What lets an account in. Rows also hold names of tokens, browsers and, as a link's subject, addresses.
 _SECRETS = (LoginSession, ApiToken, RecoveryCode, OAuthIdentity, OneTimeToken)
 
@@ -285,8 +286,12 @@ def create_token(
     name: str,
     scopes: Sequence[Scope],
     expires_at: datetime | None = None,
+    proved_at: datetime | None = None,
 ) -> NewToken:
-    """Make an API token; it lasts `LONGEST_TOKEN` where nothing else is said."""
+    """Make an API token; it lasts `LONGEST_TOKEN` where nothing else is said.
+
+    `proved_at` is when password or code were said last, by whom it is made for: it does no more than they could.
+    """
     if not scopes:
         raise Invalid("A token needs at least one scope.", field="scopes")
     latest = now() + LONGEST_TOKEN
@@ -301,6 +306,7 @@ def create_token(
         digest=digest_secret(secret),
         scopes=sorted({scope.value for scope in scopes}),
         expires_at=expires_at or latest,
+        proved_at=proved_at,
     )
     session.add(token)
     session.flush()
@@ -430,8 +436,20 @@ def _leave_teams_to_others(session: Session, user: User) -> None:
         keep_captained(session, team)
 
 
+def is_only_administrator(session: Session, user: User) -> bool:
+    """Whether the site would have no administrator who can log in without this one."""
+    there = User.is_site_admin, User.blocked_at.is_(None), User.deleted_at.is_(None)
+    return user.is_site_admin and session.scalar(select(User.id).where(*there, User.id != user.id)) is None
+
+
 def erase_user(session: Session, user: User) -> None:
-    """Delete an account: personal data goes, a pseudonym stays where others' records refer to it."""
+    """Delete an account: personal data goes, a pseudonym stays where others' records refer to it.
+
+    Raises `Conflict` for the only administrator of the site.
+    """
+    hold(session, "site")
+    if is_only_administrator(session, user):
+        raise Conflict(ONLY_ADMINISTRATOR)
     moment = now()
     forget_messages(session, user)  # while it has its address
     pseudonym = f"deleted-{user.id[-12:]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -30,6 +31,18 @@ _OBJECTS = {  # where the first word of an act's key is not what it is done to
 _NAMED = re.compile(r"(the \w+) {}")  # a title that says what its object is
 
 
+class Danger(StrEnum):
+    """What whoever does an act shows first, beside the role: nothing, that it is them, or that they know to what.
+
+    An act needs nothing only where another act undoes it before anybody has noticed, and it neither shows a secret nor
+    gives or takes a right.
+    """
+
+    NONE = "none"
+    PROOF = "proof"  # password or code again
+    NAME = "name"  # that, and the name of the object, typed
+
+
 @dataclass(frozen=True)
 class Findings:
     """What an act meets on its object now. All are sentences for the person who is about to do it."""
@@ -40,9 +53,7 @@ class Findings:
     warnings: Sequence[str] = ()
     does: Sequence[str] = ()  # to what and to how many
     told: int = 0  # people who get a message
-    asks: bool = (
-        True  # whether a dangerous act is dangerous here: an empty phase is deleted without a question
-    )
+    asks: bool = True  # whether the name is asked here: an empty phase is deleted without
 
 
 @dataclass(frozen=True)
@@ -111,7 +122,7 @@ class Act(Generic[S]):
     do: Callable[[Session, S, ActRequest], ActDone]
     undo: str  # a sentence
     reason: str = LOG_HOLDS  # what the field of the reason says: who reads it
-    dangerous: bool = False  # asks for the name of its object
+    danger: Danger = field(kw_only=True)
     role: Role = Role.ORGANIZER
     options: type[ActOptions] = ActOptions
     also: tuple[str, ...] = ()

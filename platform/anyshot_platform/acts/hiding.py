@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target
+from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Danger, Findings, Target
 from anyshot_platform.database import now
 
 S = TypeVar("S", bound=Any)
@@ -66,7 +66,7 @@ def delete_and_restore(
             look_hide,
             hide,
             f"{verbs[1].format('it')}: nothing is lost.",
-            dangerous=True,
+            danger=Danger.NAME,
             also=also,
             button=Button(verbs[0].replace(" {}", ""), "trash-2", there, style="btn--small btn--danger"),
         ),
@@ -79,5 +79,6 @@ def delete_and_restore(
             f"{verbs[0].format('it')} again.",
             also=("POST /restore",),
             button=Button(verbs[1].replace(" {}", ""), "undo-2", gone, style="btn--small"),
+            danger=Danger.NONE,
         ),
     )

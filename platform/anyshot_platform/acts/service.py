@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 from sqlalchemy.orm import Session
 
 from anyshot_platform.accounts.proving import require_proof
-from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Consent, Findings, Target
+from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Consent, Danger, Findings, Target
 from anyshot_platform.acts.on_results import do_on_results
 from anyshot_platform.audit import service as audit
+from anyshot_platform.database import hold
 from anyshot_platform.errors import Conflict
 from anyshot_platform.kernel.filters import join_texts
 
@@ -79,7 +80,7 @@ def _show(act: Act[Any], target: Target, found: Findings) -> Preview:
     return Preview(
         act=act.key,
         title=act.title.replace("{}", target.title),
-        name=target.name if (act.dangerous and found.asks) or found.blocked else "",
+        name=target.name if (act.danger is Danger.NAME and found.asks) or found.blocked else "",
         done=found.done,
         refused=tuple(found.refused),
         blocked=tuple(found.blocked),
@@ -96,18 +97,24 @@ def carry_out(
 ) -> ActOutcome:
     """Do it in the caller's transaction, and note it in the log of every competition that it concerns.
 
+    Of two acts on one competition, or on the site, the second looks when the first is done.
+
     Raises:
-        Refused: it is impossible now.
-        NeedsProof: it asks for a name, and it is long ago that whoever asks said password or code.
+        NeedsProof: it is dangerous, or something is overridden, and it is long ago that whoever asks said password or
+            code.
+        ActRefused: it is impossible now.
         NeedsConsent: the name of the object was not given, or something stands in the way and is not overridden.
     """
+    if act.danger is not Danger.NONE:
+        require_proof(session)
     target = act.target(session, subject)
+    hold(session, *[f"competition {one}" for one in target.competitions] or ["site"])
     shown = _show(act, target, act.look(session, subject, request))
     if shown.done:
         return ActOutcome(shown.done, changed=False)
     if shown.refused:
         raise ActRefused(join_texts(shown.refused), preview=asdict(shown))
-    if shown.name:
+    if shown.blocked:
         require_proof(session)
     _require_consent(shown, consent)
     done, on_results = do_on_results(

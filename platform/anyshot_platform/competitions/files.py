@@ -12,6 +12,7 @@ from anyshot_core.names import NAME_WORDS, is_name
 from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.competitions.models import Competition, CompetitionFile
 from anyshot_platform.confined.service import TooCostly, run_confined
+from anyshot_platform.database import hold
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.kernel.filters import decimal, size
 from anyshot_platform.kernel.storage import Storage
@@ -113,6 +114,7 @@ def put_file(
         Conflict: the competition has no room left.
     """
     _require_taken(name, content)
+    hold(session, f"competition {competition.id}")
     others = [row for row in list_files(session, competition) if row.name != name]
     if len(others) >= MOST_FILES or sum(row.size for row in others) + len(content) > MOST_IN_ALL:
         raise Conflict(f"A competition has at most {MOST_FILES} files of {MOST_IN_ALL >> 20} MiB together.")

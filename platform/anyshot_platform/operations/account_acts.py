@@ -8,10 +8,18 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, select, update
 from sqlalchemy.orm import Session
 
-from anyshot_platform.accounts.proving import require_proof
 from anyshot_platform.accounts.second_factor import turn_off
-from anyshot_platform.accounts.service import void_links
-from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target, by_name
+from anyshot_platform.accounts.service import ONLY_ADMINISTRATOR, is_only_administrator, void_links
+from anyshot_platform.acts.declaration import (
+    Act,
+    ActDone,
+    ActRequest,
+    Button,
+    Danger,
+    Findings,
+    Target,
+    by_name,
+)
 from anyshot_platform.competitions.service import owned_alone
 from anyshot_platform.database import now
 from anyshot_platform.users.models import ApiToken, LoginSession, User
@@ -55,11 +63,15 @@ def _oneself(user: User, request: ActRequest) -> list[str]:
     return ["You cannot do this to yourself."] if user.id == request.actor_id else []
 
 
+def _last(session: Session, user: User) -> list[str]:
+    return [ONLY_ADMINISTRATOR] if is_only_administrator(session, user) else []
+
+
 def _look_block(session: Session, user: User, request: ActRequest) -> Findings:
     if user.blocked_at is not None:
         return Findings(done="The account is blocked already.")
     return Findings(
-        refused=_oneself(user, request),
+        refused=[*_oneself(user, request), *_last(session, user)],
         does=["Nobody can log in with this account until it is unblocked.", *_ends(session, user)],
         warnings=_orphans(session, user),
     )
@@ -78,7 +90,7 @@ BLOCK: Act[User] = Act(
     look=_look_block,
     do=_block,
     undo="Unblock the account; its owner logs in again.",
-    dangerous=True,
+    danger=Danger.NAME,
     button=Button("Block", fits=lambda user: user.blocked_at is None, group=OTHERS, style="btn--small"),
 )
 
@@ -102,6 +114,7 @@ UNBLOCK: Act[User] = Act(
     do=_unblock,
     undo="Block the account again.",
     button=Button("Unblock", fits=lambda user: user.blocked_at is not None, group=OTHERS, style="btn--small"),
+    danger=Danger.PROOF,
 )
 
 
@@ -117,7 +130,7 @@ def _look_demote(session: Session, user: User, request: ActRequest) -> Findings:
     if not user.is_site_admin:
         return Findings(done="They are not an administrator.")
     return Findings(
-        refused=_oneself(user, request),
+        refused=[*_oneself(user, request), *_last(session, user)],
         does=["They see and change only what is their own, and what they organize."],
     )
 
@@ -136,8 +149,6 @@ def _look_stop(session: Session, user: User, request: ActRequest) -> Findings:
 
 def _sets(column: str, value: bool, words: str) -> Callable[[Session, User, ActRequest], ActDone]:
     def do(session: Session, user: User, request: ActRequest) -> ActDone:
-        if value:
-            require_proof(session)
         setattr(user, column, value)
         return ActDone(words.format(name=user.username), {column: not value}, {column: value})
 
@@ -151,7 +162,7 @@ PROMOTE: Act[User] = Act(
     look=_look_promote,
     do=_sets("is_site_admin", True, "{name} is an administrator."),
     undo="Remove the administrator's rights; what they have seen or changed meanwhile stays so.",
-    dangerous=True,
+    danger=Danger.NAME,
     button=Button(
         "Make administrator", fits=lambda user: not user.is_site_admin, group=OTHERS, style="btn--small"
     ),
@@ -169,6 +180,7 @@ DEMOTE: Act[User] = Act(
         group=OTHERS,
         style="btn--small",
     ),
+    danger=Danger.PROOF,
 )
 LET_ORGANIZE: Act[User] = Act(
     key="user.let-organize",
@@ -178,6 +190,7 @@ LET_ORGANIZE: Act[User] = Act(
     do=_sets("may_organize", True, "{name} may organize."),
     undo="Remove the right to organize.",
     button=Button("Let organize", fits=lambda user: not user.may_organize, style="btn--small"),
+    danger=Danger.PROOF,
 )
 STOP_ORGANIZING: Act[User] = Act(
     key="user.stop-organizing",
@@ -187,6 +200,7 @@ STOP_ORGANIZING: Act[User] = Act(
     do=_sets("may_organize", False, "{name} may no longer organize."),
     undo="Let them organize again.",
     button=Button("Remove the right to organize", fits=lambda user: user.may_organize, style="btn--small"),
+    danger=Danger.PROOF,
 )
 
 
@@ -214,7 +228,7 @@ RESET_FACTOR: Act[User] = Act(
     look=_look_factor,
     do=_reset_factor,
     undo="Only the owner of the account can set up a second factor again.",
-    dangerous=True,
+    danger=Danger.NAME,
     button=Button(
         "Remove the second factor",
         fits=lambda user: user.second_factor_since is not None,
@@ -241,5 +255,6 @@ SIGN_OUT: Act[User] = Act(
     do=_sign_out,
     undo="The owner logs in again and creates new tokens.",
     button=Button("End sessions and tokens", style="btn--small"),
+    danger=Danger.PROOF,
 )
 ACTS = by_name(BLOCK, UNBLOCK, PROMOTE, DEMOTE, LET_ORGANIZE, STOP_ORGANIZING, RESET_FACTOR, SIGN_OUT)

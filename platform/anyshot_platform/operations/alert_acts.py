@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target, by_name
+from anyshot_platform.acts.declaration import (
+    Act,
+    ActDone,
+    ActRequest,
+    Button,
+    Danger,
+    Findings,
+    Target,
+    by_name,
+)
 from anyshot_platform.alerts.models import Alert
 from anyshot_platform.alerts.service import close_alert
 from anyshot_platform.alerts.titles import title_of
@@ -45,5 +54,6 @@ CLOSE: Act[Alert] = Act(
     do=_close,
     undo="It opens again when the same happens again.",
     button=Button("Close", "check", fits=lambda alert: not is_watched(alert), style="btn--small"),
+    danger=Danger.NONE,
 )
 ACTS = by_name(CLOSE)

@@ -14,6 +14,7 @@ from anyshot_platform.acts.declaration import (
     ActOptions,
     ActRequest,
     Button,
+    Danger,
     Findings,
     Target,
     by_name,
@@ -107,6 +108,7 @@ OFFER: Act[Image] = Act(
     undo="Switch it off; a description is replaced by offering it with another one.",
     options=OfferOptions,
     button=Button("Offer again", fits=lambda image: not image.enabled, style="btn--small"),
+    danger=Danger.PROOF,
 )
 OFF: Act[Image] = Act(
     key="image.off",
@@ -116,5 +118,6 @@ OFF: Act[Image] = Act(
     do=_switch_off,
     undo="Offer it again.",
     button=Button("Switch off", fits=lambda image: image.enabled, style="btn--small"),
+    danger=Danger.NONE,
 )
 ACTS = by_name(OFFER, OFF)

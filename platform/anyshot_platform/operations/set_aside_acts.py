@@ -6,7 +6,16 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target, by_name
+from anyshot_platform.acts.declaration import (
+    Act,
+    ActDone,
+    ActRequest,
+    Button,
+    Danger,
+    Findings,
+    Target,
+    by_name,
+)
 from anyshot_platform.operations.set_aside import (
     SetAside,
     count_set_aside,
@@ -92,6 +101,7 @@ RETRY: Act[SetAside] = Act(
     undo=_UNDO,
     also=("POST /retry",),
     button=Button("Try again", style="btn--small"),
+    danger=Danger.NONE,
 )
 GIVE_UP: Act[SetAside] = Act(
     key="set_aside.give_up",
@@ -101,6 +111,7 @@ GIVE_UP: Act[SetAside] = Act(
     do=_give_up,
     undo="Have it tried again by its kind and id, which the audit log names: `anyshot admin retry KIND ID`.",
     button=Button("Give up", style="btn--small"),
+    danger=Danger.NONE,
 )
 RETRY_ALL: Act[Sequence[SetAside]] = Act(
     key="set_aside.retry_all",
@@ -110,5 +121,6 @@ RETRY_ALL: Act[Sequence[SetAside]] = Act(
     do=_retry_all,
     undo=_UNDO,
     button=Button("Try all again"),
+    danger=Danger.NONE,
 )
 ACTS, OF_ALL = by_name(RETRY, GIVE_UP), by_name(RETRY_ALL)

@@ -15,6 +15,7 @@ from anyshot_platform.acts.declaration import (
     ActOptions,
     ActRequest,
     Button,
+    Danger,
     Findings,
     Target,
     by_name,
@@ -62,6 +63,7 @@ PAUSE: Act[Worker] = Act(
     do=_pause,
     undo="Resume it.",
     button=Button("Pause", fits=lambda worker: worker.paused_at is None, style="btn--small"),
+    danger=Danger.NONE,
 )
 RESUME: Act[Worker] = Act(
     key="worker.resume",
@@ -71,6 +73,7 @@ RESUME: Act[Worker] = Act(
     do=_resume,
     undo="Pause it again.",
     button=Button("Resume", fits=lambda worker: worker.paused_at is not None, style="btn--small"),
+    danger=Danger.NONE,
 )
 
 
@@ -105,7 +108,7 @@ REVOKE: Act[WorkerToken] = Act(
     look=_look_revoke,
     do=_revoke,
     undo="Create a new token and give it to the machine.",
-    dangerous=True,
+    danger=Danger.NAME,
     button=Button(
         "Revoke", "ban", fits=lambda token: token.revoked_at is None, style="btn--small btn--danger"
     ),
@@ -191,6 +194,7 @@ TOKEN: Act[Tokens] = Act(
     do=_make_token,
     undo="Revoke it.",
     options=TokenOptions,
+    danger=Danger.PROOF,
 )
 ACTS = by_name(PAUSE, RESUME)
 OF_TOKENS = by_name(REVOKE)

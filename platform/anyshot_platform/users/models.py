@@ -82,7 +82,7 @@ class ApiToken(Base):
     scopes: Mapped[list[str]]
     created_at: Mapped[datetime] = mapped_column(default=now)
     expires_at: Mapped[datetime | None]
-    proved_at: Mapped[datetime | None] = mapped_column(default=now)  # password or code were said
+    proved_at: Mapped[datetime | None]  # password or code were said
     last_used_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
 

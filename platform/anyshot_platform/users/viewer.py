@@ -17,7 +17,7 @@ class Scope(StrEnum):
     READ = "read"  # what its user sees as a participant
     SUBMIT = "submit"  # upload, cancel, withdraw submissions
     ORGANIZE = "organize"  # act as organizer or site administrator
-    ACCOUNT = "account"  # profile, teams, memberships, tokens
+    ACCOUNT = "account"  # profile, teams, memberships, tokens, posts
 
 
 @dataclass(frozen=True)

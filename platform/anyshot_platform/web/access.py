@@ -18,6 +18,7 @@ from fastapi import Depends, Path, Request
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
+from anyshot_platform.accounts.proving import require_fresh
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.errors import Forbidden, NotSignedIn
 from anyshot_platform.sight.access import (
@@ -114,6 +115,20 @@ def browser_session(request: Request, viewer: ViewerDep) -> Viewer:
     if Scope.READ not in viewer.scopes and not request.url.path.startswith(("/account", "/logout")):
         require_second_factor(viewer)
     return viewer
+
+
+def proved(door: Callable[..., Any]) -> Callable[..., Any]:
+    """Policy: those whom `door` lets in and who said password or code lately; it returns what the door does.
+
+    For what shows a secret, gives a right or takes one away without being an act, which declares its `danger`.
+    """
+
+    @policy("proof")
+    def guard(viewer: ViewerDep, services: ServicesDep, found: Any = Depends(door)) -> Any:
+        require_fresh(viewer, services.settings.prove_minutes)
+        return found
+
+    return guard
 
 
 @policy("site_admin")

@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 import re
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import BaseModel, ConfigDict
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError, TimeoutError
+from sqlalchemy.orm.exc import StaleDataError
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from anyshot_platform.accounts.proving import NeedsProof
 from anyshot_platform.described.wrong import in_words
@@ -54,6 +55,7 @@ def install_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _answer_invalid_request)
     app.add_exception_handler(HTTPException, _answer_http_error)
     app.add_exception_handler(IntegrityError, _answer_collision)
+    app.add_exception_handler(StaleDataError, _answer_collision)
     app.add_exception_handler(DataError, _answer_unstorable)
     app.add_exception_handler(OverflowError, _answer_unstorable)
     app.add_exception_handler(TimeoutError, _answer_without_database)
@@ -83,18 +85,28 @@ def answer(request: Request, status: int, code: str, message: str, /, **details:
 def _answer_platform_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, PlatformError)
     if isinstance(error, NotSignedIn) and wants_html(request) and request.method == "GET":
-        there = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        return redirect(f"/login?next={quote(there)}")
+        return redirect(f"/login?next={quote(_where(request))}")
     if isinstance(error, NeedsProof) and wants_html(request):
-        return redirect(f"/account/prove?next={quote(_where(request))}")
+        return _ask_for_proof(request)
     response = answer(request, error.status, error.code, error.message, **error.details)
     if "retry_after" in error.details:
         response.headers["retry-after"] = str(error.details["retry_after"])
     return response
 
 
+def _ask_for_proof(request: Request) -> Response:
+    """Go to the page that asks for password or code; a form goes along, and is sent on from there."""
+    asked = {"next": _where(request)}
+    if request.method == "GET":
+        return redirect(f"/account/prove?{urlencode(asked)}")
+    asked["again"] = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return RedirectResponse(f"/account/prove?{urlencode(asked)}", status_code=307)
+
+
 def _where(request: Request) -> str:
-    """The page of ours that the request was sent from."""
+    """The page that was asked for, or the one of ours that a form was sent from."""
+    if request.method == "GET":
+        return request.url.path + (f"?{request.url.query}" if request.url.query else "")
     sent_from = urlsplit(request.headers.get("referer", ""))
     return sent_from.path if sent_from.netloc == request.url.netloc else "/"
 
@@ -134,11 +146,10 @@ def _answer_http_error(request: Request, error: Exception) -> Response:
 
 
 def _answer_collision(request: Request, error: Exception) -> Response:
-    """Somebody else was quicker: a rule of the database, such as a name that is there once, broke."""
+    """Somebody else was quicker: a name that is there once was taken, or a row changed since it was read."""
     log.warning("two acts collided", extra={"path": request.url.path, "error": str(error)[:500]})
-    return answer(
-        request, 409, "conflict", ("Somebody did the same at this moment. Please look, and try again.")
-    )
+    message = "Somebody else changed the same thing at this moment. Please look, and try again."
+    return answer(request, 409, "conflict", message)
 
 
 def _answer_unstorable(request: Request, error: Exception) -> Response:

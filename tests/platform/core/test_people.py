@@ -15,6 +15,7 @@ from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.service import add_member
 from anyshot_platform.competitions.states import CompetitionState, Registration, Role
+from anyshot_platform.database import now
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.serving import keep_private
 from anyshot_platform.settings import PlatformSettings
@@ -38,7 +39,7 @@ def sign_up(site: Site, name: str) -> Person:
     assert site.client.post("/api/v1/users", json=body).status_code == 201
     with site.services.database.writing() as session:
         user = session.scalars(select(User).where(User.username_key == name)).one()
-        token = create_token(session, user.id, name="tests", scopes=tuple(Scope)).secret
+        token = create_token(session, user.id, name="tests", scopes=tuple(Scope), proved_at=now()).secret
         return Person(user.id, name, token, site.client)
 
 
@@ -180,7 +181,7 @@ def test_who_may_organize_is_granted(site: Site) -> None:
 
 def narrowed(site: Site, person_id: str, *scopes: Scope) -> Person:
     with site.services.database.writing() as session:
-        token = create_token(session, person_id, name="narrow", scopes=scopes).secret
+        token = create_token(session, person_id, name="narrow", scopes=scopes, proved_at=now()).secret
     return Person(person_id, "narrow", token, site.client)
 
 

@@ -7,7 +7,6 @@ from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 from click.testing import CliRunner
@@ -24,7 +23,6 @@ from anyshot_platform.database import now
 from anyshot_platform.kernel.signing import Signer
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.users.models import ApiToken, LoginSession, User
-from anyshot_platform.users.viewer import Scope
 from anyshot_starting_kit.cli.login import login
 from tests.platform.core.races import AT_ONCE, at_once
 from tests.platform.core.test_admission import served
@@ -229,8 +227,8 @@ def test_dangerous_acts_ask_again_over_json(site: Site, method: str, path: str, 
 def test_what_is_not_dangerous_asks_nobody(site: Site) -> None:
     owner = site.owner()
     long_ago(site)
-    news = {"title": "News", "body": "text"}
-    assert owner.call("POST", f"{API}/manage/announcements", json=news).status_code == 201
+    page = {"title": "A page", "body": "text"}
+    assert owner.call("POST", f"{API}/manage/pages", json=page).status_code == 201
 
 
 def test_with_a_second_factor_the_password_proves_nothing(site: Site, alice: Person) -> None:
@@ -238,27 +236,6 @@ def test_with_a_second_factor_the_password_proves_nothing(site: Site, alice: Per
     assert alice.call("POST", "/api/v1/me/proof", json={"proof": PASSWORD}).json()["error"] == "wrong_code"
     code = code_of(secret)
     assert alice.call("POST", "/api/v1/me/proof", json={"proof": code}).status_code == 200
-
-
-def test_pages_ask_again_and_lead_back(site: Site) -> None:
-    rosa = site.person("rosa", password=PASSWORD, is_site_admin=True)
-    guest = site.person("guest")
-    in_browser(site, rosa)
-    long_ago(site)
-    asked = form(site, "/admin/users", f"/admin/users/{guest.id}/let-organize")
-    assert asked.headers["location"] == "/account/prove?" + urlencode({"next": "/admin/users"}, safe="/")
-    proved = form(site, asked.headers["location"], "/account/prove", next="/admin/users", proof="wrong")
-    assert proved.status_code == 401 and "password is wrong" in proved.text
-    proved = form(site, asked.headers["location"], "/account/prove", next="/admin/users", proof=PASSWORD)
-    assert proved.headers["location"] == "/admin/users"
-    form(site, "/admin/users", f"/admin/users/{guest.id}/let-organize")
-    with site.services.database.reading() as session:
-        assert session.get_one(User, guest.id).may_organize
-    long_ago(site)
-    token = form(site, "/account/tokens", name="mine", scope=Scope.ORGANIZE.value)
-    assert token.headers["location"].startswith("/account/prove")
-    assert "shown" in form(site, "/account/tokens", name="mine", scope=Scope.READ.value).text
-    site.client.cookies.clear()
 
 
 def test_an_administrator_takes_a_lost_factor_off(site: Site, alice: Person) -> None:

@@ -7,7 +7,16 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target, by_name
+from anyshot_platform.acts.declaration import (
+    Act,
+    ActDone,
+    ActOptions,
+    ActRequest,
+    Danger,
+    Findings,
+    Target,
+    by_name,
+)
 from anyshot_platform.acts.hiding import delete_and_restore
 from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.announcements.organizing import announce, list_announcements
@@ -68,6 +77,7 @@ ADD = Act(
     do=_announce,
     undo="Take it off the page; messages cannot be called back.",
     options=AnnouncementOptions,
+    danger=Danger.PROOF,
 )
 DELETE, RESTORE = delete_and_restore(
     "announcement",

@@ -9,7 +9,16 @@ from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target, by_name
+from anyshot_platform.acts.declaration import (
+    Act,
+    ActDone,
+    ActOptions,
+    ActRequest,
+    Danger,
+    Findings,
+    Target,
+    by_name,
+)
 from anyshot_platform.acts.hiding import delete_and_restore
 from anyshot_platform.baselines import gates, service
 from anyshot_platform.baselines.boards import why_on_no_board
@@ -132,6 +141,7 @@ RUN: Act[Playable] = Act(
     undo=_CANCEL,
     options=Where,
     also=("POST /run",),
+    danger=Danger.NONE,
 )
 MEASURE: Act[Playable] = Act(
     key="baseline.measure",
@@ -142,6 +152,7 @@ MEASURE: Act[Playable] = Act(
     undo=_CANCEL,
     options=Where,
     also=("POST /measure",),
+    danger=Danger.NONE,
 )
 REMOVE, RESTORE = delete_and_restore(
     "baseline",

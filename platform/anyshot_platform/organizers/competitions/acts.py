@@ -8,7 +8,16 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target, by_name
+from anyshot_platform.acts.declaration import (
+    Act,
+    ActDone,
+    ActRequest,
+    Button,
+    Danger,
+    Findings,
+    Target,
+    by_name,
+)
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState, Role, Visibility
 from anyshot_platform.database import now
@@ -180,10 +189,12 @@ _Look = Callable[[Session, Competition, ActRequest], Findings]
 
 
 def _state(
-    word: str, verb: str, look: _Look, state: CompetitionState, undo: str, **more: Any
+    word: str, verb: str, look: _Look, state: CompetitionState, undo: str, danger: Danger, **more: Any
 ) -> Act[Competition]:
     key = f"competition.{word}"
-    return Act(key, f"{verb} {{}}", _target, look, _becomes(state), undo, role=Role.OWNER, **more)
+    return Act(
+        key, f"{verb} {{}}", _target, look, _becomes(state), undo, role=Role.OWNER, **more, danger=danger
+    )
 
 
 def _shown(label: str, icon: str, *states: CompetitionState, style: str = "") -> Button[Competition]:
@@ -200,6 +211,7 @@ STATES: dict[CompetitionState, Act[Competition]] = {
         button=_shown(
             "Publish", "globe", CompetitionState.DRAFT, CompetitionState.ARCHIVED, style="btn--primary"
         ),
+        danger=Danger.PROOF,
     ),
     CompetitionState.DRAFT: _state(
         "draft",
@@ -207,7 +219,7 @@ STATES: dict[CompetitionState, Act[Competition]] = {
         _look_draft,
         CompetitionState.DRAFT,
         "Publish it again.",
-        dangerous=True,
+        danger=Danger.NAME,
         button=_shown("Back to draft", "eye-off", CompetitionState.PUBLISHED),
     ),
     CompetitionState.ARCHIVED: _state(
@@ -217,6 +229,7 @@ STATES: dict[CompetitionState, Act[Competition]] = {
         CompetitionState.ARCHIVED,
         "Publish it again.",
         button=_shown("Archive", "archive", CompetitionState.PUBLISHED),
+        danger=Danger.PROOF,
     ),
 }
 DELETE = Act(
@@ -226,7 +239,7 @@ DELETE = Act(
     _look_delete,
     _delete,
     "Restore it: nothing is lost.",
-    dangerous=True,
+    danger=Danger.NAME,
     role=Role.OWNER,
     also=("POST /delete",),
 )
@@ -239,6 +252,7 @@ RESTORE = Act(
     "Delete it again.",
     role=Role.OWNER,
     also=("POST /restore",),
+    danger=Danger.NONE,
 )
 TAKE_SECRETS = Act(
     "competition.take_secrets",
@@ -247,7 +261,7 @@ TAKE_SECRETS = Act(
     _look_secrets,
     _take_secrets,
     "It cannot be undone. Draw new keys where a phase has not begun.",
-    dangerous=True,
+    danger=Danger.NAME,
     role=Role.OWNER,
 )
 ACTS = by_name(*STATES.values(), DELETE, RESTORE)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target, by_name
+from anyshot_platform.acts.declaration import (
+    Act,
+    ActDone,
+    ActRequest,
+    Button,
+    Danger,
+    Findings,
+    Target,
+    by_name,
+)
 from anyshot_platform.competitions.models import Competition, CompetitionFile
 
 
@@ -40,5 +49,6 @@ REMOVE: Act[CompetitionFile] = Act(
     undo="Put the file there again; the log has its digest.",
     also=("DELETE ",),
     button=Button("Remove", "trash-2", style="btn--small btn--ghost"),
+    danger=Danger.PROOF,
 )
 ACTS = by_name(REMOVE)

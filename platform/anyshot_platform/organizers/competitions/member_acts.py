@@ -12,6 +12,7 @@ from anyshot_platform.acts.declaration import (
     ActDone,
     ActOptions,
     ActRequest,
+    Danger,
     Findings,
     Target,
 )
@@ -241,6 +242,7 @@ APPROVE = Act(
     "Ban them.",
     PERSON_READS,
     also=("POST /approve",),
+    danger=Danger.NONE,
 )
 REJECT = Act(
     "member.reject",
@@ -251,6 +253,7 @@ REJECT = Act(
     "Approve them.",
     PERSON_READS,
     also=("POST /reject",),
+    danger=Danger.PROOF,
 )
 BAN = Act(
     "member.ban",
@@ -260,7 +263,7 @@ BAN = Act(
     _ban,
     "Lift the ban.",
     PERSON_READS,
-    dangerous=True,
+    danger=Danger.NAME,
     also=("POST /ban",),
 )
 ROLE = Act(
@@ -270,7 +273,7 @@ ROLE = Act(
     _look_role,
     _give_role,
     "Give them their role back; what they saw they know.",
-    dangerous=True,
+    danger=Danger.NAME,
     role=Role.OWNER,
     options=RoleChoice,
     also=("PUT /role",),
@@ -282,7 +285,7 @@ INVITE = Act(
     _look_invite,
     _invite,
     "Give them the role participant, or ban them.",
-    dangerous=True,
+    danger=Danger.NAME,
     role=Role.OWNER,
     options=RoleChoice,
 )

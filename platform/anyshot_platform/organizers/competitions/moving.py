@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pydantic import Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, by_name
+from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Danger, Findings, by_name
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.errors import Invalid
@@ -169,7 +169,7 @@ MOVE = Act(
     "Move the person back. A team that was dissolved comes back with its entries when its last member gets a team of "
     "their own.",
     "Reason (both teams see it)",
-    dangerous=True,
+    danger=Danger.NAME,
     options=Destination,
     also=("POST /move",),
 )

@@ -13,6 +13,7 @@ from anyshot_platform.acts.declaration import (
     ActOptions,
     ActRequest,
     Button,
+    Danger,
     Findings,
     Target,
     by_name,
@@ -47,7 +48,7 @@ DELETE: Act[CompetitionPage] = Act(
     look=_look,
     do=_delete,
     undo="Add a page with the text that the audit log keeps.",
-    dangerous=True,
+    danger=Danger.NAME,
     also=("DELETE ",),
     button=Button("Remove this page", "trash-2", style="btn--small btn--danger"),
 )
@@ -91,5 +92,6 @@ MOVE: Act[CompetitionPage] = Act(
     undo="Move it back.",
     options=MoveOptions,
     also=("POST /move",),
+    danger=Danger.NONE,
 )
 ACTS = by_name(MOVE, DELETE)

@@ -13,6 +13,7 @@ from anyshot_platform.acts.declaration import (
     ActDone,
     ActRequest,
     Consent,
+    Danger,
     Findings,
     Target,
     by_name,
@@ -92,7 +93,9 @@ def _target(session: Session, one: Applicant) -> Target:
     return Target("team", team.id, team.name, one.name, (team.competition_id,))
 
 
-def _verdict(name: str, verb: str, status: EntryStatus, words: str, does: str, undo: str) -> Act[Applicant]:
+def _verdict(
+    name: str, verb: str, status: EntryStatus, words: str, does: str, undo: str, danger: Danger
+) -> Act[Applicant]:
     def look(session: Session, one: Applicant, request: ActRequest) -> Findings:
         if not eligibility.asks(one.league):
             return Findings(
@@ -116,7 +119,7 @@ def _verdict(name: str, verb: str, status: EntryStatus, words: str, does: str, u
             {"status": status.value, "league": league.slug},
         )
 
-    return Act(f"team.{name}", f"{verb} {{}}", _target, look, do, undo, TEAM_READS)
+    return Act(f"team.{name}", f"{verb} {{}}", _target, look, do, undo, TEAM_READS, danger=danger)
 
 
 def _covers(session: Session, known: TeamVerdict, one: Applicant) -> bool:
@@ -154,6 +157,7 @@ ADMIT = _verdict(
     "{title}: the organizers admitted your team to the league {name}",
     "Its entries may stand on the league's boards.",
     "Refuse it: its members get a message again.",
+    danger=Danger.NONE,
 )
 REFUSE = _verdict(
     "refuse",
@@ -162,6 +166,7 @@ REFUSE = _verdict(
     "{title}: the organizers did not admit your team to the league {name}",
     "Its entries leave the league's boards; its members see the reason.",
     "Admit it: its members get a message again.",
+    danger=Danger.PROOF,
 )
 ACTS = by_name(ADMIT, REFUSE)
 VERDICTS = {EntryStatus.ADMITTED: ADMIT, EntryStatus.REFUSED: REFUSE}

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import TEAM_READS, Act, ActDone, ActRequest, Findings, Target, by_name
+from anyshot_platform.acts.declaration import (
+    TEAM_READS,
+    Act,
+    ActDone,
+    ActRequest,
+    Danger,
+    Findings,
+    Target,
+    by_name,
+)
 from anyshot_platform.acts.merging import Written
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
@@ -52,7 +61,7 @@ def _target(session: Session, judged: Judged) -> Target:
     return Target("submission", submission.id, submission.id[:12], name_of(judged), competitions)
 
 
-def _verdict(name: str, verb: str, status: EntryStatus, does: str, undo: str) -> Act[Judged]:
+def _verdict(name: str, verb: str, status: EntryStatus, does: str, undo: str, danger: Danger) -> Act[Judged]:
     def look(session: Session, judged: Judged, request: ActRequest) -> Findings:
         if judged.entry.status == status and judged.entry.decided_at is not None:
             return Findings(done=f"It is {status_words(status.value)} already.")
@@ -72,7 +81,7 @@ def _verdict(name: str, verb: str, status: EntryStatus, does: str, undo: str) ->
             {"status": status.value},
         )
 
-    return Act(f"entry.{name}", f"{verb} {{}}", _target, look, do, undo, TEAM_READS)
+    return Act(f"entry.{name}", f"{verb} {{}}", _target, look, do, undo, TEAM_READS, danger=danger)
 
 
 ADMIT = _verdict(
@@ -81,6 +90,7 @@ ADMIT = _verdict(
     EntryStatus.ADMITTED,
     "It may stand on the league's boards, where its score is the one that counts.",
     "Refuse it.",
+    danger=Danger.NONE,
 )
 REFUSE = _verdict(
     "refuse",
@@ -88,6 +98,7 @@ REFUSE = _verdict(
     EntryStatus.REFUSED,
     "It leaves the league's boards; the team sees the reason.",
     "Admit it.",
+    danger=Danger.PROOF,
 )
 ACTS = by_name(ADMIT, REFUSE)
 VERDICTS = {EntryStatus.ADMITTED: ADMIT, EntryStatus.REFUSED: REFUSE}

@@ -10,7 +10,16 @@ from pydantic import Field, model_validator
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Button, Findings, by_name
+from anyshot_platform.acts.declaration import (
+    Act,
+    ActDone,
+    ActOptions,
+    ActRequest,
+    Button,
+    Danger,
+    Findings,
+    by_name,
+)
 from anyshot_platform.acts.on_results import results_are_public
 from anyshot_platform.baselines.gates import follow_gates
 from anyshot_platform.competitions.states import CompetitionState
@@ -263,8 +272,8 @@ _Look = Callable[[Session, Phase, ActRequest], Findings]
 _Do = Callable[[Session, Phase, ActRequest], ActDone]
 
 
-def _act(key: str, verb: str, look: _Look, do: _Do, undo: str, **more: Any) -> Act[Phase]:
-    return Act(f"phase.{key}", f"{verb} {{}}", phase_target, look, do, undo, **more)
+def _act(key: str, verb: str, look: _Look, do: _Do, undo: str, danger: Danger, **more: Any) -> Act[Phase]:
+    return Act(f"phase.{key}", f"{verb} {{}}", phase_target, look, do, undo, **more, danger=danger)
 
 
 def _by_hand(label: str, icon: str, *statuses: PhaseStatus, style: str = "") -> Button[Phase]:
@@ -310,6 +319,7 @@ ACTS = by_name(
         _pause,
         "Resume it.",
         button=_by_hand("Pause", "pause", PhaseStatus.OPEN),
+        danger=Danger.PROOF,
     ),
     _act(
         "close",
@@ -318,6 +328,7 @@ ACTS = by_name(
         _close,
         "Open it again.",
         button=_by_hand("Close", "lock", PhaseStatus.OPEN),
+        danger=Danger.PROOF,
     ),
     _act(
         "resume",
@@ -326,6 +337,7 @@ ACTS = by_name(
         _resume,
         "Pause it again.",
         button=_by_hand("Resume", "play", PhaseStatus.PAUSED, style="btn--primary"),
+        danger=Danger.NONE,
     ),
     _act(
         "open",
@@ -334,6 +346,7 @@ ACTS = by_name(
         _open,
         "Close it again.",
         button=_by_hand("Open now", "lock-open", PhaseStatus.UPCOMING, PhaseStatus.CLOSED),
+        danger=Danger.PROOF,
     ),
     _act(
         "freeze",
@@ -342,6 +355,7 @@ ACTS = by_name(
         _freeze,
         "Unfreeze it.",
         button=Button[Phase]("Freeze the board", "lock", lambda phase: not _frozen(phase), "board"),
+        danger=Danger.NONE,
     ),
     _act(
         "unfreeze",
@@ -350,6 +364,7 @@ ACTS = by_name(
         _unfreeze,
         "Freeze it again.",
         button=Button("Unfreeze the board", "play", _frozen, group="board"),
+        danger=Danger.PROOF,
     ),
     _act(
         "redraw_seeds",
@@ -358,6 +373,7 @@ ACTS = by_name(
         _redraw,
         "It cannot be undone.",
         button=Button("Draw a new key", "refresh-cw", group="key"),
+        danger=Danger.PROOF,
     ),
     _act(
         "publish_key",
@@ -365,7 +381,7 @@ ACTS = by_name(
         _look_publish_key,
         _publish_key,
         "It cannot be undone.",
-        dangerous=True,
+        danger=Danger.NAME,
         button=Button("Publish the key", "lock", group="key"),
     ),
     _act(
@@ -376,6 +392,7 @@ ACTS = by_name(
         "Unpin it.",
         options=image_acts.Pin,
         button=Button[Phase]("Pin to what the workers have now", "lock", _is_free, "image"),
+        danger=Danger.PROOF,
     ),
     _act(
         "unpin_image",
@@ -384,6 +401,7 @@ ACTS = by_name(
         image_acts.unpin,
         "Pin it again.",
         button=Button("Unpin the image", "lock-open", image_acts.is_pinned, "image"),
+        danger=Danger.PROOF,
     ),
     _act(
         "extend",
@@ -393,6 +411,7 @@ ACTS = by_name(
         "Move it back.",
         options=End,
         also=("POST /extend",),
+        danger=Danger.PROOF,
     ),
     _act(
         "delete",
@@ -400,10 +419,18 @@ ACTS = by_name(
         _look_delete,
         _delete,
         "Restore it: nothing is lost.",
-        dangerous=True,
+        danger=Danger.NAME,
         also=("DELETE",),
     ),
-    _act("restore", "Restore", _look_restore, _restore, "Delete it again.", also=("POST /restore",)),
+    _act(
+        "restore",
+        "Restore",
+        _look_restore,
+        _restore,
+        "Delete it again.",
+        also=("POST /restore",),
+        danger=Danger.NONE,
+    ),
     _act(
         "add_evaluation",
         "Add an evaluation to",
@@ -411,6 +438,7 @@ ACTS = by_name(
         evaluation_acts.add,
         "Remove it again.",
         options=evaluation_acts.NewEvaluation,
+        danger=Danger.NONE,
     ),
     _act(
         "remove_evaluation",
@@ -419,6 +447,7 @@ ACTS = by_name(
         evaluation_acts.remove,
         "Add it again: its scores are kept.",
         options=evaluation_acts.KnownEvaluation,
+        danger=Danger.NONE,
     ),
     _act(
         "evaluate",
@@ -427,5 +456,6 @@ ACTS = by_name(
         evaluation_acts.evaluate,
         "Nothing: scores stay where they are.",
         button=Button("Test further", "flask-conical", _has_evaluations, group="board"),
+        danger=Danger.NONE,
     ),
 )

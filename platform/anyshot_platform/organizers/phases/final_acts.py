@@ -8,7 +8,16 @@ from pydantic import Field
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target, by_name
+from anyshot_platform.acts.declaration import (
+    Act,
+    ActDone,
+    ActOptions,
+    ActRequest,
+    Danger,
+    Findings,
+    Target,
+    by_name,
+)
 from anyshot_platform.acts.on_results import results_are_public
 from anyshot_platform.judging import repeating
 from anyshot_platform.judging.kinds import counting_runs
@@ -349,6 +358,7 @@ REPEAT = Act(
     do=_repeat,
     undo="Cancel the entries under Submissions.",
     also=("POST /repeat",),
+    danger=Danger.NONE,
 )
 PUBLISH = Act(
     key="final.publish",
@@ -357,7 +367,7 @@ PUBLISH = Act(
     look=_look_publish,
     do=_publish,
     undo="It can be taken back, except for the messages; a phase that it ended stays closed until it is opened.",
-    dangerous=True,
+    danger=Danger.NAME,
     options=Winners,
     also=("POST /publish",),
 )
@@ -369,6 +379,7 @@ HIDE = Act(
     do=_hide,
     undo="Publish them again: everybody gets a message again.",
     also=("POST /unpublish",),
+    danger=Danger.PROOF,
 )
 LAUNCH = Act(
     key="final.launch",
@@ -379,5 +390,6 @@ LAUNCH = Act(
     undo="Cancel or delete the entries under Submissions.",
     options=Launch,
     also=("POST /launch",),
+    danger=Danger.PROOF,
 )
 ACTS = by_name(LAUNCH, REPEAT, PUBLISH, CORRECT, HIDE)

@@ -12,6 +12,7 @@ from anyshot_platform.acts.declaration import (
     ActOptions,
     ActRequest,
     Button,
+    Danger,
     Findings,
     Target,
     by_name,
@@ -232,6 +233,7 @@ RESCORE = Act(
     undo="Discard the version, or cancel its runs under Submissions.",
     options=RescoringChoice,
     also=("POST /rescore",),
+    danger=Danger.NONE,
 )
 MAKE_LIVE = Act(
     key="version.make_live",
@@ -240,7 +242,7 @@ MAKE_LIVE = Act(
     look=_look_live,
     do=_make_live,
     undo="The version before is kept and can be made live again.",
-    dangerous=True,
+    danger=Danger.NAME,
     also=("POST /make-live",),
     button=Button(
         "Make it live", "check", _other(VersionState.SCORING, VersionState.RETIRED), style="btn--primary"
@@ -255,5 +257,6 @@ DISCARD = Act(
     undo="Score what is missing under it, and make it live.",
     also=("DELETE",),
     button=Button("Discard this version", "x", _other(VersionState.DRAFT, VersionState.SCORING)),
+    danger=Danger.PROOF,
 )
 ACTS = by_name(RESCORE, MAKE_LIVE, DISCARD)

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target, by_name
+from anyshot_platform.acts.declaration import (
+    Act,
+    ActDone,
+    ActOptions,
+    ActRequest,
+    Danger,
+    Findings,
+    Target,
+    by_name,
+)
 from anyshot_platform.errors import NotFound
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.status_words import status_words
@@ -102,5 +111,6 @@ CHECK = Act(
     undo="Set it back to open, with a reason; the log keeps both.",
     options=IdentityChoice,
     also=("PUT",),
+    danger=Danger.PROOF,
 )
 ACTS = by_name(CHECK)

@@ -14,6 +14,7 @@ from anyshot_platform.acts.declaration import (
     ActOptions,
     ActRequest,
     Button,
+    Danger,
     Findings,
     Target,
     by_name,
@@ -267,7 +268,7 @@ PUBLISH: Act[Pool] = Act(
     look=_look_publish,
     do=_publish,
     undo="It can be hidden again, but what was downloaded until then stays with those who have it.",
-    dangerous=True,
+    danger=Danger.NAME,
     button=Button("Publish for download", "globe", _is_hidden),
 )
 HIDE: Act[Pool] = Act(
@@ -278,6 +279,7 @@ HIDE: Act[Pool] = Act(
     do=_hide,
     undo="Publish it again.",
     button=Button("Hide it again", "eye-off", lambda pool: not pool.deleted_at and bool(pool.published_at)),
+    danger=Danger.PROOF,
 )
 PUBLISH_LATER: Act[Pool] = Act(
     key="pool.publish_when_over",
@@ -286,7 +288,7 @@ PUBLISH_LATER: Act[Pool] = Act(
     look=_look_publish_later,
     do=_publish_later,
     undo="Until it is published you can say that it stays hidden.",
-    dangerous=True,
+    danger=Danger.NAME,
     button=Button(
         "Publish when it is over", "clock", lambda pool: _is_hidden(pool) and not pool.publish_when_over
     ),
@@ -299,6 +301,7 @@ KEEP_HIDDEN: Act[Pool] = Act(
     do=_keep_hidden,
     undo="Let it be published when it is over.",
     button=Button("Keep it hidden", "clock", lambda pool: _is_hidden(pool) and pool.publish_when_over),
+    danger=Danger.NONE,
 )
 GIVE: Act[Pool] = Act(
     key="pool.give",
@@ -308,6 +311,7 @@ GIVE: Act[Pool] = Act(
     do=_give,
     undo="Its organizers can give it away again.",
     options=Receiver,
+    danger=Danger.PROOF,
 )
 DELETE: Act[Pool] = Act(
     key="pool.delete",
@@ -318,6 +322,7 @@ DELETE: Act[Pool] = Act(
     undo="Restore it.",
     also=("DELETE ",),
     button=Button("Delete", "trash-2", lambda pool: not pool.deleted_at, style="btn--danger"),
+    danger=Danger.PROOF,
 )
 RESTORE: Act[Pool] = Act(
     key="pool.restore",
@@ -328,5 +333,6 @@ RESTORE: Act[Pool] = Act(
     undo="Delete it again.",
     also=("POST /restore",),
     button=Button("Restore", "undo-2", lambda pool: bool(pool.deleted_at)),
+    danger=Danger.NONE,
 )
 ACTS = by_name(PUBLISH, PUBLISH_LATER, KEEP_HIDDEN, HIDE, GIVE, DELETE, RESTORE)

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, by_name
+from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Danger, Findings, by_name
 from anyshot_platform.errors import Conflict, NotFound
 from anyshot_platform.kernel.filters import count, join_texts
 from anyshot_platform.organizers.pools import organizing
@@ -146,6 +146,7 @@ VERSION = Act(
     do=_version,
     undo=_UNDO,
     options=Packs,
+    danger=Danger.NONE,
 )
 REMOVE_DATASET = Act(
     key="pool.remove_dataset",
@@ -155,6 +156,7 @@ REMOVE_DATASET = Act(
     do=_remove,
     undo=_UNDO,
     options=DatasetChoice,
+    danger=Danger.NONE,
 )
 COMBINE = Act(
     key="pool.combine",
@@ -163,5 +165,6 @@ COMBINE = Act(
     look=_look_combine,
     do=_combine,
     undo=_UNDO,
+    danger=Danger.NONE,
 )
 ACTS = by_name(VERSION, REMOVE_DATASET, COMBINE)

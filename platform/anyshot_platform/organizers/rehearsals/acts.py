@@ -6,7 +6,7 @@ from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target
+from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Danger, Findings, Target
 from anyshot_platform.baselines.boards import why_on_no_board
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.baselines.service import list_baselines, why_not_run
@@ -117,4 +117,5 @@ REHEARSE = Act(
     do=_start,
     undo="Delete the copy: the rehearsal ends.",
     options=RehearsalOptions,
+    danger=Danger.NONE,
 )

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target, by_name
+from anyshot_platform.acts.declaration import (
+    Act,
+    ActDone,
+    ActRequest,
+    Button,
+    Danger,
+    Findings,
+    Target,
+    by_name,
+)
 from anyshot_platform.acts.hiding import delete_and_restore
 from anyshot_platform.judging.service import cancel_run
 from anyshot_platform.organizers.reports.catalogue import find_kind
@@ -57,6 +66,7 @@ CANCEL: Act[Report] = Act(
     undo="Ask for it again.",
     also=("POST /cancel",),
     button=Button("Cancel", "x", _can_be_stopped),
+    danger=Danger.NONE,
 )
 DELETE, RESTORE = delete_and_restore("report", _target, _hides, "It is on the list again.", first=_stop)
 ACTS = by_name(CANCEL, DELETE, RESTORE)

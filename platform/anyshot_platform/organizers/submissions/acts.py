@@ -15,6 +15,7 @@ from anyshot_platform.acts.declaration import (
     Act,
     ActDone,
     ActRequest,
+    Danger,
     Findings,
     Target,
 )
@@ -206,7 +207,9 @@ def _restore(session: Session, submission: Submission, request: ActRequest) -> N
     refresh_boards(session, submission)
 
 
-def _act(name: str, title: str, look: Look, change: Change, message: str, undo: str) -> Act[Submission]:
+def _act(
+    name: str, title: str, look: Look, change: Change, message: str, undo: str, danger: Danger
+) -> Act[Submission]:
     def do(session: Session, submission: Submission, request: ActRequest) -> ActDone:
         before = _state_of(submission)
         change(session, submission, request)
@@ -214,15 +217,31 @@ def _act(name: str, title: str, look: Look, change: Change, message: str, undo: 
         return ActDone(message, before=before, after=_state_of(submission))
 
     reason = TEAM_READS if name in _TOLD else LOG_HOLDS
-    return Act(f"submission.{name}", title, _target, look, do, undo, reason)
+    return Act(f"submission.{name}", title, _target, look, do, undo, reason, danger=danger)
 
 
 _TOLD = ("disqualify", "refund", "charge")  # acts of which the team reads the reason
 _CANCEL = "Cancel it; where it had a score, that one stands again."
 _ALL = (
-    _act("rerun", "Run {} again", _look_rerun, _rerun, "It is queued again.", _CANCEL),
-    _act("rescore", "Score {} again", _look_rescore, _rescore, "Its scoring is queued.", _CANCEL),
-    _act("cancel", "Cancel {}", _look_cancel, _cancel, "It is being cancelled.", "Run it again."),
+    _act("rerun", "Run {} again", _look_rerun, _rerun, "It is queued again.", _CANCEL, danger=Danger.NONE),
+    _act(
+        "rescore",
+        "Score {} again",
+        _look_rescore,
+        _rescore,
+        "Its scoring is queued.",
+        _CANCEL,
+        danger=Danger.NONE,
+    ),
+    _act(
+        "cancel",
+        "Cancel {}",
+        _look_cancel,
+        _cancel,
+        "It is being cancelled.",
+        "Run it again.",
+        danger=Danger.PROOF,
+    ),
     _act(
         "disqualify",
         "Disqualify {}",
@@ -230,6 +249,7 @@ _ALL = (
         _disqualify,
         "It is disqualified.",
         "Lift the disqualification.",
+        danger=Danger.PROOF,
     ),
     _act(
         "qualify",
@@ -238,6 +258,7 @@ _ALL = (
         _qualify,
         "It is not disqualified any more.",
         "Disqualify it again.",
+        danger=Danger.NONE,
     ),
     _act(
         "refund",
@@ -246,6 +267,7 @@ _ALL = (
         _charge(False),
         "It costs no quota.",
         "Count it for the quota again.",
+        danger=Danger.NONE,
     ),
     _act(
         "charge",
@@ -254,8 +276,17 @@ _ALL = (
         _charge(True),
         "It counts.",
         "Give the quota back.",
+        danger=Danger.PROOF,
     ),
-    _act("delete", "Delete {}", _look_delete, _delete, "It is deleted.", "Restore it."),
-    _act("restore", "Restore {}", _look_restore, _restore, "It is back.", "Delete it again."),
+    _act("delete", "Delete {}", _look_delete, _delete, "It is deleted.", "Restore it.", danger=Danger.PROOF),
+    _act(
+        "restore",
+        "Restore {}",
+        _look_restore,
+        _restore,
+        "It is back.",
+        "Delete it again.",
+        danger=Danger.NONE,
+    ),
 )
 ACTS = {act.name: act for act in _ALL}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Findings, by_name
+from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Danger, Findings, by_name
 from anyshot_platform.acts.targets import team_target
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
@@ -109,6 +109,7 @@ HIDE_CODE = Act(
     do=_hide,
     undo="It can be shown again.",
     also=("POST /hide",),
+    danger=Danger.PROOF,
 )
 SHOW_CODE = Act(
     key="code.show",
@@ -118,5 +119,6 @@ SHOW_CODE = Act(
     do=_show,
     undo="It can be hidden again.",
     also=("POST /show",),
+    danger=Danger.PROOF,
 )
 ACTS = by_name(HIDE_CODE, SHOW_CODE)

@@ -11,6 +11,7 @@ from anyshot_platform.acts.declaration import (
     ActDone,
     ActOptions,
     ActRequest,
+    Danger,
     Findings,
     by_name,
 )
@@ -83,7 +84,7 @@ RENAME = Act(
     _rename,
     "Give it its name back: its members get a message again.",
     reason=TEAM_READS,
-    dangerous=True,
+    danger=Danger.NAME,
     options=NewName,
 )
 ACTS = by_name(RENAME)

@@ -20,7 +20,7 @@ from anyshot_platform.competitions.teams import (
     members_here,
     name_is_free,
 )
-from anyshot_platform.database import now
+from anyshot_platform.database import hold, now
 from anyshot_platform.errors import Conflict, Forbidden, Invalid, NotFound
 from anyshot_platform.kernel.texts import name_key
 from anyshot_platform.leaderboards.service import note_team
@@ -163,9 +163,11 @@ def answer(
     session: Session, competition: Competition, user_id: str, invitation_id: str, *, accept: bool
 ) -> None:
     """Accept or decline; accepting leaves the present team, which must not have submitted."""
+    hold(
+        session, f"competition {competition.id}"
+    )  # of several who take the last seat at once, one finds it free
     invitation = session.get(TeamInvitation, invitation_id)
-    # The row is locked: of several who take the last seat at once, one finds it free.
-    team = session.get(Team, invitation.team_id, with_for_update=True) if invitation else None
+    team = session.get(Team, invitation.team_id) if invitation else None
     ours = invitation is not None and invitation.user_id == user_id and invitation.answered_at is None
     here = team is not None and team.competition_id == competition.id and team.deleted_at is None
     if invitation is None or team is None or not ours or not here:
@@ -202,6 +204,7 @@ def withdraw_invitation(session: Session, team: Team, by: str, invitation_id: st
 
 def leave(session: Session, competition: Competition, user: User) -> None:
     """Leave the team for one of one's own. What it handed in stays the team's, and so does its quota."""
+    hold(session, f"competition {competition.id}")  # of the last two who leave at once, one stays
     membership = _participant(session, competition, user.id)
     team = session.get(Team, membership.team_id) if membership and membership.team_id else None
     if membership is None or team is None or len(list_members(session, team)) < 2:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target, by_name
+from anyshot_platform.acts.declaration import (
+    Act,
+    ActDone,
+    ActRequest,
+    Button,
+    Danger,
+    Findings,
+    Target,
+    by_name,
+)
 from anyshot_platform.database import now
 from anyshot_platform.queue.outbox import mark_outbox
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
@@ -101,6 +110,7 @@ TEST: Act[Webhook] = Act(
     do=_test,
     undo="A message that was posted cannot be called back.",
     button=Button("Send a test", "send"),
+    danger=Danger.PROOF,
 )
 OFF: Act[Webhook] = Act(
     key="webhook.off",
@@ -110,6 +120,7 @@ OFF: Act[Webhook] = Act(
     do=_switch_off,
     undo="Switch it on again.",
     button=Button("Switch off", "pause", lambda hook: hook.active),
+    danger=Danger.PROOF,
 )
 ON: Act[Webhook] = Act(
     key="webhook.on",
@@ -119,6 +130,7 @@ ON: Act[Webhook] = Act(
     do=_switch_on,
     undo="Switch it off again.",
     button=Button("Switch on", "play", lambda hook: not hook.active),
+    danger=Danger.PROOF,
 )
 RENEW: Act[Webhook] = Act(
     key="webhook.renew",
@@ -128,6 +140,7 @@ RENEW: Act[Webhook] = Act(
     do=_renew,
     undo="The earlier secret does not come back; renew it again where the new one got into wrong hands.",
     button=Button("Renew the secret", "refresh-cw"),
+    danger=Danger.PROOF,
 )
 REMOVE: Act[Webhook] = Act(
     key="webhook.remove",
@@ -137,5 +150,6 @@ REMOVE: Act[Webhook] = Act(
     do=_remove,
     undo="Add the address again; it then has another secret.",
     button=Button("Remove", "trash-2", group="last"),
+    danger=Danger.PROOF,
 )
 ACTS = by_name(TEST, OFF, ON, RENEW, REMOVE)

@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
-from anyshot_platform.acts.declaration import Act
+from anyshot_platform.acts.declaration import Act, Danger
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.site.shell.manage_frame import AsReviewer
 
@@ -28,7 +28,9 @@ class ActOut(BaseModel):
     about: str = Field(description="the title for any object, like `Open the phase`")
     path: str
     role: Role = Field(description="who may do it: this role and those above")
-    asks: bool = Field(description="whether the name of its object is asked for")
+    danger: Danger = Field(
+        description="what is asked first: password or code again (`proof`), and the object's name (`name`)"
+    )
     undo: str
     options: dict[str, Any] = Field(description="JSON schema of each further field of the request")
 
@@ -48,7 +50,7 @@ def show_acts(acts: Iterable[tuple[str, Act[Any]]]) -> list[ActOut]:
             about=act.about,
             path=path,
             role=act.role,
-            asks=act.dangerous,
+            danger=act.danger,
             undo=act.undo,
             options=act.options.model_json_schema().get("properties", {}),
         )

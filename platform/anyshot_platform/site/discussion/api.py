@@ -17,12 +17,13 @@ from anyshot_platform.discussion.models import Thread
 from anyshot_platform.kernel.paging import PageParam, page_of
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import IfMatch
+from anyshot_platform.users.viewer import Scope
 from anyshot_platform.web.access import competition_role, visible_competition
 from anyshot_platform.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/discussion", tags=["discussion"])
 Visible = Annotated[CompetitionAccess, Depends(visible_competition)]
-Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))]
+Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT, Scope.ACCOUNT))]
 Organizer = Annotated[CompetitionAccess, Depends(competition_role(Role.ORGANIZER))]
 Id = Annotated[str, Path(max_length=32)]
 _PAGE_SIZE = 30

@@ -17,6 +17,7 @@ from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.discussion.references import read_references
 from anyshot_platform.site.shell.act_frame import ask_which, merge, save_merged
 from anyshot_platform.site.shell.page_header import read_header
+from anyshot_platform.users.viewer import Scope
 from anyshot_platform.web.access import competition_role, visible_competition
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.markdown import markdown
@@ -25,7 +26,7 @@ from anyshot_platform.web.services import SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/discussion", include_in_schema=False)
 Visible = Annotated[CompetitionAccess, Depends(visible_competition)]
-Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))]
+Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT, Scope.ACCOUNT))]
 Organizer = Annotated[CompetitionAccess, Depends(competition_role(Role.ORGANIZER))]
 Id = Annotated[str, Path(max_length=32)]
 PAGE_SIZE = 30

@@ -38,7 +38,13 @@ from anyshot_platform.site.competitions.manage_pages import TONES, phase_rows
 from anyshot_platform.site.described.form import Card
 from anyshot_platform.site.phases import editor_form, protocol_form
 from anyshot_platform.site.shell.act_frame import ask_which, perform, perform_named
-from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
+from anyshot_platform.site.shell.manage_frame import (
+    AsOrganizer,
+    AsReviewer,
+    ProvedOrganizer,
+    manage_path,
+    render_manage,
+)
 from anyshot_platform.web.forms import FormDep, SentForm
 from anyshot_platform.web.rendering import redirect
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -122,7 +128,7 @@ def show_example(
 
 @router.post("/{phase_slug}")
 def change_phase(
-    request: Request, access: AsOrganizer, session: SessionDep, phase_slug: str, form: FormDep
+    request: Request, access: ProvedOrganizer, session: SessionDep, phase_slug: str, form: FormDep
 ) -> Response:
     """Save a phase, or draft a new version of it where the change would make scores incomparable."""
     phase = find_phase(session, access.competition, phase_slug)

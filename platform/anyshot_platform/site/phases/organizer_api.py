@@ -28,7 +28,7 @@ from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.site.shell.act_routes import add_acts
-from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, ProvedOrganizer
 from anyshot_platform.site.shell.partly import Patch, patched
 from anyshot_platform.web.services import SessionDep
 
@@ -87,7 +87,7 @@ def show_phase(
 
 @router.put("/{phase_slug}")
 def change_phase(
-    access: AsOrganizer,
+    access: ProvedOrganizer,
     session: SessionDep,
     phase_slug: PhaseParam,
     body: PhaseIn,
@@ -103,7 +103,7 @@ def change_phase(
 
 @router.patch("/{phase_slug}")
 def change_part_of_phase(
-    access: AsOrganizer,
+    access: ProvedOrganizer,
     session: SessionDep,
     phase_slug: PhaseParam,
     body: Patch,

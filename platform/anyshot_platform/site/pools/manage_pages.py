@@ -32,7 +32,7 @@ from anyshot_platform.sight.pools import may_change
 from anyshot_platform.site.shell.act_frame import perform_named
 from anyshot_platform.site.shell.manage_frame import carry_out_change
 from anyshot_platform.users.viewer import Scope, Viewer
-from anyshot_platform.web.access import may_organize, signed_in_as
+from anyshot_platform.web.access import may_organize, proved, signed_in_as
 from anyshot_platform.web.files import send_stored
 from anyshot_platform.web.forms import FormDep, SentForm
 from anyshot_platform.web.rendering import redirect, render
@@ -43,6 +43,7 @@ Owner = Annotated[Viewer, Depends(signed_in_as(Scope.ORGANIZE))]
 _ACTS = acts.ACTS | version_acts.ACTS
 _SHOWN, _LONGEST = 5, 300  # packs that a message names, characters about each
 Looker = Annotated[Viewer, Depends(signed_in_as(Scope.READ))]  # at what is public, or their own
+ProvedLooker = Annotated[Viewer, Depends(proved(signed_in_as(Scope.READ)))]
 
 
 @router.get("")
@@ -212,7 +213,7 @@ def show_sheet(
 
 @router.get("/{slug}/packs/{pack_id}/download")
 def download_pack(
-    session: SessionDep, services: ServicesDep, viewer: Looker, slug: str, pack_id: str
+    session: SessionDep, services: ServicesDep, viewer: ProvedLooker, slug: str, pack_id: str
 ) -> Response:
     """The pack's file: of a public pool for everybody who is signed in, else for its owner."""
     pack = _pack_of(session, viewer, slug, pack_id)

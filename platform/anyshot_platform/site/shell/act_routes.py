@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends
 from fastapi.routing import APIRoute
 from pydantic import create_model
 
-from anyshot_platform.acts.declaration import Act, ActRequest
+from anyshot_platform.acts.declaration import Act, ActRequest, Danger
 from anyshot_platform.acts.service import carry_out
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import ConsentIn, answer, answer_model
@@ -19,6 +19,12 @@ from anyshot_platform.web.access import competition_role
 from anyshot_platform.web.services import SessionDep
 
 S = TypeVar("S")
+_PROOF = " 403 `prove` until password or code were sent to `/me/proof` lately."
+_ASKED = {
+    Danger.NONE: "",
+    Danger.PROOF: _PROOF,
+    Danger.NAME: f"{_PROOF} 409 `confirm`, with what it would do, until the object's name is in `confirm`.",
+}
 
 
 def add_acts(
@@ -115,10 +121,6 @@ def _keyword(name: str, annotation: Any, default: Any = Parameter.empty) -> Para
 
 def _words(act: Act[Any]) -> str:
     """What `/api/docs` says of an act."""
-    asked = (
-        " 409 `confirm`, with what it would do, until the object's name is in `confirm`."
-        if act.dangerous
-        else ""
-    )
+    asked = _ASKED[act.danger]
     own = " ".join((act.options.__doc__ or "").split()) if act.options.model_fields else ""
     return f"{act.about}. {own} Undone: {act.undo}{asked}".replace("  ", " ")

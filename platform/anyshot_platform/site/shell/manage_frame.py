@@ -17,12 +17,13 @@ from anyshot_platform.errors import PlatformError
 from anyshot_platform.organizers.competitions.people import count_pending
 from anyshot_platform.organizers.leagues.waiting import count_waiting
 from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.web.access import competition_role
+from anyshot_platform.web.access import competition_role, proved
 from anyshot_platform.web.forms import SentForm
 from anyshot_platform.web.rendering import redirect, render
 
 AsReviewer = Annotated[CompetitionAccess, Depends(competition_role(Role.REVIEWER))]
 AsOrganizer = Annotated[CompetitionAccess, Depends(competition_role(Role.ORGANIZER))]
+ProvedOrganizer = Annotated[CompetitionAccess, Depends(proved(competition_role(Role.ORGANIZER)))]
 AsOwner = Annotated[CompetitionAccess, Depends(competition_role(Role.OWNER))]
 
 _ITEMS = (

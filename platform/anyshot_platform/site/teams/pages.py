@@ -18,13 +18,14 @@ from anyshot_platform.site.shell.act_frame import ask_which, merge
 from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
+from anyshot_platform.users.viewer import Scope
 from anyshot_platform.web.access import competition_role
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.rendering import redirect, render
 from anyshot_platform.web.services import SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/team", include_in_schema=False)
-Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))]
+Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT, Scope.ACCOUNT))]
 Id = Annotated[str, Path(max_length=32)]
 
 

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.accounts import oauth, service
-from anyshot_platform.accounts.proving import NeedsProof, know_password, require_own, require_proof
+from anyshot_platform.accounts.proving import NeedsProof, know_password
 from anyshot_platform.accounts.schemas import ProfileIn
 from anyshot_platform.acts.merging import Stale, Written, seal
 from anyshot_platform.competitions.models import Competition, Membership
@@ -31,7 +31,7 @@ from anyshot_platform.site.users.own_data import read_own_data
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Scope, Viewer
-from anyshot_platform.web.access import browser_session
+from anyshot_platform.web.access import browser_session, proved
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.rendering import redirect, render
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -39,6 +39,7 @@ from anyshot_platform.web.viewer import SESSION_COOKIE
 
 router = APIRouter(prefix="/account", include_in_schema=False)
 InBrowser = Annotated[Viewer, Depends(browser_session)]
+Proved = Annotated[Viewer, Depends(proved(browser_session))]
 SECTIONS = (
     {"key": "profile", "label": "Profile", "href": "/account", "icon": "user"},
     {"key": "teams", "label": "Competitions and teams", "href": "/account/teams", "icon": "users"},
@@ -51,7 +52,7 @@ SECTIONS = (
 SCOPE_WORDS = (
     (Scope.READ, "Read", "everything that you can see"),
     (Scope.SUBMIT, "Submit", "upload, cancel and withdraw submissions"),
-    (Scope.ACCOUNT, "Account", "change profile, teams and memberships"),
+    (Scope.ACCOUNT, "Account", "change profile, teams and memberships, write in discussions"),
     (Scope.ORGANIZE, "Organize", "act as organizer where you are one"),
 )
 _PROFILE_FIELDS = ("display_name", "affiliation", "country", "homepage", "about", "time_zone")
@@ -205,10 +206,8 @@ def _tokens(
 
 
 @router.post("/tokens")
-def make_token(request: Request, viewer: InBrowser, session: SessionDep, form: FormDep) -> Response:
+def make_token(request: Request, viewer: Proved, session: SessionDep, form: FormDep) -> Response:
     """Create a token and show it, this once."""
-    if Scope.ORGANIZE in form.all("scope"):
-        require_proof(session)
     known = {scope.value for scope in Scope}
     days = small_number(form.text("days", 4)) or 0
     try:
@@ -218,6 +217,7 @@ def make_token(request: Request, viewer: InBrowser, session: SessionDep, form: F
             name=form.text("name", 200),
             scopes=[Scope(word) for word in form.all("scope") if word in known],
             expires_at=now() + timedelta(days=days) if days > 0 else None,
+            proved_at=viewer.proved_at,
         )
     except PlatformError as error:
         return _tokens(request, viewer, session, problem=error)
@@ -288,13 +288,9 @@ def change_password(
 
 @router.post("/security/log-ins/{identity_id}/remove")
 def remove_log_in(
-    identity_id: Annotated[str, Path(max_length=32)],
-    viewer: InBrowser,
-    services: ServicesDep,
-    session: SessionDep,
+    identity_id: Annotated[str, Path(max_length=32)], viewer: Proved, session: SessionDep
 ) -> Response:
     """Let an account elsewhere log in no more."""
-    require_own(viewer, services.settings)
     try:
         label = oauth.remove_log_in(session, viewer.id, identity_id)
     except PlatformError as error:
@@ -347,7 +343,10 @@ def delete_account(
         raise
     except PlatformError as problem:
         return _delete_page(request, viewer, session, problem)
-    service.erase_user(session, service.as_then(session, known))
+    try:
+        service.erase_user(session, service.as_then(session, known))
+    except PlatformError as problem:
+        return _delete_page(request, viewer, session, problem)
     response = redirect("/", flash="Your account is deleted.")
     response.delete_cookie(SESSION_COOKIE, path="/")
     return response

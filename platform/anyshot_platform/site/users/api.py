@@ -10,9 +10,9 @@ from fastapi import APIRouter, Depends, Request
 from anyshot_platform.accounts import second_factor, service
 from anyshot_platform.accounts.confirming import ask_to_confirm, may_mail
 from anyshot_platform.accounts.limiting import limit_log_ins, limit_sign_ups
-from anyshot_platform.accounts.proving import require_proof
 from anyshot_platform.accounts.schemas import LogIn, ProfileIn, SignUp, TokenIn, TokenMade, TokenOut, UserOut
 from anyshot_platform.accounts.security_log import note_event
+from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, NotFound, NotSignedIn
 from anyshot_platform.kernel.zones import find_zone
 from anyshot_platform.notifications.letters import move_digest
@@ -20,7 +20,7 @@ from anyshot_platform.site.users.logging_in import note_failure
 from anyshot_platform.site.users.own_data import OwnData, read_own_data
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Scope, Viewer
-from anyshot_platform.web.access import browser_session, public, signed_in_as
+from anyshot_platform.web.access import browser_session, proved, public, signed_in_as
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1", tags=["accounts"])
@@ -59,7 +59,9 @@ def log_in_for_token(request: Request, body: LogIn, services: ServicesDep) -> To
             user = service.as_then(session, known)
             if user.second_factor_since is not None:
                 second_factor.require_code(session, services.signer, user, body.code)
-            made = service.create_token(session, user.id, name=body.token_name, scopes=scopes)
+            made = service.create_token(
+                session, user.id, name=body.token_name, scopes=scopes, proved_at=now()
+            )
             note_event(session, user.id, "account.log_in", "token")
     except NotSignedIn as error:
         note_failure(services, body.username, error)
@@ -101,15 +103,20 @@ def list_tokens(viewer: AccountViewer, session: SessionDep) -> list[TokenOut]:
 
 @router.post("/tokens", status_code=201)
 def create_token(
-    body: TokenIn, viewer: Annotated[Viewer, Depends(browser_session)], session: SessionDep
+    body: TokenIn, viewer: Annotated[Viewer, Depends(proved(browser_session))], session: SessionDep
 ) -> TokenMade:
-    """Create a token; only a browser may, so that a token cannot give itself more scopes."""
+    """Create a token; only a browser may, so that a token cannot give itself more scopes or a longer life."""
     expires = body.expires_at
     if expires is not None and expires.tzinfo is None:
         expires = expires.replace(tzinfo=UTC)
-    if Scope.ORGANIZE in body.scopes:
-        require_proof(session)
-    made = service.create_token(session, viewer.id, name=body.name, scopes=body.scopes, expires_at=expires)
+    made = service.create_token(
+        session,
+        viewer.id,
+        name=body.name,
+        scopes=body.scopes,
+        expires_at=expires,
+        proved_at=viewer.proved_at,
+    )
     return TokenMade.model_validate(
         {**TokenOut.model_validate(made.token).model_dump(), "secret": made.secret}
     )

@@ -10,12 +10,11 @@ from starlette.responses import Response
 from anyshot_platform.accounts.confirming import confirm, send_again
 from anyshot_platform.accounts.new_address import PURPOSE as NEW_ADDRESS
 from anyshot_platform.accounts.new_address import ask_for_address, take_address
-from anyshot_platform.accounts.proving import require_own
 from anyshot_platform.accounts.service import is_link_for
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.site.users.account_pages import security_page
 from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import browser_session, public
+from anyshot_platform.web.access import browser_session, proved, public
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.rendering import redirect, render
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -58,13 +57,12 @@ def ask_again(viewer: Annotated[Viewer, Depends(browser_session)], services: Ser
 @router.post("/account/security/address")
 def change_address(
     request: Request,
-    viewer: Annotated[Viewer, Depends(browser_session)],
+    viewer: Annotated[Viewer, Depends(proved(browser_session))],
     services: ServicesDep,
     session: SessionDep,
     form: FormDep,
 ) -> Response:
     """Ask the new address for a click, or take it where the site sends no mail."""
-    require_own(viewer, services.settings)
     address = form.text("email", 320)
     try:
         sent = ask_for_address(services, viewer.id, address)

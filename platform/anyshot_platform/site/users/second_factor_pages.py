@@ -8,7 +8,6 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from anyshot_platform.accounts import second_factor
-from anyshot_platform.accounts.proving import require_proof
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.site.users.account_pages import SECTIONS
 from anyshot_platform.site.users.logging_in import (
@@ -20,13 +19,14 @@ from anyshot_platform.site.users.logging_in import (
 from anyshot_platform.site.users.pages import safe_next
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import browser_session, public
+from anyshot_platform.web.access import browser_session, proved, public
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.rendering import redirect, render
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
 InBrowser = Annotated[Viewer, Depends(browser_session)]
+Proved = Annotated[Viewer, Depends(proved(browser_session))]
 HERE = "/account/second-factor"
 
 
@@ -87,10 +87,9 @@ def _page(
 
 @router.post(HERE)
 def turn_on(
-    request: Request, viewer: InBrowser, session: SessionDep, services: ServicesDep, form: FormDep
+    request: Request, viewer: Proved, session: SessionDep, services: ServicesDep, form: FormDep
 ) -> Response:
     """Turn it on with the first code of the app, and show the recovery codes."""
-    require_proof(session)
     user = session.get_one(User, viewer.id)
     try:
         codes = second_factor.turn_on(
@@ -102,17 +101,15 @@ def turn_on(
 
 
 @router.post(f"{HERE}/codes")
-def renew_codes(request: Request, viewer: InBrowser, session: SessionDep, services: ServicesDep) -> Response:
+def renew_codes(request: Request, viewer: Proved, session: SessionDep, services: ServicesDep) -> Response:
     """Create fresh recovery codes and show them."""
-    require_proof(session)
     user = session.get_one(User, viewer.id)
     codes = second_factor.renew_recovery_codes(session, user) if user.second_factor_since else []
     return _page(request, services, user, codes=codes)
 
 
 @router.post(f"{HERE}/off")
-def turn_off(viewer: InBrowser, session: SessionDep) -> Response:
+def turn_off(viewer: Proved, session: SessionDep) -> Response:
     """Turn the second factor off, after the password or a code."""
-    require_proof(session)
     second_factor.turn_off(session, session.get_one(User, viewer.id))
     return redirect("/account/security", flash="Your account has no second factor any more.")

@@ -16,9 +16,9 @@ from anyshot_platform.organizers.webhooks.acts import ACTS
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_routes import add_acts
-from anyshot_platform.site.shell.manage_frame import AsOrganizer
+from anyshot_platform.site.shell.manage_frame import ProvedOrganizer
 from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import site_admin
+from anyshot_platform.web.access import proved, site_admin
 from anyshot_platform.web.services import ServicesDep, SessionDep
 from anyshot_platform.webhooks.delivery import webhook_secret
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
@@ -27,7 +27,7 @@ OF_COMPETITION = "/api/v1/competitions/{slug}/manage/webhooks"
 OF_SITE = "/api/v1/admin/webhooks"
 router = APIRouter(tags=["organizing: webhooks"])
 HookParam = Annotated[str, Path(max_length=32)]
-AsAdmin = Annotated[Viewer, Depends(site_admin)]
+ProvedAdmin = Annotated[Viewer, Depends(proved(site_admin))]
 
 
 class WebhookIn(BaseModel):
@@ -64,28 +64,28 @@ class WebhookOut(BaseModel):
 
 
 @router.get(OF_COMPETITION)
-def list_webhooks(access: AsOrganizer, session: SessionDep, services: ServicesDep) -> list[WebhookOut]:
+def list_webhooks(access: ProvedOrganizer, session: SessionDep, services: ServicesDep) -> list[WebhookOut]:
     """The webhooks of the competition, oldest first."""
     return _list(session, services, access.competition.id)
 
 
 @router.post(OF_COMPETITION, status_code=201)
 def add_webhook(
-    access: AsOrganizer, session: SessionDep, services: ServicesDep, body: WebhookIn
+    access: ProvedOrganizer, session: SessionDep, services: ServicesDep, body: WebhookIn
 ) -> WebhookOut:
     """Post the events of the competition to an address."""
     return _add(session, services, access.competition.id, body, access.viewer.id)
 
 
 @router.get(OF_SITE)
-def list_site_webhooks(viewer: AsAdmin, session: SessionDep, services: ServicesDep) -> list[WebhookOut]:
+def list_site_webhooks(viewer: ProvedAdmin, session: SessionDep, services: ServicesDep) -> list[WebhookOut]:
     """The webhooks of the site, which get the events of all competitions, and the alerts."""
     return _list(session, services, None)
 
 
 @router.post(OF_SITE, status_code=201)
 def add_site_webhook(
-    viewer: AsAdmin, session: SessionDep, services: ServicesDep, body: WebhookIn
+    viewer: ProvedAdmin, session: SessionDep, services: ServicesDep, body: WebhookIn
 ) -> WebhookOut:
     """Post the events of the site to an address."""
     return _add(session, services, None, body, viewer.id)

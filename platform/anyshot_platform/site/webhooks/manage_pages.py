@@ -14,9 +14,9 @@ from anyshot_platform.organizers.webhooks.acts import ACTS
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import perform_named, save_typed
-from anyshot_platform.site.shell.manage_frame import AsOrganizer, manage_path, render_manage
+from anyshot_platform.site.shell.manage_frame import ProvedOrganizer, manage_path, render_manage
 from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import site_admin
+from anyshot_platform.web.access import proved, site_admin
 from anyshot_platform.web.forms import FormDep, SentForm
 from anyshot_platform.web.rendering import render
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -24,7 +24,7 @@ from anyshot_platform.webhooks.delivery import webhook_secret
 from anyshot_platform.webhooks.service import EVENTS
 
 router = APIRouter(include_in_schema=False)
-AsAdmin = Annotated[Viewer, Depends(site_admin)]
+ProvedAdmin = Annotated[Viewer, Depends(proved(site_admin))]
 
 
 def _hooks(session: Session, services: Services, competition_id: str | None) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def _add(
 
 @router.get("/competitions/{slug}/manage/webhooks")
 def show_webhooks(
-    request: Request, access: AsOrganizer, session: SessionDep, services: ServicesDep
+    request: Request, access: ProvedOrganizer, session: SessionDep, services: ServicesDep
 ) -> Response:
     """The webhooks with their newest deliveries."""
     return _show(request, access, session, services)
@@ -67,7 +67,7 @@ def _show(
 
 @router.post("/competitions/{slug}/manage/webhooks")
 def add_webhook(
-    request: Request, access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep
+    request: Request, access: ProvedOrganizer, session: SessionDep, services: ServicesDep, form: FormDep
 ) -> Response:
     """Add an address; a refusal shows the form again with what was typed."""
     change = partial(_add, session, services, access.competition.id, form, access.viewer.id)
@@ -81,7 +81,7 @@ def add_webhook(
 
 @router.post("/competitions/{slug}/manage/webhooks/{webhook_id}/{act}")
 def change_webhook(
-    request: Request, access: AsOrganizer, session: SessionDep, webhook_id: str, act: str, form: FormDep
+    request: Request, access: ProvedOrganizer, session: SessionDep, webhook_id: str, act: str, form: FormDep
 ) -> Response:
     """Switch, renew, test, remove."""
     hook = organizing.find_webhook(session, access.competition.id, webhook_id)
@@ -90,7 +90,7 @@ def change_webhook(
 
 @router.get("/admin/webhooks")
 def show_site_webhooks(
-    request: Request, viewer: AsAdmin, session: SessionDep, services: ServicesDep
+    request: Request, viewer: ProvedAdmin, session: SessionDep, services: ServicesDep
 ) -> Response:
     """The site's webhooks, which get the events of all competitions and the alerts."""
     return _show_of_site(request, session, services)
@@ -111,7 +111,7 @@ def _show_of_site(request: Request, session: Session, services: Services, **refu
 
 @router.post("/admin/webhooks")
 def add_site_webhook(
-    request: Request, viewer: AsAdmin, session: SessionDep, services: ServicesDep, form: FormDep
+    request: Request, viewer: ProvedAdmin, session: SessionDep, services: ServicesDep, form: FormDep
 ) -> Response:
     """Add an address for the site; a refusal shows the form again with what was typed."""
 
@@ -125,7 +125,7 @@ def add_site_webhook(
 
 @router.post("/admin/webhooks/{webhook_id}/{act}")
 def change_site_webhook(
-    request: Request, viewer: AsAdmin, session: SessionDep, webhook_id: str, act: str, form: FormDep
+    request: Request, viewer: ProvedAdmin, session: SessionDep, webhook_id: str, act: str, form: FormDep
 ) -> Response:
     """Switch, renew, test, remove."""
     hook = organizing.find_webhook(session, None, webhook_id)
