@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.database import hold, now
+from anyshot_platform.database import now
 from anyshot_platform.discussion.models import Post, PostEdit, Thread
 from anyshot_platform.discussion.reading import find_post, first_post_id
 from anyshot_platform.errors import Conflict, Forbidden, Invalid
@@ -101,7 +101,6 @@ def accept_answer(
     if thread.author_id != access.viewer.id and not access.may(Role.ORGANIZER):
         raise Forbidden("Only the organizers and the person who began the thread can accept an answer.")
     _require_open(access, thread)
-    hold(session, f"thread {thread.id}")
     post = find_post(session, thread, post_id)
     if (post.accepted_at is not None) == accepted:
         return post

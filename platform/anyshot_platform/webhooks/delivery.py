@@ -37,10 +37,10 @@ log = logging.getLogger(__name__)
 _BATCH = 50
 _AT_ONCE_EACH = 5  # messages of one webhook: its receiver may be slow, and has no claim to the whole batch
 _DEADLINE = 10.0  # seconds
+_FREE_PORTS = 1024  # from here on; below are mail, SSH and other services that a message must not speak to
 _RESOLVERS = ThreadPoolExecutor(8, thread_name_prefix="webhook-names")  # a name server may be slow, too
-_WRAPPING = [
-    ipaddress.IPv6Network(net) for net in ("::/96", "64:ff9b::/96", "2002::/16", "2001::/32", "fec0::/10")
-]
+_UNICAST = ipaddress.IPv6Network("2000::/3")  # what the Internet's IPv6 addresses are taken from, one and all
+_RELAYS = [ipaddress.ip_network(net) for net in ("192.88.99.0/24", "2001::/32", "2002::/16")]  # 6to4, Teredo
 
 
 class ForbiddenAddress(Invalid):
@@ -70,11 +70,16 @@ def parse_address(url: str) -> tuple[str, int]:
         httpx.URL(url)
     except (ValueError, httpx.InvalidURL) as error:  # UnicodeError, too, is a ValueError
         raise ForbiddenAddress(f"Nothing can be posted to this address: {error}.", field="url") from error
-    if parts.scheme not in ("http", "https") or not host or port == 0:
+    if parts.scheme not in ("http", "https") or not host:
         raise ForbiddenAddress(
             "A webhook's address begins with https:// or http:// and names a host.", field="url"
         )
-    return host, port or (443 if parts.scheme == "https" else 80)
+    if port is None:
+        port = 443 if parts.scheme == "https" else 80
+    if port not in (80, 443) and port < _FREE_PORTS:
+        words = f"A webhook's port is 80, 443, or {_FREE_PORTS} and above; {port} belongs to another service."
+        raise ForbiddenAddress(words, field="url")
+    return host, port
 
 
 def require_outside(url: str, *, private_allowed: bool) -> None:
@@ -113,9 +118,9 @@ def resolve(url: str, *, private_allowed: bool) -> str:
 
 
 def _is_public(text: str) -> bool:
-    """Whether an address lies in the public network, also where it wraps another one (NAT64, 6to4, Teredo)."""
+    """Whether an address lies in the public network, and wraps or leads to no other one (NAT64, 6to4, Teredo)."""
     address = ipaddress.ip_address(text.partition("%")[0])
-    if isinstance(address, ipaddress.IPv6Address) and any(address in net for net in _WRAPPING):
+    if any(address in net for net in _RELAYS) or (address.version == 6 and address not in _UNICAST):
         return False
     return address.is_global and not address.is_multicast
 

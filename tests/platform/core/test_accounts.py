@@ -65,6 +65,19 @@ def test_a_cookie_alone_changes_nothing(site: Site) -> None:
     assert site.client.patch("/api/v1/me", json={"about": "x"}, headers=headers).status_code == 200
 
 
+def test_the_token_of_another_session_is_refused(site: Site) -> None:
+    """A visitor's as well, and that of somebody else who is logged in: an attacker has both."""
+    foreign = [token_on(site.client.get("/login", headers=BROWSER).text)]
+    log_in(site, "mallory")
+    foreign.append(token_on(site.client.get("/", headers=BROWSER).text))
+    site.client.cookies.clear()
+    log_in(site, "alice")
+    for token in foreign:
+        answer = site.client.patch("/api/v1/me", json={"about": "x"}, headers={"x-csrf-token": token})
+        assert (answer.status_code, answer.json()["error"]) == (403, "csrf_failed")
+        assert site.client.post("/logout", data={"csrf_token": token}).status_code == 403
+
+
 def test_a_log_in_form_from_elsewhere_is_refused(site: Site) -> None:
     form = {"username": "mallory", "password": PASSWORD}
     assert site.client.post("/login", data=form).status_code == 403

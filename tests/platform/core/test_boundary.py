@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from anyshot_platform.accounts import service
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.service import join
 from anyshot_platform.competitions.states import MemberStatus, Registration
-from anyshot_platform.organizers.teams.joining import answer, invite
-from anyshot_platform.teams.models import Team, TeamInvitation
+from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import ApiToken, User
 from tests.platform.core.races import AT_ONCE, at_once
 from tests.platform.core.test_budgets import allow
@@ -67,30 +65,6 @@ def test_an_odd_last_event_id_is_no_error(site: Site, header: str) -> None:
         path = f"{prefix}/submissions/{shown['id']}/stream"
         headers = {"last-event-id": header.encode("latin-1")}
         assert alice.call("GET", path, headers=headers).status_code == 200
-
-
-def test_the_last_seat_of_a_team_is_taken_once(postgres_site: Site) -> None:
-    site = postgres_site
-    captain = site.member("captain")
-    guests = [site.member(f"guest{number}") for number in range(AT_ONCE)]
-    with site.services.database.writing() as session:
-        competition = site.competition(session)
-        competition.team_size = 2
-        team_id = session.scalars(select(Membership.team_id).where(Membership.user_id == captain.id)).one()
-        team = session.get_one(Team, team_id)
-        for guest in guests:
-            invite(session, competition, team, captain.id, guest.username)
-        invitations = list(session.execute(select(TeamInvitation.user_id, TeamInvitation.id)).all())
-
-    def accept(invitation: Any) -> None:
-        with site.services.database.writing() as session:
-            answer(session, site.competition(session), invitation[0], invitation[1], accept=True)
-
-    outcomes = at_once(accept, invitations)
-    assert outcomes["ok"] == 1, outcomes
-    with site.services.database.reading() as session:
-        members = session.scalar(select(func.count(Membership.id)).where(Membership.team_id == team_id))
-    assert members == 2
 
 
 def test_a_reset_link_sets_one_password(postgres_site: Site) -> None:

@@ -17,6 +17,8 @@ from anyshot_platform.accounts.passwords import hash_password
 from anyshot_platform.accounts.proving import NeedsProof
 from anyshot_platform.acts.declaration import Act, ActRequest, Danger
 from anyshot_platform.acts.service import carry_out
+from anyshot_platform.competitions.models import Membership
+from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.users.models import ApiToken, User
@@ -177,6 +179,22 @@ def test_a_stolen_token_is_asked(site: Site, path: str, body: dict[str, Any]) ->
     assert (refused.status_code, refused.json()["error"]) == (403, "prove"), refused.text
     assert rosa.call("POST", "/api/v1/me/proof", json={"proof": PASSWORD}).status_code == 200
     assert rosa.call("POST", path, json=body).status_code in (200, 201, 202)
+
+
+def test_whoever_overrides_is_asked_too(site: Site) -> None:
+    """An act that asks for nothing may still meet something in its way."""
+    captain, guest = site.member("captain"), site.member("guest")
+    with site.services.database.writing() as session:
+        site.competition(session).team_size = 1
+        rows = session.query(Membership)
+        away = rows.filter_by(user_id=guest.id).one()
+        away.status, away.team_id = MemberStatus.REJECTED, rows.filter_by(user_id=captain.id).one().team_id
+    owner, path = site.owner(), f"{MANAGE}/people/guest/acts/approve"
+    wish = {"override": True, "confirm": "guest"}
+    long_ago(site)
+    refused = owner.call("POST", path, json=wish)
+    assert (refused.status_code, refused.json()["error"]) == (403, "prove"), refused.text
+    assert site.owner().call("POST", path, json=wish).status_code == 200  # a token of just now
 
 
 def test_a_form_that_needs_a_proof_is_sent_on_after_it(site: Site, rosa: Person) -> None:

@@ -49,6 +49,23 @@ def test_only_the_worker_that_claimed_a_run_may_speak_for_it(site: Site, worker:
     assert site.board()["rows"][0]["score"] == 0.5
 
 
+def test_messages_of_an_epoch_that_is_still_to_come_are_refused(site: Site, worker: PaperWorker) -> None:
+    """A worker that counts on by itself would keep a run that is claimed again by another."""
+    job = worker.claim()
+    assert job is not None
+    ahead = {**job, "epoch": job["epoch"] + 1}
+    for answer in (
+        worker.beat(ahead),
+        worker.tell(ahead),
+        worker.put(ahead, "log.txt", b"x"),
+        worker.release(ahead),
+        worker.fail(ahead, "RUNTIME_ERROR"),
+        worker.complete(ahead, 0.9),
+    ):
+        assert (answer.status_code, answer.json()["error"]) == (409, "stale_epoch")
+    assert worker.complete(job, 0.5).status_code == 204
+
+
 def test_a_heartbeat_that_crosses_the_next_claim_is_refused(site: Site, worker: PaperWorker) -> None:
     """The run is claimed again, by the same worker: only the epoch tells the attempts apart."""
     old = worker.claim()

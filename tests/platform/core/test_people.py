@@ -215,6 +215,19 @@ def test_a_read_token_opens_nothing_that_organizers_alone_see(site: Site) -> Non
         assert (SLUG in [one["slug"] for one in listed]) == seen
 
 
+def test_a_token_that_submits_changes_no_team_and_writes_no_posts(site: Site) -> None:
+    petra = site.member("petra")
+    submits = narrowed(site, petra.id, Scope.READ, Scope.SUBMIT)
+    team, html = f"/competitions/{SLUG}/team", {"accept": "text/html"}
+    for path, form in (("name", {"name": "Others"}), ("invite", {"username": "olga"}), ("leave", {})):
+        answer = submits.call("POST", f"{team}/{path}", data=form, headers=html)
+        assert answer.status_code == 403 and "lacks the scope “account”" in answer.text, path
+    thread = {"title": "Title", "body": "Body"}
+    assert submits.call("POST", f"{API}/discussion", json=thread).status_code == 403
+    assert submits.call("GET", team, headers=html).status_code == 200
+    assert submits.submit().status_code == 201
+
+
 def test_security_events_are_in_the_log(site: Site) -> None:
     alice = site.person("alice", password=PASSWORD)
     body = {"username": "alice", "password": PASSWORD}

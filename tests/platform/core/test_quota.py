@@ -203,6 +203,14 @@ def test_a_cancellation_counts_where_the_phase_says_so(site: Site, alice: Person
     assert used(alice)["day"] == int(counts)
 
 
+def test_a_withdrawn_submission_costs_what_it_cost(site: Site, alice: Person, worker: PaperWorker) -> None:
+    site.set_phase(quota_day=1)
+    withdrawn = evaluate(alice, worker, "only one")
+    assert alice.call("POST", f"/api/v1/submissions/{withdrawn}/withdraw").status_code == 200
+    assert (used(alice)["day"], used(alice)["phase"]) == (1, 1)
+    assert "used its submissions of today" in refusal(alice)
+
+
 def act(site: Site, submission_id: str, name: str, reason: str = "") -> None:
     """The owner of the competition acts on a submission."""
     path = "/api/v1/competitions/small/manage/submissions/acts"
