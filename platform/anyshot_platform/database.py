@@ -40,6 +40,7 @@ from anyshot_platform.kernel.storage import STORAGE_KEY, Storage
 
 E = TypeVar("E", bound=StrEnum)
 T = TypeVar("T")
+_HELD_KEY = "held"
 _ASK_AFTER = 20.0  # seconds that a connection was not used
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -184,9 +185,16 @@ def hold(session: Session, *names: str) -> None:
     if session.get_bind().dialect.name != "postgresql":
         return
     session.flush()
-    for name in sorted(names):  # always in one order: no two wait for each other
+    transaction = session.get_transaction() or session.begin()
+    if session.info.get(_HELD_KEY, (None,))[0] is not transaction:
+        session.info[_HELD_KEY] = transaction, set()
+    held = session.info[_HELD_KEY][1]
+    fresh = sorted({*names} - held)  # always in one order: no two wait for each other
+    for name in fresh:
         session.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))"), {"name": name})
-    session.expire_all()
+    held.update(fresh)
+    if fresh:
+        session.expire_all()
 
 
 def count_anew(session: Session) -> None:

@@ -447,7 +447,7 @@ def erase_user(session: Session, user: User) -> None:
 
     Raises `Conflict` for the only administrator of the site.
     """
-    hold(session, "site")
+    hold(session, "every user")
     if is_only_administrator(session, user):
         raise Conflict(ONLY_ADMINISTRATOR)
     moment = now()

@@ -97,7 +97,7 @@ def carry_out(
 ) -> ActOutcome:
     """Do it in the caller's transaction, and note it in the log of every competition that it concerns.
 
-    Of two acts on one competition, or on the site, the second looks when the first is done.
+    Of two at once the second looks when the first is done.
 
     Raises:
         NeedsProof: it is dangerous, or something is overridden, and it is long ago that whoever asks said password or
@@ -108,7 +108,7 @@ def carry_out(
     if act.danger is not Danger.NONE:
         require_proof(session)
     target = act.target(session, subject)
-    hold(session, *[f"competition {one}" for one in target.competitions] or ["site"])
+    _hold(session, target)
     shown = _show(act, target, act.look(session, subject, request))
     if shown.done:
         return ActOutcome(shown.done, changed=False)
@@ -135,6 +135,7 @@ def carry_out_by_clock(session: Session, act: Act[S], subject: S, request: ActRe
 
     Nobody is there to say that it be done all the same: whatever stands in the way leaves it undone.
     """
+    _hold(session, act.target(session, subject))
     found = act.look(session, subject, request)
     if found.done or found.refused or found.blocked:
         return False
@@ -153,6 +154,11 @@ def carry_out_by_clock(session: Session, act: Act[S], subject: S, request: ActRe
     noted = replace(done, after={**done.after, "by": "the clock"})
     _note(session, act.key, target, request, noted, ())
     return True
+
+
+def _hold(session: Session, target: Target) -> None:
+    """Let acts on one competition, or on things of one kind that belong to none, wait for each other."""
+    hold(session, *[f"competition {one}" for one in target.competitions] or [f"every {target.kind}"])
 
 
 def _require_consent(shown: Preview, consent: Consent) -> None:

@@ -15,6 +15,7 @@ from sqlalchemy import func, select
 
 from anyshot_platform.accounts import oauth
 from anyshot_platform.accounts.service import erase_user
+from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.competitions import files
 from anyshot_platform.competitions.models import CompetitionFile, Membership
 from anyshot_platform.competitions.states import Role
@@ -247,7 +248,16 @@ def a_thread_has_one_answer(site: Site, number: int) -> None:
     assert count(site, Post, Post.thread_id == begun.json()["id"], Post.accepted_at.is_not(None)) == 1
 
 
+def an_act_is_done_once(site: Site, number: int) -> None:
+    owner, other = site.owner(), site.member(f"organizer{number}", Role.ORGANIZER)
+    close = f"{API}/manage/phases/feedback/acts/close"
+    assert both(*(ask(who, "POST", close, reason=str(number)) for who in (owner, other))) == 2
+    assert count(site, AuditEntry, AuditEntry.action == "phase.close", AuditEntry.reason == str(number)) == 1
+    ask(owner, "POST", f"{API}/manage/phases/feedback/acts/open")()
+
+
 RULES = (
+    an_act_is_done_once,
     an_owner_stays,
     an_administrator_stays,
     an_administrator_is_not_blocked,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from anyshot_core.command import main
@@ -21,7 +21,7 @@ from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
 from anyshot_platform.pools.models import Pack
-from anyshot_platform.users.models import ApiToken, User
+from anyshot_platform.users.models import ApiToken, LoginSession, User
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import policies_of
 from anyshot_platform.workers.models import Image, WorkerToken
@@ -255,12 +255,15 @@ def test_a_session_makes_no_token_that_may_more_than_itself(site: Site) -> None:
     refused = form(site, "/account/tokens", name="a year", scope="read", days="1")
     assert refused.headers["location"].startswith("/account/prove") and tokens(site, ApiToken) == before
     form(site, "/account/prove", proof=PASSWORD)
+    said = now() - timedelta(minutes=10)
+    with site.services.database.writing() as session:
+        session.execute(update(LoginSession).values(proved_at=said))
     made = form(site, "/account/tokens", name="mine", scope="organize")
     secret = re.findall(r"any_[\w-]+", made.text)[0]
     site.client.cookies.clear()
     with site.services.database.reading() as session:
         token = session.scalars(select(ApiToken).where(ApiToken.name == "mine")).one()
-        assert token.proved_at is not None and token.proved_at < token.created_at
+        assert token.proved_at == said
     assert (
         Person(pia.id, "pia", secret, site.client).call("GET", "/api/v1/me").status_code == 403
     )  # no such scope

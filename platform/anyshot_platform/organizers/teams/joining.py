@@ -163,9 +163,7 @@ def answer(
     session: Session, competition: Competition, user_id: str, invitation_id: str, *, accept: bool
 ) -> None:
     """Accept or decline; accepting leaves the present team, which must not have submitted."""
-    hold(
-        session, f"competition {competition.id}"
-    )  # of several who take the last seat at once, one finds it free
+    hold(session, f"competition {competition.id}")  # of several who want the last seat, one gets it
     invitation = session.get(TeamInvitation, invitation_id)
     team = session.get(Team, invitation.team_id) if invitation else None
     ours = invitation is not None and invitation.user_id == user_id and invitation.answered_at is None
