@@ -424,6 +424,7 @@ def test_acts_on_a_page(site: Site) -> None:
 def test_acts_of_administrators(site: Site) -> None:
     site.worker().claim()
     own, other = site.owner_id, site.person("other").id
+    site.person("rosa", is_site_admin=True)  # the site keeps one
 
     def user(identity: str, **values: Any) -> Callable[[Session], User]:
         return lambda session: _changed(session.get_one(User, identity), session, **values)
