@@ -132,7 +132,7 @@ def test_what_shows_a_secret_or_gives_a_right_asks_at_the_door(site: Site, rosa:
     for method, path in PROVED:
         address = fill(path, {"slug": SLUG, "phase_slug": "feedback"})
         if path.startswith("/api/"):
-            body = {"json": {}} if method in UNSAFE else {}
+            body: dict[str, Any] = {"json": {}} if method in UNSAFE else {}
             if path == "/api/v1/tokens":  # of browsers alone
                 headers = {"x-csrf-token": token}
                 answer = site.client.request(method, address, headers=headers, json={})
@@ -141,7 +141,7 @@ def test_what_shows_a_secret_or_gives_a_right_asks_at_the_door(site: Site, rosa:
             assert (answer.status_code, answer.json()["error"]) == (403, "prove"), address
         else:
             headers = {"accept": "text/html", "referer": "http://testserver/account"}
-            sent = {"data": {"csrf_token": token}} if method in UNSAFE else {}
+            sent: dict[str, Any] = {"data": {"csrf_token": token}} if method in UNSAFE else {}
             answer = site.client.request(method, address, headers=headers, follow_redirects=False, **sent)
             assert answer.headers["location"].startswith("/account/prove?next="), address
             assert answer.status_code == (307 if method in UNSAFE else 303), address
