@@ -698,6 +698,7 @@ def upgrade() -> None:
         sa.Column("team_id", sa.String(length=32), nullable=False),
         sa.Column("status", sa.String(length=32), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("people", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
         sa.Column("decided_by", sa.String(length=32), nullable=True),
         sa.Column("decided_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(["decided_by"], ["users.id"], name=op.f("fk_team_verdicts_decided_by")),
@@ -763,7 +764,10 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name=op.f("fk_league_answers_team_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_league_answers")),
         sa.UniqueConstraint(
-            "league_id", "membership_id", name=op.f("uq_league_answers_league_id_membership_id")
+            "league_id",
+            "membership_id",
+            "team_id",
+            name=op.f("uq_league_answers_league_id_membership_id_team_id"),
         ),
     )
     with op.batch_alter_table("league_answers", schema=None) as batch_op:
@@ -812,6 +816,7 @@ def upgrade() -> None:
         sa.Column("smoke_seconds", sa.Double(), nullable=False),
         sa.Column("smoke_quota_day", sa.Integer(), nullable=True),
         sa.Column("gate_phase_id", sa.String(length=32), nullable=True),
+        sa.Column("launched_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("deleted_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(
@@ -942,6 +947,20 @@ def upgrade() -> None:
         sa.UniqueConstraint("phase_id", "number", name=op.f("uq_phase_versions_phase_id_number")),
     )
     op.create_table(
+        "published_results",
+        sa.Column("id", sa.String(length=32), nullable=False),
+        sa.Column("phase_id", sa.String(length=32), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("leagues", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("written_by", sa.String(length=32), nullable=True),
+        sa.Column("written_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["phase_id"], ["phases.id"], name=op.f("fk_published_results_phase_id")),
+        sa.ForeignKeyConstraint(["written_by"], ["users.id"], name=op.f("fk_published_results_written_by")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_published_results")),
+        sa.UniqueConstraint("phase_id", "number", name=op.f("uq_published_results_phase_id_number")),
+    )
+    op.create_table(
         "submissions",
         sa.Column("id", sa.String(length=32), nullable=False),
         sa.Column("competition_id", sa.String(length=32), nullable=False),
@@ -957,6 +976,7 @@ def upgrade() -> None:
         sa.Column("digest", sa.String(length=64), nullable=False),
         sa.Column("size", sa.BigInteger(), nullable=False),
         sa.Column("checks", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
+        sa.Column("people", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
         sa.Column("gate_of", sa.String(length=64), nullable=True),
         sa.Column("origin_id", sa.String(length=32), nullable=True),
         sa.Column("status", sa.String(length=32), nullable=False),
@@ -1147,6 +1167,7 @@ def upgrade() -> None:
         sa.Column("message", sa.Text(), nullable=False),
         sa.Column("detail", sa.Text(), nullable=False),
         sa.Column("private", sa.Text(), nullable=False),
+        sa.Column("before_training", sa.Boolean(), nullable=False),
         sa.Column("task_index", sa.Integer(), nullable=True),
         sa.Column("task_ways", sa.Integer(), nullable=True),
         sa.Column("task_shots", sa.Integer(), nullable=True),
@@ -1347,6 +1368,7 @@ def upgrade() -> None:
         sa.Column("lines", sa.Integer(), nullable=False),
         sa.Column("bytes", sa.BigInteger(), nullable=False),
         sa.Column("dropped", sa.Integer(), nullable=False),
+        sa.Column("left_out", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name=op.f("fk_event_counts_run_id")),
         sa.PrimaryKeyConstraint("run_id", "epoch", name=op.f("pk_event_counts")),
     )
