@@ -347,8 +347,7 @@ CORRECT = Act(
     do=_correct,
     undo="The version before is kept, but not shown again; its people have been told.",
     reason="Reason (everybody sees it on the page of the results)",
-    dangerous=True,
-    also=("POST /correct",),
+    danger=Danger.NAME,
 )
 REPEAT = Act(
     key="final.repeat",
