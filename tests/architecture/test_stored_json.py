@@ -13,7 +13,7 @@ PLAIN = {
     "board_rows": {"by_dataset"},  # name to number
     "competitions": {"email_domains", "fact_sheet", "retention"},
     "fact_sheets": {"answers", "history"},
-    "emails": {"said_late"},  # mark to id and language
+    "emails": {"said_late"},  # mark to id
     "further_tests": {"protocol"},
     "league_answers": {"answers"},
     "leagues": {"questions", "columns", "awards"},

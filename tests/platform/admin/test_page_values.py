@@ -147,15 +147,13 @@ def test_the_preview_shows_values_and_problems_and_saves_nothing(site: Site) -> 
     assert "<h2>Rules</h2>" in shown["html"]
     assert "3 a day" in shown["html"]
     assert shown["problems"] == ["There is no value {{ quota.perday }}. Did you mean {{ quota.per_day }}?"]
-    in_french = owner.call("POST", path, data=sent, headers={"accept-language": "fr"}).json()["problems"]
-    assert in_french == ["Il n'y a pas de valeur {{ quota.perday }}. Vouliez-vous dire {{ quota.per_day }} ?"]
     saved = owner.call(
         "POST",
         path.removesuffix("/preview"),
         data={**sent, "title": "Rules"},
-        headers={"accept-language": "fr", "accept": "text/html"},
+        headers={"accept": "text/html"},
     )
-    assert in_french[0] in html.unescape(saved.text)
+    assert shown["problems"][0] in html.unescape(saved.text)
     assert owner.call("GET", f"{MANAGE}/pages").json() == []
     assert pia.call("POST", path, data=sent).status_code == 403
 

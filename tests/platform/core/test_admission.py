@@ -319,14 +319,6 @@ def test_a_form_of_one_who_is_signed_in_may_be_larger_but_not_endless(site: Site
         assert (answer.status_code == 413) == (status == 413), answer.text
 
 
-def test_a_refused_body_is_told_in_the_language_of_who_sent_it(site: Site) -> None:
-    files = {"bundle": ("x.zip", b"0" * (ANYBODY + 1))}
-    page = site.client.post("/login", files=files, headers={"accept-language": "fr"})
-    assert page.text == "Connectez-vous avant d'envoyer plus de 64 Kio."
-    program = site.client.put("/api/v1/bundles", content=b"x", headers={"accept-language": "fr"})
-    assert program.json()["message"].isascii() and "log in" in program.json()["message"]
-
-
 def test_files_are_refused_beyond_their_own_limit_and_to_strangers(site: Site) -> None:
     alice = site.member("alice")
     path = "/api/v1/uploads/" + "0" * 32

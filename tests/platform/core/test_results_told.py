@@ -188,18 +188,17 @@ def test_a_run_ends_without_a_model_and_its_mail_says_what_the_page_says_when_it
     assert said in _page(site, alice, newest) and said not in then
 
 
-def test_a_digest_says_it_when_it_goes_out_in_the_language_of_its_reader(site: Site) -> None:
+def test_a_digest_says_it_when_it_goes_out(site: Site) -> None:
     alice = _member(site, "alice")
     with site.services.database.writing() as session:
         user = session.get_one(User, alice.id)
-        user.language, user.mail_rhythm = "fr", MailRhythm.DAILY
+        user.mail_rhythm = MailRhythm.DAILY
     _two_with_tables(site, alice, 0.4, 0.42)
     with site.services.database.writing() as session:
         session.execute(update(Email).values(next_at=now()))
     (digest,) = _sent(site, "alice")
-    assert "Votre meilleure autre (n° 2) dépasse cette soumission de 0.021" in digest
-    assert "Cette soumission dépasse votre meilleure autre (n° 1) de 0.021" in digest
-    assert "* La soumission 2 (submission.zip) a un score : 0.423" in digest
+    assert "Your best other one (#2) is above this submission by 0.021" in digest
+    assert "* Submission 2 (submission.zip) is scored: 0.423" in digest
     addresses_left_out = re.sub(r"/submissions/[0-9a-f]{32}", "", digest)
     assert not re.search(r"[0-9a-f]{32}", addresses_left_out)  # marks are no words
 

@@ -113,12 +113,10 @@ def seen(visitor: Visitor, scene: Scene) -> set[Stage]:
 
 
 def test_the_report_draws_the_curves_of_the_page(visitor: Visitor, scene: Scene) -> None:
-    """They stood on the page alone, and were gone with it. The report is in English, whatever its reader reads."""
+    """They stood on the page alone, and were gone with it."""
     visitor.sign_in(scene.ada)
     path = f"/submissions/{scene.submissions['finished'].id}"
     page, report = visitor.see(path), visitor.see(f"{path}/report.html")
-    french = visitor.client.get(f"{path}/report.html", headers={"accept-language": "fr"})
-    assert french.text == report
     shown = report.partition('<section class="report-running">')[2]
     drawn = [json.loads(html.unescape(data)) for data in re.findall(r'data-chart="([^"]*)"', shown)]
     titles = re.findall(r"<h3>([^<]+)</h3>", shown)

@@ -1,4 +1,4 @@
-"""The pages of organizers and administrators are readable on a phone, in the dark and in French.
+"""The pages of organizers and administrators are readable on a phone, and in the dark.
 
 `ANYSHOT_SHOTS=FOLDER` leaves a picture of each, on a phone and on a desk, to be looked at.
 """
@@ -29,7 +29,7 @@ from tests.contract.recording import worker_info
 from tests.platform.web.conftest import LiveSite, Visitor
 from tests.platform.web.test_axe import violations
 from tests.platform.web.test_axe_organizers import add_reports, desk_paths
-from tests.platform.web.test_ugly_states import LOOK, SHOTS, VIEWS, _in_french, _open, _shoot, faults
+from tests.platform.web.test_ugly_states import LOOK, SHOTS, VIEWS, _open, _shoot, add_ugly, faults
 
 
 def add_trouble(session: Session, live: LiveSite | Visitor) -> None:
@@ -57,13 +57,13 @@ def add_trouble(session: Session, live: LiveSite | Visitor) -> None:
 
 @pytest.mark.slow("every page for organizers, in a browser")
 def test_desks_are_readable(live: LiveSite, browser: webdriver.Chrome, tmp_path: Path) -> None:
-    _in_french(live)
+    add_ugly(live)
     reports = add_reports(live, tmp_path)
     with live.services.database.writing() as session:
         for competition in session.scalars(select(Competition)):
             competition.summary = ""
         organizer = session.get_one(User, live.scene.organizer.id)
-        organizer.is_site_admin, organizer.language = True, "fr"
+        organizer.is_site_admin = True
         add_trouble(session, live)
         paths = [*desk_paths(session, live, reports), "/admin/budgets"]
     live.sign_in(browser, live.scene.organizer)
