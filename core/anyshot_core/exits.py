@@ -56,7 +56,7 @@ EXCEPTIONS = frozenset(_OF_PYTHON.union(*PACKAGES.values()))
 
 
 @dataclass(frozen=True, slots=True)
-class Exit:
+class WayOut:
     """A way out: what is shown, the fields of a worker's messages that carry it, and bits a run at most.
 
     `bits` None: organizers decide whether it is shown, or it is the clock.
@@ -68,28 +68,28 @@ class Exit:
 
 
 EXITS = (
-    Exit(
+    WayOut(
         "the verdict, at which step, with or without which advice", ("Fail.verdict", "PartFailure.verdict"), 7
     ),
-    Exit("the task that failed, of 1,000", ("Fail.task_index", "Fail.ways", "Fail.shots"), 10),
-    Exit(
+    WayOut("the task that failed, of 1,000", ("Fail.task_index", "Fail.ways", "Fail.shots"), 10),
+    WayOut(
         "a known exception and its innermost line in the zip; or the shape, type or label of a prediction; or a signal",
         ("Fail.message", "Fail.detail", "PartFailure.message", "PartFailure.detail"),
         38,
     ),
-    Exit("peak memory, in sixteenths of what is granted", ("Usage.memory_peak_bytes",), 4),
-    Exit("processor time, in sixteenths of what is granted", ("Usage.cpu_seconds",), 4),
-    Exit("whether hidden tasks printed anything", ("Event.text", "Event.left_out"), 1),
-    Exit(
+    WayOut("peak memory, in sixteenths of what is granted", ("Usage.memory_peak_bytes",), 4),
+    WayOut("processor time, in sixteenths of what is granted", ("Usage.cpu_seconds",), 4),
+    WayOut("whether hidden tasks printed anything", ("Event.text", "Event.left_out"), 1),
+    WayOut(
         "the score and its interval", ("RunSummary.mean", "RunSummary.half_width", "RunSummary.metrics"), None
     ),
-    Exit(
+    WayOut(
         "means by dataset, domain, ways and shots, of five tasks or more while the phase is open",
         ("RunSummary.by_dataset", "RunSummary.by_domain", "RunSummary.by_ways", "RunSummary.by_shots"),
         None,
     ),
-    Exit("single tasks, confusion, further evaluations, exported files", ("Complete.artifacts",), None),
-    Exit(
+    WayOut("single tasks, confusion, further evaluations, exported files", ("Complete.artifacts",), None),
+    WayOut(
         "the clock: when a task is done, the time that was used",
         (
             "Progress.tasks_done",

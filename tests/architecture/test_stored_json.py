@@ -28,7 +28,9 @@ PLAIN = {
     "packs": {"details"},
     "pools": {"combines"},
     "submission_scores": {"by_dataset"},  # name to number
-    "submissions": {"checks"},
+    "submissions": {"checks", "people"},
+    "team_verdicts": {"people"},
+    "published_results": {"leagues"},
     "api_tokens": {"scopes"},
     "webhook_deliveries": {"payload"},
     "webhooks": {"events"},

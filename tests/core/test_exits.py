@@ -33,7 +33,7 @@ OURS = {
     "PartFailure": {"part", "task_index", "ways", "shots"},
     "Progress": {"stage", "tasks_total", "message"},
     "RunSummary": {"metric", "tasks"},
-    "Usage": {"meta_train_seconds", "meta_train_memory_peak_bytes"},
+    "Usage": {"meta_train_seconds", "meta_train_memory_peak_bytes", "odd_seconds"},
 }
 
 

@@ -17,7 +17,7 @@ Clock = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class FreeTime:
     """What a step may take each time at nobody's expense: `seconds`, and more for each MiB that crosses."""
 
     seconds: float
@@ -31,15 +31,15 @@ class Allowance:
 # All time in a box that is not charged. What participants' code could stretch (TRANSPORT, LEARNER) is charged beyond
 # its allowance; the rest beyond it is odd, and operators hear of it.
 UNCHARGED = {
-    PlatformStep.START: Allowance(30.0),
-    PlatformStep.PREPARE: Allowance(5.0),
-    PlatformStep.UNPACK: Allowance(10.0, 0.1),
-    PlatformStep.RESTORE: Allowance(5.0, 0.1),
-    PlatformStep.TRANSPORT: Allowance(0.001, 0.01),
-    PlatformStep.LEARNER: Allowance(1.0, 0.03),
-    PlatformStep.DRAW: Allowance(1.0),
-    PlatformStep.BETWEEN: Allowance(30.0),
-    PlatformStep.FINISH: Allowance(2.0),
+    PlatformStep.START: FreeTime(30.0),
+    PlatformStep.PREPARE: FreeTime(5.0),
+    PlatformStep.UNPACK: FreeTime(10.0, 0.1),
+    PlatformStep.RESTORE: FreeTime(5.0, 0.1),
+    PlatformStep.TRANSPORT: FreeTime(0.001, 0.01),
+    PlatformStep.LEARNER: FreeTime(1.0, 0.03),
+    PlatformStep.DRAW: FreeTime(1.0),
+    PlatformStep.BETWEEN: FreeTime(30.0),
+    PlatformStep.FINISH: FreeTime(2.0),
 }
 # Of a run's budget: more than this, and a second, is spared for no step in all, however much it copies.
 SPARED_SHARE = 0.05

@@ -12,8 +12,8 @@ from anyshot_platform.acts.declaration import ActDone, ActRequest, Target
 from anyshot_platform.errors import Invalid
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.results.reading import compute_results
-from anyshot_platform.results.records import changes_of, correct, difference, published_phases
-from anyshot_platform.sight.phases import publication_of
+from anyshot_platform.results.records import changes_of, correct, difference
+from anyshot_platform.sight.phases import publication_of, published_phases
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def do_on_results(
                     field="reason",
                 )
         for one in touched:
-            correct(session, one.phase, request.actor_id, request.reason)
+            correct(session, one.phase, request.reason)
     return done, told
 
 

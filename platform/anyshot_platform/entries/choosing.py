@@ -23,6 +23,7 @@ from anyshot_platform.phases.service import closed_since, require_open
 from anyshot_platform.phases.states import BoardShows
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.scores.ranked import entry_of
+from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.sight.standing import standing_of, was_withdrawn_late
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
@@ -133,7 +134,7 @@ def choose(
 def moves_up(phase: Phase) -> bool:
     """Whether another submission of the team takes the place of one that is withdrawn now."""
     ladder = phase.board_shows == BoardShows.LADDER
-    return not ladder and phase.frozen_at is None and closed_since(phase) is None
+    return not ladder and publication_of(phase).frozen is None and closed_since(phase) is None
 
 
 def find_successions(

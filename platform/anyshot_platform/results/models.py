@@ -23,7 +23,6 @@ class PublishedResults(Base):
     number: Mapped[int]  # from 1
     leagues: Mapped[list[Any]] = mapped_column(default=list)  # see `records`
     reason: Mapped[str] = mapped_column(Text, default="")  # why this version took the place of the one before
-    written_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
     written_at: Mapped[datetime] = mapped_column(default=now)
 
 

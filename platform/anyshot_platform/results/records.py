@@ -53,18 +53,12 @@ def newest_version(session: Session, phase: Phase) -> PublishedResults | None:
     return next(reversed(list_versions(session, phase)), None)
 
 
-def published_phases(session: Session, competition_ids: Sequence[str]) -> list[Phase]:
-    """The phases of these competitions whose results are public, deleted ones too."""
-    public = select(Phase).where(Phase.competition_id.in_(competition_ids), Phase.published_at.is_not(None))
-    return list(session.scalars(public.order_by(Phase.position, Phase.id)))
-
-
 def changes_of(session: Session, phase: Phase) -> list[ResultChange]:
     """What would change in the published results of a phase if they were published as the boards stand now."""
     return list(difference(results_in_force(session, phase), compute_results(session, phase)))
 
 
-def record(session: Session, phase: Phase, actor_id: str, reason: str = "") -> list[ResultChange]:
+def record(session: Session, phase: Phase, reason: str = "") -> list[ResultChange]:
     """Store the results as the boards stand now, unless that changes nothing; returns what it changes."""
     last, now = newest_version(session, phase), compute_results(session, phase)
     changes = list(difference(_unpack(last), now)) if last is not None else []
@@ -74,16 +68,15 @@ def record(session: Session, phase: Phase, actor_id: str, reason: str = "") -> l
             number=last.number + 1 if last is not None else 1,
             leagues=[_pack(found) for found in now],
             reason=reason.strip(),
-            written_by=actor_id or None,
         )
         session.add(version)
         session.flush()
     return changes
 
 
-def correct(session: Session, phase: Phase, actor_id: str, reason: str) -> list[ResultChange]:
+def correct(session: Session, phase: Phase, reason: str) -> list[ResultChange]:
     """Record the results as the boards stand now, and tell the people of each row that changes; returns the changes."""
-    changes = record(session, phase, actor_id, reason)
+    changes = record(session, phase, reason)
     competition = session.get_one(Competition, phase.competition_id)
     told: dict[str, list[str]] = {}
     for change in changes:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
@@ -54,6 +56,12 @@ def makes_results(phase: Phase) -> bool:
         or phase.needs_publishing
         or phase.published_at is not None
     )
+
+
+def published_phases(session: Session, competition_ids: Sequence[str]) -> list[Phase]:
+    """The phases of these competitions whose results are public, deleted ones too."""
+    public = select(Phase).where(Phase.competition_id.in_(competition_ids), Phase.published_at.is_not(None))
+    return list(session.scalars(public.order_by(Phase.position, Phase.id)))
 
 
 def published_results(session: Session, competition: Competition) -> list[Phase]:

@@ -94,7 +94,9 @@ class Sight:
             return used
         cpu_seconds = in_steps(used.cpu_seconds, version.cpus * version.run_seconds)
         peak = int(in_steps(used.memory_peak_bytes, version.memory_bytes))
-        return used.model_copy(update={"cpu_seconds": cpu_seconds, "memory_peak_bytes": peak})
+        return used.model_copy(
+            update={"cpu_seconds": cpu_seconds, "memory_peak_bytes": peak, "odd_seconds": {}}
+        )
 
     def summary(self, summary: RunSummary, names: DatasetNames) -> RunSummary:
         """A run's summary with the groups, and the names of datasets, that the viewer may know."""

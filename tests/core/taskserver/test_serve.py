@@ -183,7 +183,7 @@ def test_a_reply_that_comes_before_its_sender_goes_on_takes_no_time_back(
 ) -> None:
     send = Conversation._command
 
-    def send_and_be_held_up(*arguments: Any) -> int:
+    def send_and_be_held_up(*arguments: Any) -> Any:
         turn = send(*arguments)
         time.sleep(0.05)
         return turn

@@ -322,6 +322,7 @@ def test_operators_hear_of_time_that_nobody_was_charged_for(site: Site) -> None:
     def told_of(odd: dict[str, float], verdict: str | None = None) -> list[str]:
         alice.submit()
         job = worker.claim()
+        assert job is not None
         usage = {"odd_seconds": odd}
         ended = worker.fail(job, verdict, usage=usage) if verdict else worker.complete(job, 0.5, usage=usage)
         assert ended.status_code == 204

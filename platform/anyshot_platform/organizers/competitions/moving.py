@@ -96,10 +96,12 @@ def _stays(session: Session, old: Team, alone: bool) -> list[str]:
 
 
 def _asked(session: Session, target: Team | None) -> list[str]:
+    if target is None:
+        return []
     return [
         f"The league {league.name} asks this person for what “{target.name}” hands in from now on; "
         "what it handed in before stands."
-        for league in (leagues_that_ask(session, target) if target is not None else [])
+        for league in leagues_that_ask(session, target)
     ]
 
 

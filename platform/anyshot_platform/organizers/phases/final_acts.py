@@ -333,7 +333,7 @@ def _look_correct(session: Session, phase: Phase, request: ActRequest) -> Findin
 
 
 def _correct(session: Session, phase: Phase, request: ActRequest) -> ActDone:
-    changes = correct(session, phase, request.actor_id, request.reason)
+    changes = correct(session, phase, request.reason)
     return ActDone(
         "The published results are corrected.", after={"changes": [change.words for change in changes]}
     )

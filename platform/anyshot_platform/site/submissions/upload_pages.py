@@ -28,6 +28,7 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, require_open
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.sight.smoke import smoke_pool
 from anyshot_platform.site.entries.shown import EntryOut, show_entries
 from anyshot_platform.site.shell.page_header import read_header
@@ -101,7 +102,7 @@ def _show_form(
             "cost_words": "Costs one submission of the quota once it is queued.",
         },
         refusal=_refusal(phase, access),
-        frozen=access.sight_of(phase).board_note if phase.frozen_at else "",
+        frozen=access.sight_of(phase).board_note if publication_of(phase).frozen else "",
         problem=problem.message if problem else "",
         checks=check_views(problem.details.get("checks", [])) if problem else [],
         quota=quota,
