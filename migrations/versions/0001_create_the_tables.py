@@ -953,10 +953,8 @@ def upgrade() -> None:
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("leagues", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("written_by", sa.String(length=32), nullable=True),
         sa.Column("written_at", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(["phase_id"], ["phases.id"], name=op.f("fk_published_results_phase_id")),
-        sa.ForeignKeyConstraint(["written_by"], ["users.id"], name=op.f("fk_published_results_written_by")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_published_results")),
         sa.UniqueConstraint("phase_id", "number", name=op.f("uq_published_results_phase_id_number")),
     )

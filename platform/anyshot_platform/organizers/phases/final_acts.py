@@ -175,9 +175,8 @@ def _codes(winners: list[Submission]) -> list[str]:
 
 def _publish(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     before = publication_of(phase).published is not None
-    shown = publication.publish(
-        session, phase, request.actor_id, request.reason, winners=int(request.options.get("winners", 0))
-    )
+    winners = int(request.options.get("winners", 0))
+    shown = publication.publish(session, phase, request.reason, winners=winners)
     return ActDone(
         f"The results are public; the code of {count(len(shown), 'submission')} too."
         if shown

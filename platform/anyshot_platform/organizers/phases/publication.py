@@ -30,14 +30,11 @@ PODIUM = 3
 _EVERYBODY = 10_000
 
 
-def publish(
-    session: Session, phase: Phase, actor_id: str, reason: str = "", *, winners: int = 0
-) -> list[Submission]:
+def publish(session: Session, phase: Phase, reason: str = "", *, winners: int = 0) -> list[Submission]:
     """Show the results to everyone; `winners` is how many of each league's best have their code published.
 
     The results are stored as they are now: see `results.records`. Members are told when they become public, and not
-    again. Returns those whose code is public now: not that of
-    a team whose code the organizers hid.
+    again. Returns those whose code is public now: not that of a team whose code the organizers hid.
     """
     before = publication_of(phase).published
     again, phase.published_at = before is not None, before or now()
@@ -52,7 +49,7 @@ def publish(
         competition.code_published_at = now()
     if not again:
         session.flush()
-        record(session, phase, actor_id, reason)
+        record(session, phase, reason)
         _tell_everybody(session, competition, phase)
     return with_public_code(session, shown)
 

@@ -157,7 +157,7 @@ def _publish(session: Session, rehearsal: Rehearsal, phase: Phase) -> None:
         tell(rehearsal, asked)
     for words in publication.podium(session, phase):
         tell(rehearsal, f"{phase.name}, published: {words}")
-    publication.publish(session, phase, rehearsal.actor_id)
+    publication.publish(session, phase)
 
 
 def _end(session: Session, rehearsal: Rehearsal, copy: Competition, words: str) -> int:
