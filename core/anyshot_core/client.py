@@ -407,13 +407,8 @@ class Client:
         return self._ask("GET", f"/submissions/{submission_id}")
 
     def evaluations(self, submission_id: str) -> list[dict[str, Any]]:
-        """The further evaluations of a submission, point by point; none at a site of a release without them."""
-        try:
-            return self._ask("GET", f"/submissions/{submission_id}/evaluations")
-        except Refused as refusal:
-            if refusal.code == "not_found":
-                return []
-            raise
+        """The further evaluations of a submission, point by point."""
+        return self._ask("GET", f"/submissions/{submission_id}/evaluations")
 
     def follow(self, submission_id: str, every: float = 1.0) -> Iterator[dict[str, Any]]:
         """The submission again and again until it has ended, through outages; the last one yielded is its end."""

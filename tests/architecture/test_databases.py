@@ -30,7 +30,6 @@ ON_SQLITE = {
     "platform/core/test_hashing.py": "its one writer's lock",
     "platform/core/test_operations.py": "the log that lies beside its file",
     "platform/core/test_second_factor.py": "the bytes of its file",
-    "platform/core/test_secrets.py": "rows of the first release, which had SQLite alone",
     "platform/web/conftest.py": "makes both",
     "starting_kit/cli/conftest.py": "passes the fixtures on",
 }

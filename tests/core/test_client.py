@@ -25,14 +25,6 @@ def no(code: str, status: int = 400, **more: Any) -> httpx.Response:
     return httpx.Response(status, json={"error": code, "message": f"No: {code}.", **more})
 
 
-@pytest.mark.parametrize("ask", [Client.evaluations, Client.figures])
-def test_of_what_an_older_platform_does_not_know_there_is_none(ask: Callable[..., list[Any]]) -> None:
-    """Another refusal is no empty list: it says why."""
-    assert ask(client(lambda _: no("not_found", 404)), "one") == []
-    with pytest.raises(Refused, match="No: locked"):
-        ask(client(lambda _: no("locked", 409)), "one")
-
-
 class Uploads:
     """An upload of ten bytes in parts of four, and what goes wrong with the first part."""
 

@@ -9,8 +9,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/operators/threats.md").read_text()
-ROWS = [re.split(r"(?<!\\)\|", line)[1:3] for line in PAGE.splitlines() if line.startswith("| ")]
-PROMISES = {row[0].strip(): row[1] for row in ROWS if row[0].strip() not in ("promise", "---")}
+TABLES = re.findall(r"^\| promise \|.*\n\| --- .*\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
+ROWS = [re.split(r"(?<!\\)\|", line)[1:3] for table in TABLES for line in table.splitlines()]
+PROMISES = {row[0].strip(): row[1] for row in ROWS}
 
 
 @pytest.mark.parametrize("promise", PROMISES)

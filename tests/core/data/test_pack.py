@@ -351,7 +351,7 @@ def test_a_header_that_was_altered_is_named_for_what_is_wrong_with_it(tmp_path: 
     altered = tmp_path / f"altered{SUFFIX}"
     for at, value, words in (
         (16, (9).to_bytes(4, "little"), "a pack of version 9; this kit reads"),
-        (40, (1 << 40).to_bytes(8, "little"), "the pack was altered (its metadata would be"),
+        (40, (1 << 40).to_bytes(8, "little"), "the pack's metadata would have"),
         (24, (3).to_bytes(8, "little"), "the pack"),  # another number of images
     ):
         altered.write_bytes(whole[:at] + value + whole[at + len(value) :])

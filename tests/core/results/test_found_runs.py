@@ -167,10 +167,3 @@ def test_an_archive_gives_the_newest_runs_of_each_submission(tmp_path: Path) -> 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"There is no file .*missing\.parquet"):
         find_runs([tmp_path / "missing.parquet"])
-
-
-def test_the_first_releases_words_for_a_run_are_understood(tmp_path: Path) -> None:
-    path = put(tmp_path / "a.parquet", entry="mine", run=3, training_seed=7, protocol="f00d")
-    (found,) = find_runs([path])["mine"]
-    assert (found.identity.run, found.identity.train_seed) == ("3", 7)
-    assert found.identity.protocol_digest == "f00d"

@@ -104,7 +104,7 @@ def _finish(
     predictions: Predictions | None,
     more: Mapping[str, bytes] = MappingProxyType({}),
 ) -> str:
-    meta = {"run": job["run_id"], "protocol": "p", "same_test_tasks": job["same_test_tasks"]}
+    meta = {"run": job["run_id"], "protocol_digest": "p", "same_test_tasks": job["same_test_tasks"]}
     files = {"results.parquet": io.BytesIO()}
     write_results(files["results.parquet"], table, meta)  # pyright: ignore[reportArgumentType]
     if predictions is not None:
