@@ -119,7 +119,7 @@ def write_pair(folder: Path, better: set[int]) -> list[Path]:
             labels=labels,
             classes=tasks,
         )
-        meta = {"run": "0", "protocol": "p", "submission": name}
+        meta = {"run": "0", "protocol_digest": "p", "who": name}
         files += [folder / f"{name}-results.parquet", folder / f"{name}-predictions.parquet"]
         write_results(files[-2], drawn.score(), meta)
         write_predictions(files[-1], drawn, meta)
@@ -162,7 +162,7 @@ def test_the_leader_over_sets_of_classes_is_who_leads_on_the_tasks_that_fit(tmp_
             classes=classes,
         )
         files[name] = (tmp_path / f"{name}-results.parquet", tmp_path / f"{name}-predictions.parquet")
-        meta = {"run": "0", "protocol": "p", "submission": name}
+        meta = {"run": "0", "protocol_digest": "p", "who": name}
         write_results(files[name][0], drawn.score(), meta)
         write_predictions(files[name][1], drawn, meta)
     for order in (("one", "two"), ("two", "one")):

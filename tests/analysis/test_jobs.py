@@ -107,7 +107,7 @@ def inputs(packs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[
             "predict_seconds": np.zeros(120),
         }
         write_results(
-            folder / f"{name}.parquet", TaskTable.from_columns(columns), {"submission": name, "tasks": 120}
+            folder / f"{name}.parquet", TaskTable.from_columns(columns), {"who": name, "tasks": 120}
         )
         np.savez(folder / f"{name}.npz", head=rng.normal(size=(90, 4)), body=rng.normal(size=(20, 3, 4, 4)))
     torch.save(make_backbone("conv4-4", 32, seed=7).network.state_dict(), folder / "weights.pt")

@@ -22,7 +22,7 @@ def write_runs(folder: Path, tasks: int = 40) -> tuple[list[Path], list[Path]]:
         skills = np.clip(level + 0.1 * rng.random((3, 10)), 0, 1)
         for run in range(2):
             drawn = draw_run_by_class(10 * place + run, run, skills, tasks=tasks)
-            meta = {"run": str(run), "protocol_digest": "p", "submission": f"s{place}"}
+            meta = {"run": str(run), "protocol_digest": "p", "who": f"s{place}"}
             results.append(folder / f"s{place}-{run}-results.parquet")
             predictions.append(folder / f"s{place}-{run}-predictions.parquet")
             write_results(results[-1], drawn.score(), meta)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -404,3 +405,8 @@ def make_paper_pack(services: Services, name: str = "alpha") -> str:
         session.add(row)
         session.flush()
         return row.id
+
+
+def in_one_line(text: str) -> str:
+    """A page's text with its sentences in one line each: templates break them."""
+    return re.sub(r"(?<=[a-z,.])\n\s+(?=[A-Za-z“])", " ", text)

@@ -229,15 +229,6 @@ def test_the_last_measures_wait_for_a_beat_that_is_under_way(monkeypatch: Any) -
     assert [one.step for one in platform.got] == [1, 2]
 
 
-def test_a_site_of_the_first_release_is_sent_no_measures() -> None:
-    platform = Platform(away=0)
-    assignment = job("evaluate", run_id="r", epoch=3, lease_seconds=30.0, version=1)
-    lease = Lease(cast(WorkerClient, platform), assignment, cast(Any, _Never()))
-    lease.meter.row(row(1, 1.0, 0.5))
-    lease.flush()
-    assert platform.got == []
-
-
 class _Never:
     def is_set(self) -> bool:
         return False

@@ -21,13 +21,11 @@ class PhaseNotOpen(Conflict):
 
 
 def status_of(phase: Phase, moment: datetime | None = None) -> PhaseStatus:
-    """Where a phase stands at a moment: by the clock, unless it was paused or closed by hand, before it began too."""
+    """Where a phase stands at a moment: by the clock, unless it was launched, paused or closed by hand."""
     moment = moment or now()
-    if phase.closed_at is not None:
-        return PhaseStatus.CLOSED
-    if moment < phase.starts_at:
+    if moment < phase.starts_at and phase.launched_at is None:
         return PhaseStatus.UPCOMING
-    if phase.ends_at is not None and moment >= phase.ends_at:
+    if phase.closed_at is not None or (phase.ends_at is not None and moment >= phase.ends_at):
         return PhaseStatus.CLOSED
     return PhaseStatus.PAUSED if phase.paused_at is not None else PhaseStatus.OPEN
 

@@ -48,7 +48,7 @@ PHASE_TABLE = {
     "close": "d d d a a d a a a d",
     "pause": "d d a r r d r r r d",
     "resume": "a a d a a a a a a a",
-    "extend": "d d d d d d d d r d",
+    "extend": "d d d d d d n d r d",
     "freeze": "d d d d d a d d d d",
     "unfreeze": "a a a a a d a a a a",
     "delete": "n n n n n n n n n a",

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActRequest, Consent
@@ -16,9 +17,10 @@ from anyshot_platform.alerts.service import open_alert
 from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.baselines.models import Baseline
-from anyshot_platform.competitions.models import Competition, CompetitionFile, CompetitionPage
+from anyshot_platform.competitions.models import Competition, CompetitionFile, CompetitionPage, Membership
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
+from anyshot_platform.entries import eligibility
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import Admission, EntryStatus
 from anyshot_platform.notifications.models import Notification
@@ -215,6 +217,9 @@ def test_acts_on_a_team_in_a_league(site: Site) -> None:
         league = session.query(League).filter_by(slug="free").one()
         _changed(league, session, admission=Admission.APPROVAL, every_member_qualifies=asks)
         team = session.query(Team).filter_by(name="pia").one()
+        pia = session.scalars(select(Membership).where(Membership.team_id == team.id)).one()
+        if asks:
+            eligibility.answer(session, league, pia, {"qualifies": "yes"})
         found = team_acts.find_applicant(session, site.competition(session), league, team.id)
         if before is not None:
             carry_out(session, before, found, ActRequest(site.owner_id))

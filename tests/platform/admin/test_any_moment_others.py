@@ -107,6 +107,7 @@ FINAL_TABLE = {
     "launch": "n n n n n n n n n r",
     "repeat": "a a a a a a a a a a",
     "publish": "n n n n n n a n n r",
+    "correct": "r r r r r r a r r r",
     "unpublish": "a a a a a a d a a a",
 }
 COMPETITION_TABLE = {  # draft, published, archived, deleted
@@ -148,7 +149,16 @@ MOMENTS: dict[type[Any], dict[str, str]] = {
         "code_published_at": "code.hide and code.show are done to teams",
     },
     Phase: dict.fromkeys(
-        ("ends_at", "paused_at", "closed_at", "frozen_at", "published_at", "key_published_at", "deleted_at"),
+        (
+            "ends_at",
+            "paused_at",
+            "closed_at",
+            "frozen_at",
+            "published_at",
+            "key_published_at",
+            "deleted_at",
+            "launched_at",
+        ),
         HELD,
     ),
     PhaseVersion: {"state": HELD, "live_at": "goes with its state"},

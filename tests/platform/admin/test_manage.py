@@ -32,7 +32,7 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionStatus
 from anyshot_platform.users.models import User
 from anyshot_platform.workers.models import Worker
-from tests.platform.site import SLUG, PaperWorker, Person, Site, make_zip
+from tests.platform.site import SLUG, PaperWorker, Person, Site, in_one_line, make_zip
 
 BASE = f"/competitions/{SLUG}/manage"
 PAGES = (
@@ -60,7 +60,9 @@ ADMIN_PAGES = ("", "/users", "/competitions", "/workers", "/storage", "/webhooks
 
 def page(person: Person, path: str) -> Response:
     """A page as a browser asks for it."""
-    return person.call("GET", path, headers={"accept": "text/html"}, follow_redirects=False)
+    answer = person.call("GET", path, headers={"accept": "text/html"}, follow_redirects=False)
+    answer._text = in_one_line(answer.text)
+    return answer
 
 
 def post(person: Person, path: str, **fields: object) -> Response:

@@ -79,7 +79,7 @@ def test_a_page_shows_an_image_and_links_a_file(site: Site) -> None:
         ("evil.html", b"<script>", "is of no kind that pages can have"),
         ("no-suffix", b"x", "is of no kind that pages can have"),
         ("../up.png", picture(), ""),  # a browser's path is cut off
-        ("<b>.png", b"x", "The name of a file has at most"),
+        ("<b>.png", b"x", "file's name has 1 to 100 letters"),
         ("text.png", b"Hello", "Browsers cannot show text.png as a picture"),
         ("cut.png", picture()[:-20], "show cut.png as a picture"),
         ("other.svg", picture(), "show other.svg as a picture"),

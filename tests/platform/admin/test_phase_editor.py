@@ -37,6 +37,7 @@ NOT_DESCRIBED = {
         "closed_at",
         "live_version",
         "frozen_at",
+        "launched_at",
     }
     | {
         "published_at",

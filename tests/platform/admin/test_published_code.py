@@ -119,13 +119,14 @@ def test_the_code_of_a_disqualified_winner_is_not_published(ended: tuple[Site, P
         for row in owner.call("GET", f"{MANAGE}/submissions", params={"phase": "final"}).json()["items"]
         if row["team"] == "pia"
     ]
-    act = {"act": "disqualify", "ids": [pia], "reason": "two accounts"}
+    consent = {"confirm": pia[:12], "override": True, "reason": "two accounts"}
+    disqualify = f"{MANAGE}/submissions/{pia}/acts/disqualify"
     if when == "before":
-        owner.call("POST", f"{MANAGE}/submissions/acts", json=act)
+        owner.call("POST", disqualify, json=consent)
     publish(owner, 1)
     if when == "after":
         assert published(site) == ["pia"]
-        owner.call("POST", f"{MANAGE}/submissions/acts", json=act)
+        owner.call("POST", disqualify, json=consent)
     assert published(site) == (["quin"] if when == "before" else [])
     assert site.client.get(f"{CODE}/{pia}.zip").status_code == 404
 

@@ -38,7 +38,7 @@ _FULL = (
     + """\
     machine: {memory: 3 GiB, cpus: 2.5, gpus: 1, hardware: gpu}
     quota: {per_day: null, total: 7, running: 1, cancelled_counts: false}
-    shown: {logs: everything, board: participants, others: true, confusion: true}
+    shown: {logs: everything, board: participants, confusion: true}
     smoke: {pool: set-0, tasks: 3, budget: 30s, per_day: null}
   - key: final
     title: Final

@@ -146,15 +146,12 @@ def test_what_a_form_does_not_show_is_kept(site: Site) -> None:
     secret = {"test_seeds": [7, 8, 9], "train_seeds": [4, 5, 6]}
     site.set_version(**secret, protocol={"name": "within_domain", "split_seed": 12})
     within = {"tasks.protocol.name": "within_domain", "title": "Renamed"}
-    for runs in ("3", "2"):
-        form = phase_form(**within, **{"scoring.runs": runs})
-        assert flash(post(owner, FEEDBACK, seen=seen(owner, FEEDBACK), **form)) == "Saved."
-        with site.services.database.reading() as session:
-            (version,) = session.query(PhaseVersion)
-            kept = {name: getattr(version, name) for name in secret}
-            assert version.protocol["split_seed"] == 12
-        assert (kept == secret) == (runs == "3")
-    assert (len(kept["train_seeds"]), kept["test_seeds"]) == (2, [])
+    form = phase_form(**within, **{"scoring.runs": "3"})
+    assert flash(post(owner, FEEDBACK, seen=seen(owner, FEEDBACK), **form)) == "Saved."
+    with site.services.database.reading() as session:
+        (version,) = session.query(PhaseVersion)
+        assert version.protocol["split_seed"] == 12
+        assert {name: getattr(version, name) for name in secret} == secret
 
 
 def test_two_organizers_change_the_settings(site: Site) -> None:
@@ -389,7 +386,8 @@ def test_two_organizers_decide_otherwise(site: Site, what: str) -> None:
     }[what]
     read = seen_beside(dana, f"{BASE}/leagues", f'name="{field}" value="{value}"')
     sent = {field: value, "seen": read}
-    assert post(otto, BASE + place, **sent, act="admit").status_code == 303
+    consent = {"override": "1", "confirm": "pia"} if what == "teams" else {}
+    assert post(otto, BASE + place, **sent, act="admit", **consent).status_code == 303
     asked = post(dana, BASE + place, **sent, act="refuse", reason="weights")
     assert asked.status_code == 409 and "otto changed this" in asked.text
     assert ">admitted</pre>" in asked.text or ">declared</pre>" in asked.text

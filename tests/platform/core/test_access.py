@@ -126,8 +126,8 @@ ACTS_ELSEWHERE = {
 # Acts that stand on a page in another form than a button of their own, and a sign of that form in its template.
 ON_PAGES = {
     "worker.token": ("../admin/workers", 'action="/admin/workers/tokens"'),
-    "code.hide": ("final", '("hide", _("Hide it"))'),
-    "code.show": ("final", '("show", _("Show it again"))'),
+    "code.hide": ("final", '("hide", "Hide it")'),
+    "code.show": ("final", '("show", "Show it again")'),
     "competition.rehearse": ("rehearsals", 'action="{{ base }}/rehearsals"'),
     "competition.take_secrets": ("exports", "/bundle-with-seeds"),
     "entry.admit": ("leagues", 'action="{{ base }}/leagues/decide"'),

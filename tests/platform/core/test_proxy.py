@@ -106,7 +106,7 @@ def waits_long(name: str) -> bool:
     return False
 
 
-MAKERS = {"send_archive", "bundle_response", "make_archive", "table_of", "write_everything"}
+MAKERS = {"bundle_response", "make_archive", "table_of", "write_everything"}
 
 
 def made_whole() -> set[str]:

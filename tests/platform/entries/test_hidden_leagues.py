@@ -9,9 +9,6 @@ from typing import Any
 import pytest
 
 from anyshot_platform.baselines.models import Baseline
-from anyshot_platform.entries.models import Entry
-from anyshot_platform.entries.states import EntryState
-from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.submissions.models import Submission
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.entries.test_entries import ENTRIES, names, scored
@@ -107,25 +104,6 @@ def test_a_baseline_is_on_the_board_of_a_league_that_comes_back(
     act(final, "disqualify", last.id)
     restore(final)
     assert [(row["team"], row["score"]) for row in final.board("free")["rows"]] == [("Prototypes", 0.2)]
-
-
-def test_what_an_earlier_release_lost_in_a_hidden_league_is_back_with_it(
-    final: Site,
-    worker: PaperWorker,
-) -> None:
-    ada, bob = final.member("ada"), final.member("bob")
-    cheats = scored(worker, ada, 0.9)
-    scored(worker, bob, 0.5)
-    hide(final)
-    act(final, "disqualify", cheats)
-    with final.services.database.writing() as session:
-        for row in session.query(BoardRow):
-            session.delete(row)
-        for entry in session.query(Entry).filter_by(submission_id=cheats):
-            entry.state, entry.reason = EntryState.STANDING, ""
-    restore(final)
-    assert names(final, "free") == [("bob", 0.5)]
-    assert entry_in_free(ada)["state"] == "disqualified"
 
 
 def add_baseline(site: Site, name: str, *leagues: str) -> Any:

@@ -28,7 +28,7 @@ from tests.services.sites import served
 __all__ = ["final"]
 PAGE = "/competitions/small/leagues"
 UPLOAD = "/competitions/small/phases/feedback/submit"
-BACK = "Back to the phase's rule"
+BACK = "Back to the phase&#39;s rule"
 
 
 @pytest.fixture

@@ -44,6 +44,13 @@ def ids(owner: Person, team: str, league: str) -> str:
     return found[0]["id"]
 
 
+def qualify(person: Person) -> None:
+    """Answer what the women's league asks."""
+    said = {"answers": {"woman": "yes", "cv": "https://example.org/me"}}
+    answer = person.call("PUT", "/api/v1/competitions/small/leagues/women/answers", json=said)
+    assert answer.is_success, answer.text
+
+
 def test_the_list_has_every_entry_with_its_state_and_history(site: Site) -> None:
     worker, owner = site.worker(), site.owner()
     women(site)
@@ -69,6 +76,7 @@ def test_acts_of_the_list_are_about_the_team_where_the_league_asks(site: Site) -
     worker, owner = site.worker(), site.owner()
     women(site)
     ada = site.member("ada")
+    qualify(ada)
     scored(worker, ada, 0.5, leagues=["women"])
     entry = ids(owner, "ada", "women")
     assert flash(post(owner, PAGE, entry=entry, act="refuse")) == "Give the reason: the team sees it."
@@ -201,7 +209,9 @@ def test_who_admits_what_another_admitted_meanwhile_does_not_admit_the_team_too(
 def test_who_admits_a_team_that_another_refused_meanwhile_is_told_and_changes_nothing(site: Site) -> None:
     dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)
     women(site)
-    scored(site.worker(), site.member("ada"), 0.5, leagues=["women"])
+    ada = site.member("ada")
+    qualify(ada)
+    scored(site.worker(), ada, 0.5, leagues=["women"])
     entry, read = ids(dana, "ada", "women"), seen(dana, PAGE)
     post(otto, PAGE, entry=entry, act="refuse", reason="not so", seen=read)
     late = flash(post(dana, PAGE, entry=entry, act="admit", seen=read))

@@ -163,7 +163,7 @@ def test_publishing_waits_for_what_is_to_be_repeated_and_repeating_for_a_word_on
     assert "Runs of ada failed through no fault of theirs. Repeat them first." in refused.text
     assert played.owner.call("POST", f"{FINAL}/publish", json={**body, "override": True}).status_code == 200
     asked = played.owner.call("POST", f"{FINAL}/repeat", json={})
-    assert "The results are public: a repeated run changes them." in asked.text
+    assert "The results of “Final” are public." in asked.text
     assert played.owner.call("POST", f"{FINAL}/repeat", json={"override": True, **body}).json()["items"][0][
         "repeated"
     ]

@@ -20,7 +20,7 @@ from anyshot_platform.services import Services
 from anyshot_platform.users.models import User
 from anyshot_platform.web.viewer import SESSION_COOKIE
 from tests.platform.conftest import Databases, make_settings
-from tests.platform.site import the_app
+from tests.platform.site import in_one_line, the_app
 from tests.platform.web.scene import Scene, make_scene
 from tests.services.databases import PostgresServer, postgres_database
 from tests.services.processes import free_port
@@ -127,10 +127,10 @@ class Visitor:
         self.client.cookies.set(SESSION_COOKIE, secret)
 
     def see(self, path: str, status: int = 200) -> str:
-        """The text of a page."""
+        """The text of a page, its sentences in one line each: templates break them."""
         answer = self.client.get(path, headers={"accept": "text/html"})
         assert answer.status_code == status, f"{path}: {answer.status_code}"
-        return answer.text
+        return in_one_line(answer.text)
 
     def send(self, page: str, action: str, status: int = 303, **fields: str | list[str]) -> Response:
         """Fill in the form of a page that leads to `action`, and send it with the page's token."""

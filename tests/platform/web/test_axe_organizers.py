@@ -48,7 +48,6 @@ MANAGE = (
     "/announcements",
     "/webhooks",
     "/exports",
-    "/transfer",
     "/bundle-with-seeds",
     "/rehearsals",
     "/audit",

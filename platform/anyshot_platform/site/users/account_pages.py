@@ -43,7 +43,6 @@ Proved = Annotated[Viewer, Depends(proved(browser_session))]
 SECTIONS = (
     {"key": "profile", "label": "Profile", "href": "/account", "icon": "user"},
     {"key": "teams", "label": "Competitions and teams", "href": "/account/teams", "icon": "users"},
-    {"key": "places", "label": "Your places", "href": "/account/places", "icon": "flag"},
     {"key": "tokens", "label": "API tokens", "href": "/account/tokens", "icon": "key"},
     {"key": "notifications", "label": "Notifications", "href": "/account/notifications", "icon": "bell"},
     {"key": "security", "label": "Password and sessions", "href": "/account/security", "icon": "lock"},

@@ -2,8 +2,8 @@
 // The stream goes on behind the last event, so a lost connection or a sleeping laptop loses no line.
 import { grow } from "./charts.js";
 import { tellTime } from "./log.js";
-import { isChanged, tell, toast } from "./site.js";
 import { number } from "./numbers.js";
+import { isChanged, tell, toast } from "./site.js";
 
 const KEEP_LINES = 5000; // in the page; the whole log can be downloaded
 const live = document.getElementById("live");

@@ -36,9 +36,7 @@ function addField(name, value) {
 
 async function send(file) {
   if (file.size > Number(form.dataset.max))
-    throw new Refused(
-      `This has ${size(file.size)}; a pack has at most ${size(Number(form.dataset.max))}.`,
-    );
+    throw new Refused(`This has ${size(file.size)}; a pack has at most ${size(Number(form.dataset.max))}.`);
   const upload = await beginOrResume(file, begin, parts);
   await sendParts(file, upload, {
     parts,

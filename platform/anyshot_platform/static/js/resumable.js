@@ -1,6 +1,7 @@
 // Sends a file in parts, and goes on where a broken connection stopped, also after the page was loaded again.
-import { csrfToken } from "./site.js";
+
 import { number } from "./numbers.js";
+import { csrfToken } from "./site.js";
 
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
@@ -15,13 +16,10 @@ export const size = (bytes) =>
 export async function answer(response) {
   const body = await response.json().catch(() => ({}));
   if (response.ok) return body;
-  throw Object.assign(
-    new Error(body.message ?? `The platform answered ${response.status}.`),
-    {
-      status: response.status,
-      body,
-    },
-  );
+  throw Object.assign(new Error(body.message ?? `The platform answered ${response.status}.`), {
+    status: response.status,
+    body,
+  });
 }
 
 /** The JSON of what an address answers; throws as `answer` does, and in the reader's words where nothing answers. */

@@ -1,7 +1,6 @@
 // What every page has: theme, menus, dialogs, local dates, copying, confirmation, small conveniences.
 // Everything here is an addition: each page works without it.
 
-
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const stamp = new Intl.DateTimeFormat(undefined, {
   day: "numeric",

@@ -33,8 +33,7 @@ function showProgress(sent, total, text) {
   const bar = panel.querySelector("progress");
   bar.max = total || 1;
   bar.value = sent;
-  panel.querySelector("[data-progress-text]").textContent =
-    text ?? `${size(sent)} of ${size(total)}`;
+  panel.querySelector("[data-progress-text]").textContent = text ?? `${size(sent)} of ${size(total)}`;
 }
 
 function setPaused(now) {
@@ -104,9 +103,7 @@ async function take(file) {
     return;
   }
   if (file.size > maxBytes) {
-    showProblem(
-      `${file.name} has ${size(file.size)}; a submission has at most ${size(maxBytes)}.`,
-    );
+    showProblem(`${file.name} has ${size(file.size)}; a submission has at most ${size(maxBytes)}.`);
     return;
   }
   try {

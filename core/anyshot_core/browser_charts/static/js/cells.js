@@ -1,6 +1,5 @@
 // A matrix of shares: a cell is the stronger the higher its share, the diagonal is outlined, the pointer reads one.
 
-
 const LINE = 20; // pixels of a row
 const MOST_WRITTEN = 12; // columns that have room for numbers
 
@@ -74,8 +73,7 @@ export function cellPlot(spec, width, look, across) {
   ];
 }
 
-const share = (value) =>
-  value === null ? "never met" : `${Math.round(100 * value)} %`;
+const share = (value) => (value === null ? "never met" : `${Math.round(100 * value)} %`);
 
 /** The colour of a cell, and that of its number: a mistake of 5 % is seen, and each number is read. */
 export function cellColours(value, look) {

@@ -71,8 +71,7 @@ const formats = {
 };
 formats.whole = formats.number;
 const ticks = { ...formats, score: (value) => minus(String(Number(value.toFixed(3)))) };
-const day = (value) =>
-  new Date(1000 * value).toLocaleDateString("en", { day: "numeric", month: "short" });
+const day = (value) => new Date(1000 * value).toLocaleDateString("en", { day: "numeric", month: "short" });
 
 /** Where ticks may stand on the axis of bytes and of time: at round numbers of their unit. */
 const steps = {
