@@ -21,9 +21,12 @@ class PhaseNotOpen(Conflict):
 
 
 def status_of(phase: Phase, moment: datetime | None = None) -> PhaseStatus:
-    """Where a phase stands at a moment: by the clock, unless it was launched, paused or closed by hand."""
+    """Where a phase stands at a moment: by the clock, unless it was paused or closed by hand.
+
+    What was closed before its start is over only if it was launched: else it has not begun, and its pools stay hidden.
+    """
     moment = moment or now()
-    if moment < phase.starts_at and phase.launched_at is None:
+    if moment < phase.starts_at and (phase.closed_at is None or phase.launched_at is None):
         return PhaseStatus.UPCOMING
     if phase.closed_at is not None or (phase.ends_at is not None and moment >= phase.ends_at):
         return PhaseStatus.CLOSED
