@@ -112,12 +112,12 @@ def test_two_codes_of_one_name_are_two_submissions(tmp_path: Path) -> None:
     assert list(find_runs(sorted(tmp_path.glob("*")))) == ["mine (aaaaaaaa)", "mine (bbbbbbbb)"]
 
 
-def test_files_of_the_first_release_take_what_they_know_and_else_their_place(tmp_path: Path) -> None:
+def test_what_a_file_does_not_say_of_its_run_is_read_from_its_place(tmp_path: Path) -> None:
     for place, meta in {
-        "a/results.parquet": {"title": "Dry run of proto", "training_seed": 7, "test_seed": 93, "tasks": 9},
-        "ours/run-1/results.parquet": {"run": "", "protocol": "d1"},
-        "ours/run-0/results.parquet": {"protocol": "d1"},
-        "maml.parquet": {"name": "maml", "seed": 3, "seconds": 2.5},
+        "a/results.parquet": {"who": "proto", "train_seed": 7, "test_seed": 93, "tasks": 9},
+        "ours/run-1/results.parquet": {"run": "", "protocol_digest": "d1"},
+        "ours/run-0/results.parquet": {"protocol_digest": "d1"},
+        "maml.parquet": {"train_seed": 3, "seconds": 2.5},
         "theirs.parquet": {},
     }.items():
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)

@@ -465,10 +465,10 @@ def test_boards_that_change_leave_published_results_until_they_are_corrected(
     assert rows(cem.call("GET", API)) == WON
     leaves = "Free style: “cem” leaves the results (rank 3 and 150 EUR)."
     assert leaves in page(owner, "/competitions/small/manage/final?phase=final").text
-    silent = owner.call("POST", f"{FINAL}/correct", json={"confirm": "final"})
+    silent = owner.call("POST", f"{FINAL}/acts/correct", json={"confirm": "final"})
     assert (silent.status_code, silent.json()["preview"]["does"]) == (409, [leaves])
     said = {"confirm": "final", "reason": "a broken worker"}
-    assert owner.call("POST", f"{FINAL}/correct", json=said).status_code == 200
+    assert owner.call("POST", f"{FINAL}/acts/correct", json=said).status_code == 200
     assert rows(cem.call("GET", API)) == WON[:2]
     assert cem.call("GET", API).json()["corrections"][0]["reason"] == "a broken worker"
     assert leaves in messages(final, cem) and leaves not in messages(final, played["ada"])
