@@ -11,7 +11,6 @@ from sqlalchemy import Select, and_, or_, select, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.announcements.phases import phases_with_news, tell_of_phase
-from anyshot_platform.budgets.limits import forget_old_hits
 from anyshot_platform.database import now
 from anyshot_platform.judging.leases import lose
 from anyshot_platform.judging.parts import lock_run
@@ -25,6 +24,7 @@ from anyshot_platform.queue.duties import take_duty
 from anyshot_platform.queue.isolation import each, forget_old_troubles
 from anyshot_platform.queue.loops import Loop, forget_dead_processes, this_process
 from anyshot_platform.queue.outbox import forget_old_rings, put_ring
+from anyshot_platform.rate_limits.counting import forget_old_hits
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING, RunState
 from anyshot_platform.runs.transitions import StaleEpoch

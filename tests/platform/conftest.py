@@ -18,9 +18,9 @@ from sqlalchemy import URL, Engine, event, make_url
 
 from anyshot_platform import database
 from anyshot_platform.app import make_services
-from anyshot_platform.budgets import limits
 from anyshot_platform.database import Database
 from anyshot_platform.migration import migrate
+from anyshot_platform.rate_limits import counting
 from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
 from tests.platform.site import Site, make_small_site
@@ -35,7 +35,7 @@ SECRET = "a secret for tests, forty characters long"
 def windows_that_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """No window of a limit ends while a test counts in it, however slow the machine is."""
     began = int(time.time())
-    monkeypatch.setattr(limits, "seconds_now", lambda: began)
+    monkeypatch.setattr(counting, "seconds_now", lambda: began)
 
 
 class KeptEngines:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from anyshot_platform.accounts import service
-from anyshot_platform.budgets.service import spend
 from anyshot_platform.errors import Conflict, NotFound, TooMany
 from anyshot_platform.notifications.letters import send_email
+from anyshot_platform.rate_limits.service import spend
 from anyshot_platform.services import Services
 from anyshot_platform.users.models import User
 

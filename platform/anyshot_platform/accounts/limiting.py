@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import Request
 
 from anyshot_platform.accounts.service import account_key
-from anyshot_platform.budgets.service import spend
 from anyshot_platform.errors import Forbidden
+from anyshot_platform.rate_limits.service import spend
 from anyshot_platform.services import Services
 
 DEVICE_COOKIE = "anyshot_device"

@@ -7,9 +7,9 @@ from sqlalchemy.orm import Session
 from anyshot_platform.accounts import service
 from anyshot_platform.accounts.confirming import may_mail, send_link
 from anyshot_platform.accounts.security_log import note_event
-from anyshot_platform.budgets.service import spend
 from anyshot_platform.errors import Invalid
 from anyshot_platform.notifications.letters import send_email
+from anyshot_platform.rate_limits.service import spend
 from anyshot_platform.services import Services
 from anyshot_platform.users.models import User
 

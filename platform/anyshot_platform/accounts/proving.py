@@ -15,9 +15,9 @@ from sqlalchemy.orm import Session
 from anyshot_platform.accounts import second_factor, service
 from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.accounts.service import WrongPassword
-from anyshot_platform.budgets.service import spend
 from anyshot_platform.database import now
 from anyshot_platform.errors import Forbidden, NotSignedIn
+from anyshot_platform.rate_limits.service import spend
 from anyshot_platform.services import Services
 from anyshot_platform.users.models import ApiToken, LoginSession, User
 from anyshot_platform.users.viewer import Viewer

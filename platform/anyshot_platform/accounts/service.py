@@ -8,26 +8,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from email_validator import EmailNotValidError, validate_email
-from sqlalchemy import ColumnElement, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.accounts import passwords
 from anyshot_platform.accounts.security_log import note_event
-from anyshot_platform.competitions.teams import keep_captained
-from anyshot_platform.database import Database, hold, now
-from anyshot_platform.entries.eligibility import forget_answers
+from anyshot_platform.database import Database, now
 from anyshot_platform.errors import Conflict, Invalid, NotFound, NotSignedIn
 from anyshot_platform.kernel.signing import digest_secret, new_secret
-from anyshot_platform.notifications.service import forget_messages
-from anyshot_platform.results.records import forget_name
-from anyshot_platform.results.winners import forget_checks
-from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import (
     ApiToken,
     LoginSession,
-    OAuthIdentity,
     OneTimeToken,
-    RecoveryCode,
     User,
 )
 from anyshot_platform.users.viewer import TOKEN_PREFIX, Scope
@@ -41,7 +33,6 @@ _RESERVED = frozenset(
 LONGEST_TOKEN = timedelta(days=365)
 ONLY_ADMINISTRATOR = "The site needs an administrator: name another one first."
 # What lets an account in. Rows also hold names of tokens, browsers and, as a link's subject, addresses.
-_SECRETS = (LoginSession, ApiToken, RecoveryCode, OAuthIdentity, OneTimeToken)
 
 
 class NameTaken(Conflict):
@@ -430,40 +421,7 @@ def _find_one_time_token(session: Session, secret: str, purpose: str) -> tuple[U
     return user, token
 
 
-def _leave_teams_to_others(session: Session, user: User) -> None:
-    """Teams that the user led get another captain, where there is one."""
-    for team in session.scalars(select(Team).where(Team.captain_id == user.id, Team.deleted_at.is_(None))):
-        keep_captained(session, team)
-
-
 def is_only_administrator(session: Session, user: User) -> bool:
     """Whether the site would have no administrator who can log in without this one."""
     there = User.is_site_admin, User.blocked_at.is_(None), User.deleted_at.is_(None)
     return user.is_site_admin and session.scalar(select(User.id).where(*there, User.id != user.id)) is None
-
-
-def erase_user(session: Session, user: User) -> None:
-    """Delete an account: personal data goes, a pseudonym stays where others' records refer to it.
-
-    Raises `Conflict` for the only administrator of the site.
-    """
-    hold(session, "every user")
-    if is_only_administrator(session, user):
-        raise Conflict(ONLY_ADMINISTRATOR)
-    moment = now()
-    forget_messages(session, user)  # while it has its address
-    pseudonym = f"deleted-{user.id[-12:]}"
-    user.username, user.username_key = pseudonym, pseudonym
-    user.email = user.email_key = user.password_hash = user.email_verified_at = None
-    user.display_name = user.affiliation = user.country = user.homepage = user.about = ""
-    user.is_site_admin = user.profile_public = False
-    user.totp_sealed = user.totp_step = user.second_factor_since = None
-    user.time_zone = "UTC"
-    for secrets in _SECRETS:
-        session.execute(delete(secrets).where(secrets.user_id == user.id))
-    user.deleted_at = moment
-    forget_answers(session, user.id)
-    forget_checks(session, user.id)
-    forget_name(session, user)
-    _leave_teams_to_others(session, user)
-    note_event(session, user.id, "account.delete")

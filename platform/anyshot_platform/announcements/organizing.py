@@ -9,11 +9,11 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.audit import service as audit
+from anyshot_platform.competitions.messages import tell_members
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import NotFound
 from anyshot_platform.kernel.plain import plain
-from anyshot_platform.notifications.service import tell_members
 
 
 def announce(

@@ -9,11 +9,11 @@ from sqlalchemy import exists, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.announcements.models import Date, PhaseNotice
+from anyshot_platform.competitions.messages import tell_members
 from anyshot_platform.competitions.models import Competition, Rehearsal
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
 from anyshot_platform.kernel.filters import in_utc
-from anyshot_platform.notifications.service import tell_members
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import closing, status_of
 from anyshot_platform.phases.states import PhaseStatus

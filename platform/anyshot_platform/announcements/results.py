@@ -9,6 +9,7 @@ from __future__ import annotations
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.competitions.messages import tell_team
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.entries.choosing import COMPETES
 from anyshot_platform.entries.service import list_entries
@@ -19,7 +20,6 @@ from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.best import find_best_other
 from anyshot_platform.leaderboards.reading import find_place_of
 from anyshot_platform.leaderboards.trust import read_beside
-from anyshot_platform.notifications.service import tell_team
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore

@@ -12,8 +12,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.budgets.service import refuse_beyond
-from anyshot_platform.budgets.totals import TOTALS
+from anyshot_platform.budgets.totals import TOTALS, refuse_beyond
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.pools.models import PackKeeper, Pool
 from anyshot_platform.services import Services

@@ -10,7 +10,10 @@ from sqlalchemy.orm import Session
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus
 from anyshot_platform.database import now
+from anyshot_platform.errors import Conflict
+from anyshot_platform.kernel.budgets import UsageBudget
 from anyshot_platform.pools.models import Pack, PackKeeper, Pool
+from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Upload
 from anyshot_platform.users.models import ApiToken
 
@@ -79,3 +82,32 @@ TOTALS: dict[str, Callable[[Session, str], int]] = {
     "upload_bytes": _upload_bytes,
     "tokens": _tokens,
 }
+
+
+class OverBudget(Conflict):
+    """All that one may have of something at a time."""
+
+    code = "over_budget"
+
+
+def require_total(services: Services, name: str, user_id: str, more: int = 1) -> None:
+    """Raise `OverBudget` if a person would have more of something than the table allows."""
+    budget = services.settings.budgets[name]
+    if budget.limit == 0:
+        return
+    with services.database.glancing() as session:
+        used = TOTALS[name](session, user_id)
+    refuse_beyond(budget, used, more)
+
+
+def refuse_beyond(budget: UsageBudget, used: int, more: int) -> None:
+    """Raise `OverBudget` if what is used and what is wanted are more than the budget."""
+    if used + more > budget.limit:
+        raise OverBudget(_over(budget, used))
+
+
+def _over(budget: UsageBudget, used: int) -> str:
+    return (
+        f"This site allows {budget.amount} {budget.what} for each {budget.actor}; you have {budget.words(used)}. "
+        "Delete what you do not need, or ask the site's administrators for more."
+    )

@@ -18,7 +18,8 @@ from httpx2 import Response
 from sqlalchemy import func, select
 
 from anyshot_platform.accounts import oauth
-from anyshot_platform.accounts.service import begin_session, create_user, erase_user
+from anyshot_platform.accounts.erasing import erase_user
+from anyshot_platform.accounts.service import begin_session, create_user
 from anyshot_platform.app import create_app
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.database import now

@@ -12,6 +12,7 @@ from httpx2 import Response
 from sqlalchemy import select
 
 from anyshot_platform.acts.declaration import ActRequest
+from anyshot_platform.competitions.messages import members_of
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
@@ -19,7 +20,6 @@ from anyshot_platform.database import now
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import Admission, EntryStatus
 from anyshot_platform.notifications.models import Email
-from anyshot_platform.notifications.service import members_of
 from anyshot_platform.organizers.entries.team_acts import ADMIT, find_applicant
 from anyshot_platform.organizers.phases.final_acts import PUBLISH
 from anyshot_platform.organizers.pools.organizing import put_packs

@@ -8,11 +8,12 @@ import pytest
 from sqlalchemy import select
 
 from anyshot_platform.accounts import service
+from anyshot_platform.accounts.erasing import erase_user
 from anyshot_platform.accounts.passwords import check_password
-from anyshot_platform.budgets.limits import count_hit
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.notifications.models import Mute, NotificationChoice
 from anyshot_platform.notifications.service import choose, mute
+from anyshot_platform.rate_limits.counting import count_hit
 from anyshot_platform.site.users.pages import safe_next
 from anyshot_platform.users.models import ApiToken, LoginSession, User
 from tests.platform.site import PASSWORD, Site
@@ -155,7 +156,7 @@ def test_an_erased_account_leaves_a_pseudonym(site: Site) -> None:
         user = session.get_one(User, person.id)
         user.time_zone = "Asia/Tokyo"
     with site.services.database.writing() as session:
-        service.erase_user(session, session.get_one(User, person.id))
+        erase_user(session, session.get_one(User, person.id))
     with site.services.database.reading() as session:
         user = session.get_one(User, person.id)
         assert user.username.startswith("deleted-") and user.email is None

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import func, select
 
 from anyshot_platform.accounts import oauth
-from anyshot_platform.accounts.service import erase_user
+from anyshot_platform.accounts.erasing import erase_user
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.competitions import files
 from anyshot_platform.competitions.models import CompetitionFile, Membership

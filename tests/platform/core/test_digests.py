@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select
 
-from anyshot_platform.accounts.service import erase_user
+from anyshot_platform.accounts.erasing import erase_user
 from anyshot_platform.announcements.results import say_change
 from anyshot_platform.database import now
 from anyshot_platform.notifications.delivery import send_due_emails

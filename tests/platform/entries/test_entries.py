@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from anyshot_platform.accounts.service import erase_user
+from anyshot_platform.accounts.erasing import erase_user
 from anyshot_platform.database import now
 from anyshot_platform.entries.models import LeagueAnswer
 from anyshot_platform.leaderboards.service import refresh_everywhere

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from anyshot_platform.accounts.service import erase_user
+from anyshot_platform.accounts.erasing import erase_user
 from anyshot_platform.competitions.service import find_membership, owned_alone
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.organizers.phases.finals import _why_excluded

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from anyshot_core.command import main
-from anyshot_platform.accounts.service import erase_user
+from anyshot_platform.accounts.erasing import erase_user
 from anyshot_platform.confined.likeness import fingerprint
 from anyshot_platform.leagues.models import League
 from anyshot_platform.organizers.phases.prize_checks import NEARLY

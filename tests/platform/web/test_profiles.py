@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from anyshot_platform.accounts.service import erase_user
+from anyshot_platform.accounts.erasing import erase_user
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Visibility
 from anyshot_platform.database import now

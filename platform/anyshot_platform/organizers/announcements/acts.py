@@ -20,9 +20,9 @@ from anyshot_platform.acts.declaration import (
 from anyshot_platform.acts.hiding import delete_and_restore
 from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.announcements.organizing import announce, list_announcements
+from anyshot_platform.competitions.messages import members_of
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState
-from anyshot_platform.notifications.service import members_of
 
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 Body = Annotated[str, Field(max_length=100_000)]

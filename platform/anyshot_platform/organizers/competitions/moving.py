@@ -8,11 +8,12 @@ from pydantic import Field
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Danger, Findings, by_name
+from anyshot_platform.competitions.messages import tell_team
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.filters import count, join_texts
-from anyshot_platform.notifications.service import notify, tell_team
+from anyshot_platform.notifications.service import notify
 from anyshot_platform.organizers.competitions import member_acts, people
 from anyshot_platform.organizers.competitions.member_acts import member_target
 from anyshot_platform.organizers.entries.acts import ask_again, leagues_that_ask

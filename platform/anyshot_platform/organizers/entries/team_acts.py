@@ -20,6 +20,7 @@ from anyshot_platform.acts.declaration import (
 )
 from anyshot_platform.acts.merging import NOTHING_SEEN, SeenFields, Written, require_seen
 from anyshot_platform.acts.service import NO_CONSENT, ActOutcome, carry_out
+from anyshot_platform.competitions.messages import members_of_team, tell_team
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.entries import eligibility
 from anyshot_platform.entries.models import TeamVerdict
@@ -27,7 +28,6 @@ from anyshot_platform.errors import NotFound
 from anyshot_platform.leaderboards.service import refresh_everywhere
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import EntryStatus
-from anyshot_platform.notifications.service import members_of_team, tell_team
 from anyshot_platform.phases.status_words import status_words
 from anyshot_platform.teams.models import Team
 

@@ -19,10 +19,10 @@ from anyshot_platform.acts.declaration import (
     by_name,
 )
 from anyshot_platform.acts.on_results import results_are_public
+from anyshot_platform.competitions.messages import members_of
 from anyshot_platform.judging import repeating
 from anyshot_platform.judging.kinds import counting_runs
 from anyshot_platform.kernel.filters import count, decimal, duration
-from anyshot_platform.notifications.service import members_of
 from anyshot_platform.organizers.phases import finals, publication, repeats
 from anyshot_platform.organizers.phases.winner_acts import unconfirmed
 from anyshot_platform.phases.models import Phase

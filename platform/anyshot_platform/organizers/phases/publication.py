@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.competitions.messages import members_of, members_of_team
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.kernel.filters import decimal, interval, join_texts, score
 from anyshot_platform.leaderboards.reading import BoardPlace, read_board
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.service import list_leagues
-from anyshot_platform.notifications.service import members_of, members_of_team, notify
+from anyshot_platform.notifications.service import notify
 from anyshot_platform.organizers.phases.prize_checks import ask_about_code, find_ties
 from anyshot_platform.organizers.submissions.published import list_published
 from anyshot_platform.phases.models import Phase

@@ -16,9 +16,9 @@ from anyshot_platform.acts.declaration import (
     by_name,
 )
 from anyshot_platform.acts.targets import team_target
+from anyshot_platform.competitions.messages import members_of_team, tell_team
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.teams import check_team_name
-from anyshot_platform.notifications.service import members_of_team, tell_team
 from anyshot_platform.organizers.teams.joining import give_name, has_submitted, may_have_name
 from anyshot_platform.sight.phases import published_results
 from anyshot_platform.teams.models import Team

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from anyshot_platform.acts.merging import seal
 from anyshot_platform.announcements import organizing
 from anyshot_platform.announcements.models import Announcement
-from anyshot_platform.notifications.service import members_of
+from anyshot_platform.competitions.messages import members_of
 from anyshot_platform.organizers.announcements.acts import ACTS, ADD
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import merge, perform_named, read_options, save_typed

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from anyshot_platform.budgets.service import count_refused
+from anyshot_platform.rate_limits.service import count_refused
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import site_admin
 from anyshot_platform.web.rendering import render

@@ -7,10 +7,10 @@ from typing import Any
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
-from anyshot_platform.budgets.service import require_total, spend
-from anyshot_platform.budgets.totals import receivers
+from anyshot_platform.budgets.totals import receivers, require_total
 from anyshot_platform.errors import NotSignedIn
 from anyshot_platform.kernel.budgets import BUDGETS, ORGANIZER
+from anyshot_platform.rate_limits.service import spend
 from anyshot_platform.services import Services
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.services import ServicesDep

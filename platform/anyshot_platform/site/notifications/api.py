@@ -9,7 +9,8 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.notifications.service import choose_rhythm, list_muted, list_notifications, mute
+from anyshot_platform.competitions.messages import list_muted
+from anyshot_platform.notifications.service import choose_rhythm, list_notifications, mute
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.users.models import MailRhythm, User
 from anyshot_platform.users.viewer import Scope, Viewer

@@ -10,13 +10,13 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.acts.merging import Written, seal
+from anyshot_platform.competitions.messages import list_muted
 from anyshot_platform.errors import NotFound
 from anyshot_platform.notifications.models import Notification, NotificationChoice
 from anyshot_platform.notifications.service import (
     KINDS,
     choose,
     choose_rhythm,
-    list_muted,
     list_notifications,
     mark_read,
     mark_seen,

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.accounts import oauth, service
+from anyshot_platform.accounts.erasing import erase_user
 from anyshot_platform.accounts.proving import NeedsProof, know_password
 from anyshot_platform.accounts.schemas import ProfileIn
 from anyshot_platform.acts.merging import Stale, Written, seal
@@ -343,7 +344,7 @@ def delete_account(
     except PlatformError as problem:
         return _delete_page(request, viewer, session, problem)
     try:
-        service.erase_user(session, service.as_then(session, known))
+        erase_user(session, service.as_then(session, known))
     except PlatformError as problem:
         return _delete_page(request, viewer, session, problem)
     response = redirect("/", flash="Your account is deleted.")

@@ -13,9 +13,9 @@ from anyshot_platform.accounts import second_factor, service
 from anyshot_platform.accounts.limiting import DEVICE_COOKIE
 from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.accounts.service import NewSession
-from anyshot_platform.budgets.service import spend
 from anyshot_platform.errors import NotSignedIn, PlatformError
 from anyshot_platform.kernel.signing import digest_secret
+from anyshot_platform.rate_limits.service import spend
 from anyshot_platform.services import Services
 from anyshot_platform.users.models import User
 from anyshot_platform.web.viewer import SESSION_COOKIE

@@ -5,18 +5,11 @@ from __future__ import annotations
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.budgets.limits import count_hit, seconds_now
-from anyshot_platform.budgets.totals import TOTALS
-from anyshot_platform.errors import Conflict, TooMany
+from anyshot_platform.errors import TooMany
 from anyshot_platform.kernel.budgets import UsageBudget
+from anyshot_platform.rate_limits.counting import count_hit, seconds_now
 from anyshot_platform.services import Services
 from anyshot_platform.users.models import RateHit
-
-
-class OverBudget(Conflict):
-    """All that one may have of something at a time."""
-
-    code = "over_budget"
 
 
 def spend(services: Services, name: str, who: str, *, times: int = 1, share: int = 1) -> None:
@@ -46,22 +39,6 @@ def _limit_of(budgets: dict[str, UsageBudget], counted_as: str) -> tuple[str, in
     return name, limit * int(share or 1)
 
 
-def require_total(services: Services, name: str, user_id: str, more: int = 1) -> None:
-    """Raise `OverBudget` if a person would have more of something than the table allows."""
-    budget = services.settings.budgets[name]
-    if budget.limit == 0:
-        return
-    with services.database.glancing() as session:
-        used = TOTALS[name](session, user_id)
-    refuse_beyond(budget, used, more)
-
-
-def refuse_beyond(budget: UsageBudget, used: int, more: int) -> None:
-    """Raise `OverBudget` if what is used and what is wanted are more than the budget."""
-    if used + more > budget.limit:
-        raise OverBudget(_over(budget, used))
-
-
 def count_refused(session: Session, budgets: dict[str, UsageBudget]) -> dict[str, int]:
     """How many actors went beyond each budget that is counted over time, in the last day."""
     since = seconds_now() - 86_400
@@ -83,13 +60,6 @@ def _too_many(budget: UsageBudget, wait: int) -> str:
     return (
         f"Too many {budget.what}: this site allows {budget.amount} {budget.period} for each {budget.actor}. "
         f"Please try again in {in_words(wait)}."
-    )
-
-
-def _over(budget: UsageBudget, used: int) -> str:
-    return (
-        f"This site allows {budget.amount} {budget.what} for each {budget.actor}; you have {budget.words(used)}. "
-        "Delete what you do not need, or ask the site's administrators for more."
     )
 
 

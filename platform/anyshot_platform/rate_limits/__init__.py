@@ -1,0 +1,1 @@
+"""Rate limits: how often somebody may do something."""
