@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from datetime import timedelta
 from inspect import signature
 from typing import Any
 
@@ -152,6 +153,26 @@ def test_what_a_form_does_not_show_is_kept(site: Site) -> None:
         (version,) = session.query(PhaseVersion)
         assert version.protocol["split_seed"] == 12
         assert {name: getattr(version, name) for name in secret} == secret
+    fewer = phase_form(**within, **{"scoring.runs": "2"})
+    refused = post(owner, FEEDBACK, seen=seen(owner, FEEDBACK), **fewer)
+    assert "This phase has begun, and its commitment is published. Draft a version with a new key." in (
+        html.unescape(refused.text)
+    )
+    with site.services.database.reading() as session:
+        (version,) = session.query(PhaseVersion)
+        assert {name: getattr(version, name) for name in secret} == secret
+
+
+def test_fewer_runs_of_a_phase_that_has_not_begun_take_new_seeds(site: Site) -> None:
+    owner, begins = site.owner(), now() + timedelta(days=1)
+    site.set_version(test_seeds=[7, 8, 9], train_seeds=[4, 5, 6])
+    site.set_phase(starts_at=begins)
+    form = phase_form(**{"scoring.runs": "2", "start": f"{begins:%Y-%m-%dT%H:%M}"})
+    assert flash(post(owner, FEEDBACK, seen=seen(owner, FEEDBACK), **form)) == "Saved."
+    with site.services.database.reading() as session:
+        (version,) = session.query(PhaseVersion)
+        assert (len(version.train_seeds), version.test_seeds) == (2, [])
+        assert set(version.train_seeds).isdisjoint([4, 5, 6])
 
 
 def test_two_organizers_change_the_settings(site: Site) -> None:
