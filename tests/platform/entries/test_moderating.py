@@ -17,8 +17,8 @@ from anyshot_platform.leagues.states import Admission
 from tests.platform.admin.test_manage import flash, page, post
 from tests.platform.admin.test_two_actors import seen
 from tests.platform.core.test_league_decisions import WEIGHTS
-from tests.platform.entries.test_entries import CV, MANAGE, add_league, names, scored, women
-from tests.platform.entries.test_leagues_page import command
+from tests.platform.entries.test_entries import CV, MANAGE, add_league, join_team, names, scored, women
+from tests.platform.entries.test_leagues_page import address, command  # noqa: F401
 from tests.platform.site import Person, Site
 from tests.services.processes import free_port
 from tests.services.sites import served
@@ -162,6 +162,47 @@ def test_the_command_line_lists_and_acts_alike(
         )
         assert said == "disqualify: 1 entry.\n"
     assert names(site, "women") == []
+
+
+def test_a_team_with_members_who_have_not_answered_is_admitted_by_name_alone(
+    site: Site,
+    address: str,  # noqa: F811
+) -> None:
+    """By page, JSON and command; the log names what stood in the way."""
+    owner, worker = site.owner(), site.worker()
+    women(site)
+    ada, bea = site.member("ada"), site.member("bea")
+    join_team(site, ada, bea)
+    qualify(ada)
+    scored(worker, ada, 0.5, leagues=["women"])
+    words = "bea of “ada” must answer the questions of the league."
+    asked = post(owner, PAGE, entry=ids(owner, "ada", "women"), act="admit").text
+    assert words in asked and "Type <code>ada</code> to confirm" in asked
+    listed = owner.call("GET", f"{MANAGE}/teams").json()
+    body = {"league": "women", "teams": [listed[0]["team"]], "admit": True}
+    said = owner.call("POST", f"{MANAGE}/teams/decide", json=body)
+    assert (said.status_code, said.json()["preview"]["blocked"]) == (409, [words])
+    admit = [
+        "organize",
+        "teams",
+        "small",
+        "women",
+        "admit",
+        "ada",
+        "--server",
+        address,
+        "--token",
+        owner.token,
+    ]
+    refused = CliRunner().invoke(main, admit)
+    assert refused.exit_code == 1 and f"In the way: {words}" in refused.output
+    assert "1 of 1" not in refused.output and names(site, "women") == []
+    done = CliRunner().invoke(main, [*admit, "--override", "--yes", "ada"])
+    assert done.exit_code == 0 and done.stdout == "admit: 1 of 1 team.\n", done.output
+    assert f"Warning: {words}" in done.stderr and names(site, "women") == [("ada", 0.5)]
+    with site.services.database.reading() as session:
+        entry = session.query(AuditEntry).filter_by(action="team.admit").one()
+        assert entry.after["overridden"] == [words]
 
 
 def asking_scratch(site: Site) -> tuple[Person, str]:
