@@ -180,12 +180,13 @@ def hold(session: Session, *names: str) -> None:
     """Be alone with the things of these names until the transaction ends: who counts before they write holds what they
     count in, so that "at least one" and "at most n" stay true for two at once.
 
-    What the session has read until then is read again. SQLite's writers are alone from their beginning.
+    What the session has read until then is read again. What a savepoint holds goes with it where it is rolled back.
+    SQLite's writers are alone from their beginning.
     """
     if session.get_bind().dialect.name != "postgresql":
         return
     session.flush()
-    transaction = session.get_transaction() or session.begin()
+    transaction = session.get_nested_transaction() or session.get_transaction() or session.begin()
     if session.info.get(_HELD_KEY, (None,))[0] is not transaction:
         session.info[_HELD_KEY] = transaction, set()
     held = session.info[_HELD_KEY][1]

@@ -20,6 +20,7 @@ S = TypeVar("S")
 LOG_HOLDS = "Reason, for the audit log"
 TEAM_READS = "Reason (the team sees it)"
 PERSON_READS = "Reason (the person sees it)"
+ALL_READ = "Reason (everybody sees it on the page of the results)"
 _OBJECTS = {  # where the first word of an act's key is not what it is done to
     "announcement.add": "the competition",
     "code": "the team",

@@ -9,8 +9,15 @@ from typing import Any, TypeVar
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActRequest
-from anyshot_platform.acts.service import Preview, carry_out, preview, warnings_of
+from anyshot_platform.acts.declaration import Act, ActRequest, Consent
+from anyshot_platform.acts.service import (
+    NO_CONSENT,
+    NeedsConsent,
+    Preview,
+    carry_out,
+    rehearse,
+    warnings_of,
+)
 from anyshot_platform.errors import Conflict
 from anyshot_platform.kernel.filters import join_texts
 
@@ -39,7 +46,7 @@ class ManyDone:
 
 def preview_many(session: Session, act: Act[S], subjects: Sequence[S], request: ActRequest) -> ManyPreview:
     """What the act would do to these objects now."""
-    found = [preview(session, act, subject, request) for subject in subjects]
+    found = [rehearse(session, act, subject, request) for subject in subjects]
     why = Counter(words for one in found if (words := _left_out(one)))
     done = [one for one in found if not _left_out(one)]
     does = tuple(dict.fromkeys(line for one in done for line in one.does))
@@ -50,20 +57,42 @@ def preview_many(session: Session, act: Act[S], subjects: Sequence[S], request: 
 def _left_out(shown: Preview) -> str:
     if shown.done or shown.refused:
         return shown.done or join_texts(shown.refused)
-    return join_texts((*shown.blocked, "It asks for the name: do it by itself.")) if shown.name else ""
+    return why_by_itself(shown) if shown.name else ""
 
 
-def do_to_many(session: Session, act: Act[Any], subjects: Sequence[Any], request: ActRequest) -> ManyDone:
-    """Do one thing to many objects; those to which it cannot be done are skipped with the reason."""
+def why_by_itself(shown: Preview) -> str:
+    """Why an act that asks is not done together with others."""
+    return join_texts((*shown.blocked, "It asks for the name: do it by itself."))
+
+
+def do_to_many(
+    session: Session,
+    act: Act[Any],
+    subjects: Sequence[Any],
+    request: ActRequest,
+    consent: Consent | None = None,
+) -> ManyDone:
+    """Do one thing to many objects; those to which it cannot be done are skipped with the reason.
+
+    `consent` is about one object alone: where it asks for more, `NeedsConsent` is raised. Of several, those that ask
+    are skipped.
+    """
     done, skipped, outcomes = [], {}, []
+    alone = consent if len(subjects) == 1 else None
     for subject in subjects:
-        shown = preview(session, act, subject, request)
-        if words := _left_out(shown):
-            skipped[subject.id] = words
-            continue
         try:
-            outcomes.append(carry_out(session, act, subject, request))
-            done.append(subject.id)
+            outcome = carry_out(session, act, subject, request, alone or NO_CONSENT)
+        except NeedsConsent as error:
+            if alone is not None:
+                raise
+            skipped[subject.id] = why_by_itself(error.preview)
+            continue
         except Conflict as error:
             skipped[subject.id] = error.message
+            continue
+        if not outcome.changed:
+            skipped[subject.id] = outcome.message
+            continue
+        outcomes.append(outcome)
+        done.append(subject.id)
     return ManyDone(tuple(done), skipped, warnings_of(outcomes))

@@ -45,11 +45,13 @@ def do_on_results(
 ) -> tuple[ActDone, tuple[str, ...]]:
     """Do an act, and correct the published results that it changes; returns what it changed there, in words.
 
-    `require_consent` gets these sentences and raises where nobody agreed to them: then nothing was done. An act that
-    changes nothing that is public needs no consent.
+    `require_consent` gets these sentences, none where nothing public changes, and raises where nobody agreed: then
+    nothing was done. Where results are public the act is done before anybody is asked, since only then it is known
+    what it changes.
     """
     public = published_phases(session, target.competitions)
     if not public:
+        require_consent(())
         return do(), ()
     before = {phase.id: compute_results(session, phase) for phase in public}
     with session.begin_nested():
@@ -63,13 +65,12 @@ def do_on_results(
             and (changes := changes_of(session, phase))
         ]
         told = tuple(_told(one) for one in touched)
-        if touched:
-            require_consent(told)
-            if not request.reason.strip():
-                raise Invalid(
-                    "Give the reason: the page of the results shows it, and the teams that it concerns are told.",
-                    field="reason",
-                )
+        require_consent(told)
+        if touched and not request.reason.strip():
+            raise Invalid(
+                "Give the reason: the page of the results shows it, and the teams that it concerns are told.",
+                field="reason",
+            )
         for one in touched:
             correct(session, one.phase, request.reason)
     return done, told

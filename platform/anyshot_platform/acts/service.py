@@ -9,12 +9,22 @@ from typing import Any, TypeVar
 from sqlalchemy.orm import Session
 
 from anyshot_platform.accounts.proving import require_proof
-from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Consent, Danger, Findings, Target
+from anyshot_platform.acts.declaration import (
+    ALL_READ,
+    Act,
+    ActDone,
+    ActRequest,
+    Consent,
+    Danger,
+    Findings,
+    Target,
+)
 from anyshot_platform.acts.on_results import do_on_results
 from anyshot_platform.audit import service as audit
 from anyshot_platform.database import hold
 from anyshot_platform.errors import Conflict
 from anyshot_platform.kernel.filters import join_texts
+from anyshot_platform.sight.phases import published_phases
 
 S = TypeVar("S")
 NO_CONSENT = Consent()
@@ -35,6 +45,7 @@ class Preview:
     told: int
     undo: str
     reason: str  # who reads the reason
+    reasoned: bool = False  # whether it has to be given
 
 
 class ActRefused(Conflict):
@@ -76,6 +87,26 @@ def preview(session: Session, act: Act[S], subject: S, request: ActRequest) -> P
     return _show(act, act.target(session, subject), act.look(session, subject, request))
 
 
+def rehearse(session: Session, act: Act[S], subject: S, request: ActRequest) -> Preview:
+    """What the act would do, with what it would change in public results: where there are any it is tried, and undone.
+
+    Raises `NeedsProof` as doing it would.
+    """
+    shown, target = preview(session, act, subject, request), act.target(session, subject)
+    if shown.done or shown.refused or not published_phases(session, target.competitions):
+        return shown
+    trial = session.begin_nested()
+    try:
+        carry_out(session, act, subject, replace(request, reason=request.reason or "a trial"))
+    except NeedsConsent as error:
+        return error.preview
+    except Conflict as error:
+        return replace(shown, refused=(error.message,))
+    finally:
+        trial.rollback()
+    return shown
+
+
 def _show(act: Act[Any], target: Target, found: Findings) -> Preview:
     return Preview(
         act=act.key,
@@ -114,16 +145,7 @@ def carry_out(
         return ActOutcome(shown.done, changed=False)
     if shown.refused:
         raise ActRefused(join_texts(shown.refused), preview=asdict(shown))
-    if shown.blocked:
-        require_proof(session)
-    _require_consent(shown, consent)
-    done, on_results = do_on_results(
-        session,
-        target,
-        request,
-        lambda: act.do(session, subject, request),
-        lambda changes: _require_consent_to(session, shown, target, consent, changes),
-    )
+    done, on_results = _do(session, act, subject, request, target, shown, consent)
     session.flush()
     overridden = (*shown.blocked, *on_results)
     _note(session, act.key, target, request, done, overridden)
@@ -135,19 +157,13 @@ def carry_out_by_clock(session: Session, act: Act[S], subject: S, request: ActRe
 
     Nobody is there to say that it be done all the same: whatever stands in the way leaves it undone.
     """
-    _hold(session, act.target(session, subject))
-    found = act.look(session, subject, request)
-    if found.done or found.refused or found.blocked:
+    target = act.target(session, subject)
+    _hold(session, target)
+    shown = _show(act, target, act.look(session, subject, request))
+    if shown.done or shown.refused or shown.blocked:
         return False
-    target, shown = act.target(session, subject), _show(act, act.target(session, subject), found)
     try:
-        done, _ = do_on_results(
-            session,
-            target,
-            request,
-            lambda: act.do(session, subject, request),
-            lambda changes: _require_consent_to(session, shown, target, NO_CONSENT, changes),
-        )
+        done, _ = _do(session, act, subject, request, target, shown, Consent(shown.name))
     except NeedsConsent:
         return False
     session.flush()
@@ -161,6 +177,29 @@ def _hold(session: Session, target: Target) -> None:
     hold(session, *[f"competition {one}" for one in target.competitions] or [f"every {target.kind}"])
 
 
+def _do(
+    session: Session,
+    act: Act[S],
+    subject: S,
+    request: ActRequest,
+    target: Target,
+    shown: Preview,
+    consent: Consent,
+) -> tuple[ActDone, tuple[str, ...]]:
+    """Do it, once somebody agreed to all that was shown and to what it changes in public results, which is returned."""
+
+    def require_consent(changes: tuple[str, ...]) -> None:
+        asked = shown
+        if changes:
+            blocked = (*shown.blocked, *changes)
+            asked = replace(shown, name=target.name, blocked=blocked, reason=ALL_READ, reasoned=True)
+        if asked.blocked:
+            require_proof(session)
+        _require_consent(asked, consent)
+
+    return do_on_results(session, target, request, lambda: act.do(session, subject, request), require_consent)
+
+
 def _require_consent(shown: Preview, consent: Consent) -> None:
     if shown.blocked and not consent.override:
         raise NeedsConsent(join_texts((*shown.blocked, "Override it by name to do it all the same.")), shown)
@@ -169,15 +208,6 @@ def _require_consent(shown: Preview, consent: Consent) -> None:
             raise NeedsConsent(f"{shown.title}: type “{shown.name}” to confirm.", shown)
         words = f"{shown.title}: type “{shown.name}”, not “{consent.name[:64]}”, to confirm."
         raise NeedsConsent(words, shown)
-
-
-def _require_consent_to(
-    session: Session, shown: Preview, target: Target, consent: Consent, changes: tuple[str, ...]
-) -> None:
-    """Ask as for anything that stands in the way: the act changes what is public."""
-    asked = replace(shown, name=target.name, blocked=(*shown.blocked, *changes))
-    require_proof(session)
-    _require_consent(asked, consent)
 
 
 def _note(

@@ -96,7 +96,12 @@ def correct(session: Session, phase: Phase, reason: str) -> list[ResultChange]:
 
 
 def difference(before: Sequence[LeagueResults], after: Sequence[LeagueResults]) -> Iterator[ResultChange]:
-    """What differs between two results, row by row."""
+    """What differs between two results: names of leagues, then row by row."""
+    names = {found.league.id: found.league.name for found in before}
+    for found in after:
+        if (name := names.get(found.league.id, found.league.name)) != found.league.name:
+            people = tuple(dict.fromkeys(one.user_id for row in found.rows for one in row.people))
+            yield ResultChange(f"The league “{name}” is called “{found.league.name}”.", people)
     old, new = _by_row(before), _by_row(after)
     for key in {**old, **new}:
         league, was = old.get(key, (None, None))

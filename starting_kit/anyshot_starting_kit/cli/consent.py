@@ -42,6 +42,8 @@ def ask_first(send: Callable[[dict[str, Any]], Any], *, confirm: str, override: 
         show(preview)
         if error.code != "confirm" or confirm or (preview["blocked"] and not override):
             raise
+        if preview["reasoned"] and not reason:
+            said["reason"] = click.prompt(preview["reason"], err=True)
         name = click.prompt(f"Type {preview['name']} to confirm", err=True)
         return send({**said, "confirm": name})
 

@@ -30,8 +30,8 @@ from anyshot_platform.results.reading import LeagueResults, ResultRow
 from anyshot_platform.results.tables import as_latex, escape
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
-from tests.platform.admin.test_manage import page
-from tests.platform.entries.test_entries import join_team, scored
+from tests.platform.admin.test_manage import BASE, finish, flash, page, phase_form, post
+from tests.platform.entries.test_entries import add_league, join_team, scored
 from tests.platform.entries.test_finals import FINAL, end_feedback, final, launch  # noqa: F401
 from tests.platform.entries.test_leagues_page import command
 from tests.platform.site import PaperWorker, Person, Site
@@ -43,6 +43,7 @@ WHEN = datetime(2022, 10, 1, tzinfo=UTC)
 MANAGE = "/api/v1/competitions/small/manage/submissions"
 RESULTS = "/competitions/small/results"
 API = "/api/v1/competitions/small/phases/final/results"
+FEEDBACK = f"{BASE}/phases/feedback"
 
 
 @pytest.mark.parametrize(
@@ -428,27 +429,177 @@ def test_feedback_that_is_opened_again_changes_nothing_that_is_public_unasked(
 
 @pytest.mark.seconds("a whole competition")
 @pytest.mark.parametrize(
-    ("path", "name", "words"),
+    ("path", "said", "name", "words"),
     [
-        ("people/cem/acts/ban", "cem", "“cem” leaves the results (rank 3 and 150 EUR)"),
-        ("people/cem/acts/move", "cem", "“cem” leaves the results (rank 3 and 150 EUR)"),
-        ("leagues/free/acts/delete", "free", "“ada” leaves the results (rank 1 and 325 EUR)"),
-        ("phases/final/acts/delete", "final", "“ada” leaves the results (rank 1 and 325 EUR)"),
+        ("people/cem/acts/ban", {}, "cem", "“cem” leaves the results (rank 3 and 150 EUR)"),
+        ("people/cem/acts/move", {"team": "ada"}, "cem", "“cem” leaves the results (rank 3 and 150 EUR)"),
+        ("leagues/free/acts/delete", {}, "free", "“ada” leaves the results (rank 1 and 325 EUR)"),
+        ("phases/final/acts/delete", {}, "final", "“ada” leaves the results (rank 1 and 325 EUR)"),
+        ("teams/ada/acts/rename", {"name": "Alpha"}, "ada", "“ada” is called “Alpha”"),
     ],
 )
-def test_an_act_says_what_it_does_to_published_results_and_asks(
+def test_who_is_asked_reads_what_the_act_does_to_published_results(
     final: Site,  # noqa: F811
     played: dict[str, Person],
     path: str,
+    said: dict[str, str],
     name: str,
     words: str,
 ) -> None:
+    """The first time, before a name or a reason is given."""
     publish(final)
-    owner = final.owner()
-    said = {"confirm": name, "reason": "x", **({"team": "ada"} if path.endswith("move") else {})}
-    asked = owner.call("POST", f"/api/v1/competitions/small/manage/{path}", json=said)
-    assert asked.status_code == 409 and words in asked.json()["message"], asked.text
+    asked = final.owner().call("POST", f"/api/v1/competitions/small/manage/{path}", json=said)
+    assert asked.status_code == 409, asked.text
+    shown = asked.json()["preview"]
+    assert any(words in line for line in shown["blocked"]) and shown["name"] == name, shown
+    assert shown["reason"] == "Reason (everybody sees it on the page of the results)" and shown["reasoned"]
     assert rows(played["ada"].call("GET", API)) == WON
+
+
+PUBLISHED = "/api/v1/competitions/small/phases/feedback/results"
+
+
+def publish_feedback(site: Site, *scores: float) -> list[Person]:
+    """Results of a phase without prizes: of ada, ben and so on, in the league that is open to all."""
+    worker, people = site.worker(), [site.member(name) for name in ("ada", "ben", "cem")[: len(scores)]]
+    for person, score in zip(people, scores, strict=True):
+        scored(worker, person, score)
+    manage = "/api/v1/competitions/small/manage/phases/feedback/final/publish"
+    said = site.owner().call("POST", manage, json={"confirm": "feedback", "override": True})
+    assert said.status_code == 200, said.text
+    return people
+
+
+def published(site: Site) -> list[tuple[str, int | None, str, float]]:
+    """The league, rank, team and score of each row of the results that everybody sees."""
+    found = site.owner().call("GET", PUBLISHED).json()["leagues"]
+    return [
+        (league["name"], row["rank"], row["team"], row["score"]) for league in found for row in league["rows"]
+    ]
+
+
+def test_a_submission_is_disqualified_past_public_results_on_its_page(site: Site) -> None:
+    ada, ben = publish_feedback(site, 0.6, 0.5)
+    owner, acts = site.owner(), "/competitions/small/manage/submissions/acts"
+    winner = owner.call("GET", f"{MANAGE}?text=ada").json()["items"][0]["id"]
+    asked = post(owner, acts, act="disqualify", id=winner).text
+    assert "Free style: “ada” leaves the results (rank 1)." in asked and "required" in asked
+    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', asked))
+    del fields["csrf_token"]
+    named = {"confirm": winner[:12], "reason": "it used the test data"}
+    again = post(owner, acts, **fields, **named)
+    assert again.status_code == 409 and "Override it by name to do it all the same." in again.text
+    assert [row[2] for row in published(site)] == ["ada", "ben"]
+    done = post(owner, acts, **fields, **named, override="1")
+    assert "Disqualify: 1 submission." in " ".join(done.text.split())
+    assert published(site) == [("Free style", 1, "ben", 0.5)]
+    assert "because: it used the test data" in page(ben, f"{RESULTS}?phase=feedback").text
+    assert "the organizers changed the published results of Feedback" in messages(site, ada)
+
+
+def test_an_entry_is_refused_past_public_results_in_the_list_of_entries(site: Site) -> None:
+    add_league(site, "asking", questions=[{"key": "cv", "label": "Your page", "required": False}])
+    worker = site.worker()
+    for name, score in (("ada", 0.6), ("ben", 0.5)):
+        person = site.member(name)
+        said = {"answers": {"cv": ""}}
+        assert person.call("PUT", "/api/v1/competitions/small/leagues/asking/answers", json=said).is_success
+        scored(worker, person, score, leagues=["asking"])
+    publish_feedback(site)
+    owner, path = site.owner(), "/competitions/small/manage/entries"
+    listed = owner.call("GET", "/api/v1/competitions/small/manage/entries").json()["items"]
+    both = {row["team"]: row["id"] for row in listed}
+    said = {"act": "refuse", "reason": "no student"}
+    left = flash(post(owner, path, entry=list(both.values()), **said))
+    assert left.startswith("0 of 2 entries changed.") and "do it by itself" in left
+    asked = post(owner, path, entry=both["ada"], **said)
+    assert "“ada” leaves the results (rank 1)." in asked.text
+    done = post(owner, path, entry=both["ada"], **said, confirm="ada", override="1")
+    assert flash(done) == (
+        "1 of 1 entries changed. The results of “Feedback” are public, and this changes them: "
+        "Asking: “ada” leaves the results (rank 1). Asking: “ben” has rank 1 instead of rank 2."
+    )
+    assert [row[2] for row in published(site)] == ["ben"]
+
+
+def test_an_act_that_asks_nothing_asks_where_it_changes_public_results(site: Site) -> None:
+    ada, _ = publish_feedback(site, 0.6, 0.5)
+    owner = site.owner()
+    winner = owner.call("GET", f"{MANAGE}?text=ada").json()["items"][0]["id"]
+    consent = {"confirm": winner[:12], "override": True, "reason": "a doubt"}
+    assert owner.call("POST", f"{MANAGE}/{winner}/acts/disqualify", json=consent).status_code == 200
+    asked = owner.call("POST", f"{MANAGE}/{winner}/acts/qualify").json()
+    assert asked["error"] == "confirm" and asked["preview"]["blocked"] == [
+        "The results of “Feedback” are public, and this changes them: "
+        "Free style: “ben” has rank 2 instead of rank 1. "
+        "Free style: “ada” comes into the results (rank 1)."
+    ]
+    assert [row[2] for row in published(site)] == ["ben"]
+    command_asks(site, owner, winner)
+    assert [row[2] for row in published(site)] == ["ada", "ben"]
+    assert "the doubt is gone" in messages(site, ada)
+
+
+def command_asks(site: Site, owner: Person, submission_id: str) -> None:
+    """`organize do` without consent shows it, and asks for the reason and the name."""
+    with served(site.app, free_port()) as where:
+        words = ["organize", "do", "small", "submission.qualify", submission_id, "--override"]
+        typed = f"the doubt is gone\n{submission_id[:12]}\n"
+        said = CliRunner().invoke(main, [*words, "--server", where, "--token", owner.token], input=typed)
+    assert said.exit_code == 0, said.output
+    assert (
+        "In the way: The results of “Feedback” are public, and this changes them: Free style:" in said.output
+    )
+
+
+def test_a_version_that_is_made_live_asks_for_what_it_changes_in_public_results(site: Site) -> None:
+    publish_feedback(site, 0.6, 0.5)
+    owner, worker, draft = site.owner(), site.worker(), f"{FEEDBACK}/versions/2"
+    post(owner, FEEDBACK, act="version", **phase_form(**{"tasks.count": "20"}))
+    post(owner, f"{draft}/rescore", mode="everything")
+    finish(worker, 0.4, 0.7)
+    asked = post(owner, f"{draft}/make-live").text
+    assert "2 submissions get the score of this version" in asked
+    assert "“ben” has rank 1 instead of rank 2, has the score 0.700 instead of 0.500." in asked
+    assert published(site)[0] == ("Free style", 1, "ada", 0.6)
+    said = {"confirm": "feedback", "reason": "a broken worker"}
+    assert post(owner, f"{draft}/make-live", **said).status_code == 409
+    assert flash(post(owner, f"{draft}/make-live", **said, override="1")) == "Version 2 is live."
+    assert published(site) == [("Free style", 1, "ben", 0.7), ("Free style", 2, "ada", 0.4)]
+
+
+def test_a_renamed_team_has_its_name_in_public_results_by_consent_alone(site: Site) -> None:
+    ada, ben = publish_feedback(site, 0.6, 0.5)
+    path = "/api/v1/competitions/small/manage/teams/ada/acts/rename"
+    said = {"name": "Alpha", "confirm": "ada", "reason": "a wish"}
+    assert site.owner().call("POST", path, json=said).status_code == 409
+    assert [row[2] for row in published(site)] == ["ada", "ben"]
+    assert site.owner().call("POST", path, json={**said, "override": True}).status_code == 200
+    assert [row[2] for row in published(site)] == ["Alpha", "ben"]
+    assert "Free style: “ada” is called “Alpha”. a wish" in " ".join(messages(site, ada).split())
+    assert "Alpha" not in messages(site, ben)
+
+
+def test_a_renamed_league_keeps_its_name_in_public_results_until_they_are_corrected(site: Site) -> None:
+    (ada,) = publish_feedback(site, 0.6)
+    owner, manage = site.owner(), "/api/v1/competitions/small/manage"
+    assert owner.call("PATCH", f"{manage}/leagues/free", json={"title": "Open"}).is_success
+    assert published(site) == [("Free style", 1, "ada", 0.6)]
+    said = {"confirm": "feedback", "reason": "its name"}
+    corrected = owner.call("POST", f"{manage}/phases/feedback/final/acts/correct", json=said)
+    assert corrected.status_code == 200, corrected.text
+    assert published(site) == [("Open", 1, "ada", 0.6)]
+    assert "The league “Free style” is called “Open”." in messages(site, ada)
+
+
+def test_a_renamed_phase_or_competition_leaves_public_results_as_they_are(site: Site) -> None:
+    publish_feedback(site, 0.6)
+    owner, manage = site.owner(), "/api/v1/competitions/small/manage"
+    assert owner.call("PATCH", f"{manage}/phases/feedback", json={"title": "Round one"}).is_success
+    assert owner.call("PATCH", f"{manage}/settings", json={"title": "Another title"}).is_success
+    assert published(site) == [("Free style", 1, "ada", 0.6)]
+    assert owner.call("GET", PUBLISHED).json()["corrections"] == []
+    assert "Results of Round one" in page(owner, f"{RESULTS}?phase=feedback").text
 
 
 @pytest.mark.seconds("a whole competition")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -10,9 +10,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.many import ManyDone
+from anyshot_platform.acts.declaration import Consent
+from anyshot_platform.acts.many import ManyDone, why_by_itself
 from anyshot_platform.acts.merging import NOTHING_SEEN, SeenFields
-from anyshot_platform.acts.service import ActOutcome
+from anyshot_platform.acts.service import NO_CONSENT, NeedsConsent
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.entries.eligibility import asks, eligibility_of
 from anyshot_platform.entries.models import Entry
@@ -130,12 +131,14 @@ def act_on(
     actor_id: str,
     reason: str = "",
     seen: SeenFields = NOTHING_SEEN,
+    consent: Consent | None = None,
 ) -> ManyDone:
     """Do one thing to many entries; boards follow, teams hear, the log keeps it.
 
     Admitting and refusing is about the submission while that is not admitted itself; then, in a league that asks its
     members, about the team.
     What somebody else decided on since it was `seen` is left out. Raises `Invalid` where a reason is missing.
+    `consent` is about one entry alone, as in `do_to_many`.
     """
     if act in (EntryAct.REFUSE, EntryAct.DISQUALIFY) and not reason.strip():
         raise Invalid("Give the reason: the team sees it.", field="reason")
@@ -144,12 +147,13 @@ def act_on(
             Phase.competition_id == competition.id, Entry.id.in_(ids)
         )
     ).all()
+    alone = consent if len(rows) == 1 else None
     done: list[str] = []
     warnings: list[str] = []
     skipped: dict[str, str] = dict.fromkeys(set(ids) - {row[0].id for row in rows}, "It is not here.")
     for row in rows:
         entry: Entry = row[0]
-        why, warned = _act(session, competition, row[1], row[2], act, actor_id, reason, seen)
+        why, warned = _act(session, competition, row[1], row[2], act, actor_id, reason, seen, alone)
         warnings += warned
         if why:
             skipped[entry.id] = why
@@ -167,25 +171,23 @@ def _act(
     actor_id: str,
     reason: str,
     seen: SeenFields,
+    consent: Consent | None,
 ) -> tuple[str, Sequence[str]]:
     """Do it; returns why not, in words, and what the act warned of."""
     if act in (EntryAct.DISQUALIFY, EntryAct.QUALIFY):
-        found = bulk.act_on(session, [submission], bulk.SubmissionAct(act.value), actor_id, reason)
+        found = bulk.act_on(session, [submission], bulk.SubmissionAct(act.value), actor_id, reason, consent)
         return found.skipped.get(submission.id, ""), found.warnings
     status = EntryStatus.ADMITTED if act == EntryAct.ADMIT else EntryStatus.REFUSED
-    judge: Callable[[], list[ActOutcome]] = (
-        (
-            lambda: team_acts.judge(
-                session, competition, league, [submission.team_id], status, actor_id, reason, seen
-            )
-        )
-        if asks(league) and _is_admitted(session, submission, league, seen)
-        else (
-            lambda: decide(session, competition, [(submission.id, league.id)], status, actor_id, reason, seen)
-        )
-    )
+    said = status, actor_id, reason, seen, consent or NO_CONSENT
     try:
-        (outcome,) = judge()
+        if asks(league) and _is_admitted(session, submission, league, seen):
+            (outcome,) = team_acts.judge(session, competition, league, [submission.team_id], *said)
+        else:
+            (outcome,) = decide(session, competition, [(submission.id, league.id)], *said)
+    except NeedsConsent as error:
+        if consent is not None:
+            raise
+        return why_by_itself(error.preview), ()
     except Conflict as error:
         return error.message, ()
     why = "" if outcome.changed else f"It is {status_words(status.value)} already."

@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import ActRequest
+from anyshot_platform.acts.declaration import ActRequest, Consent
 from anyshot_platform.acts.merging import NOTHING_SEEN, SeenFields, require_seen
-from anyshot_platform.acts.service import ActOutcome, carry_out
+from anyshot_platform.acts.service import NO_CONSENT, ActOutcome, carry_out
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.errors import Invalid
@@ -108,8 +108,9 @@ def decide(
     actor_id: str,
     reason: str = "",
     seen: SeenFields = NOTHING_SEEN,
+    consent: Consent = NO_CONSENT,
 ) -> list[ActOutcome]:
-    """Admit or refuse entries, each (submission id, league id); boards follow.
+    """Admit or refuse entries, each (submission id, league id); boards follow. `consent` is about one entry.
 
     Raises `Stale` where one was decided on since it was `seen`.
     """
@@ -117,7 +118,7 @@ def decide(
     chosen = [find_judged(session, competition, *entry) for entry in entries]
     there = {name_of(judged): written(judged) for judged in chosen}
     require_seen(session, seen, dict.fromkeys(there, status.value), there)
-    return [carry_out(session, act, judged, request) for judged in chosen]
+    return [carry_out(session, act, judged, request, consent) for judged in chosen]
 
 
 def _record(session: Session, league: League, actor_id: str, action: str, **details: Any) -> None:

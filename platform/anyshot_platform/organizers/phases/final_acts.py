@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import (
+    ALL_READ,
     Act,
     ActDone,
     ActOptions,
@@ -142,7 +143,7 @@ def _look_publish(session: Session, phase: Phase, request: ActRequest) -> Findin
             "Everybody sees the boards. As they stand now:",
             *publication.podium(session, phase),
             *(
-                [("The phase is over, whatever its dates say; hiding the results does not open it again.")]
+                ["The phase is over, whatever its dates say; hiding the results does not open it again."]
                 if publication.ends_by_publishing(phase)
                 else []
             ),
@@ -345,7 +346,7 @@ CORRECT = Act(
     look=_look_correct,
     do=_correct,
     undo="The version before is kept, but not shown again; its people have been told.",
-    reason="Reason (everybody sees it on the page of the results)",
+    reason=ALL_READ,
     danger=Danger.NAME,
 )
 REPEAT = Act(

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import ActRequest
+from anyshot_platform.acts.declaration import ActRequest, Consent
 from anyshot_platform.acts.many import ManyDone, do_to_many
 from anyshot_platform.organizers.submissions.acts import ACTS, require_reason
 from anyshot_platform.submissions.models import Submission
@@ -45,8 +45,9 @@ def act_on(
     act: SubmissionAct,
     actor_id: str,
     reason: str = "",
+    consent: Consent | None = None,
 ) -> ManyDone:
-    """Do one thing to many submissions; those to which it cannot be done are skipped with the reason."""
+    """Do one thing to many submissions, as `do_to_many`."""
     if act == SubmissionAct.DISQUALIFY:
         require_reason(reason)
-    return do_to_many(session, ACTS[act.value], submissions, ActRequest(actor_id, reason))
+    return do_to_many(session, ACTS[act.value], submissions, ActRequest(actor_id, reason), consent)

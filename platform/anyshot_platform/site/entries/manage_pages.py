@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from anyshot_platform.acts.merging import seal
+from anyshot_platform.acts.service import NeedsConsent
 from anyshot_platform.entries.states import CHOICE_WORDS, STATE_WORDS
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.filters import join_texts
@@ -17,7 +18,7 @@ from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.organizers.entries import moderating
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.site.entries.shown import show_change
-from anyshot_platform.site.shell.act_frame import seen_in
+from anyshot_platform.site.shell.act_frame import ask, consent_of, seen_in
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsReviewer,
@@ -68,7 +69,7 @@ def show_entries(
 
 
 @router.post("")
-def act_on_entries(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+def act_on_entries(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Admit, refuse, disqualify the ticked entries, or undo a disqualification."""
 
     def change() -> str:
@@ -85,10 +86,15 @@ def act_on_entries(access: AsOrganizer, session: SessionDep, form: FormDep) -> R
             access.viewer.id,
             form.text("reason"),
             seen_in(form),
+            consent_of(form),
         )
         changed = f"{len(found.done)} of {len(chosen)} entries changed."
         why = sorted(set(found.skipped.values()))
         left = ["The others are as they were:", *why] if why else []
         return join_texts([changed, *found.warnings, *left])
 
-    return carry_out_change(session, manage_path(access, "/entries"), "", change)
+    back = manage_path(access, "/entries")
+    try:
+        return carry_out_change(session, back, "", change)
+    except NeedsConsent as error:
+        return ask(request, form, error, back)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -210,11 +210,7 @@ def decide_teams(request: Request, access: AsOrganizer, session: SessionDep, for
         ]
         return _decided(outcomes, "decisions", status)
 
-    back = manage_path(access, "/leagues")
-    try:
-        return save_merged(request, session, form, back, "", change)
-    except NeedsConsent as error:
-        return ask(request, form, error, back)
+    return _save_decided(request, access, session, form, change)
 
 
 @router.post("/decide")
@@ -234,10 +230,26 @@ def decide(request: Request, access: AsOrganizer, session: SessionDep, form: For
             access.viewer.id,
             form.text("reason"),
             seen_in(form),
+            consent_of(form),
         )
         return _decided(outcomes, "entries", status)
 
-    return save_merged(request, session, form, manage_path(access, "/leagues"), "", change)
+    return _save_decided(request, access, session, form, change)
+
+
+def _save_decided(
+    request: Request,
+    access: CompetitionAccess,
+    session: Session,
+    form: SentForm,
+    change: Callable[[], str],
+) -> Response:
+    """Save decisions; ask first where one asks."""
+    back = manage_path(access, "/leagues")
+    try:
+        return save_merged(request, session, form, back, "", change)
+    except NeedsConsent as error:
+        return ask(request, form, error, back)
 
 
 def _decided(outcomes: list[ActOutcome], noun: str, status: EntryStatus) -> str:

@@ -225,17 +225,21 @@ def consent_of(form: SentForm) -> Consent:
 
 def ask(request: Request, form: SentForm, error: NeedsConsent, back: str) -> Response:
     """The page with the preview, what stands in the way, and the field for the name."""
-    kept = [(name, value) for name, value in form.data.multi_items() if name not in _OWN]
     tried = bool(form.text("confirm"))
     return show_preview(
         request,
         error.preview,
         back,
         problem=error.message if tried else "",
-        kept=kept,
+        kept=kept_of(form),
         reason=form.text("reason"),
         status_code=409 if tried else 200,
     )
+
+
+def kept_of(form: SentForm) -> list[tuple[str, object]]:
+    """What a form says beside the answers to the page that asks, which sends it again."""
+    return [(name, value) for name, value in form.data.multi_items() if name not in _OWN]
 
 
 def show_preview(

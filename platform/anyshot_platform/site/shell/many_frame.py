@@ -12,9 +12,10 @@ from starlette.responses import Response
 
 from anyshot_platform.acts.declaration import LOG_HOLDS, Act, ActRequest
 from anyshot_platform.acts.many import do_to_many, preview_many
-from anyshot_platform.acts.service import preview
+from anyshot_platform.acts.service import NeedsConsent, preview, rehearse
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.act_frame import ask, consent_of, kept_of, show_preview
 from anyshot_platform.site.shell.manage_frame import render_manage
 from anyshot_platform.web.forms import SentForm
 from anyshot_platform.web.rendering import redirect
@@ -79,8 +80,11 @@ def act_on_many(sent: Sent[S], pick: Callable[[], Sequence[S]]) -> Response:
 
 
 def _ask(sent: Sent[S], name: str, chosen: Sequence[S]) -> Response:
-    act = sent.menu.acts[name]
-    shown = preview_many(sent.session, act, chosen, ActRequest(sent.access.viewer.id))
+    act, asked = sent.menu.acts[name], ActRequest(sent.access.viewer.id)
+    if len(chosen) == 1 and (alone := rehearse(sent.session, act, chosen[0], asked)).name:
+        kept = [*kept_of(sent.form), ("confirmed", "1")]
+        return show_preview(sent.request, alone, sent.back, kept=kept)
+    shown = preview_many(sent.session, act, chosen, asked)
     ids = [row.id for row in chosen]  # type: ignore[attr-defined]
     return sent.render("many_confirm.html", name=name, act=act, shown=shown, ids=ids)
 
@@ -90,7 +94,11 @@ def _do(sent: Sent[S], name: str, chosen: Sequence[S]) -> Response:
     if name in sent.menu.reasoned and not reason:
         raise Invalid("Give the reason: whom it concerns reads it.", field="reason")
     asked = ActRequest(sent.access.viewer.id, reason)
-    outcome = do_to_many(sent.session, sent.menu.acts[name], chosen, asked)
+    try:
+        outcome = do_to_many(sent.session, sent.menu.acts[name], chosen, asked, consent_of(sent.form))
+    except NeedsConsent as error:
+        sent.session.rollback()
+        return ask(sent.request, sent.form, error, sent.back)
     rows = {row.id: sent.menu.name(row) for row in chosen if row.id in outcome.skipped}  # type: ignore[attr-defined]
     undo = sent.menu.undo.get(name, "") if outcome.done else ""
     at_once = bool(undo) and sent.menu.acts[undo].reason == LOG_HOLDS  # else it asks what others read
