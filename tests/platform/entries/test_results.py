@@ -672,3 +672,33 @@ def test_certificates_hold_names_of_every_script() -> None:
         and b"HeiseiMin" in content
         and b"HYSMyeongJo" in content
     )
+
+
+def test_every_form_of_the_final_page_does_what_it_says(site: Site) -> None:
+    """Publish, correct, take the publication back: each sent to the address that its form names."""
+    worker, owner = site.worker(), site.owner()
+    site.set_phase(needs_publishing=True)
+    first = scored(worker, site.member("ada"), 0.6)
+    scored(worker, site.member("ben"), 0.5)
+    where = f"{BASE}/final?phase=feedback"
+
+    def send(words: str, **fields: str) -> Any:
+        """Press the button of these words, and agree to what is asked then."""
+        forms = re.findall(r'<form[^>]* action="([^"]+)"[^>]*>(.*?)</form>', page(owner, where).text, re.S)
+        (address,) = [at for at, inside in forms if words in " ".join(inside.split())]
+        said = post(owner, address, **fields)
+        return said if said.status_code == 303 else post(owner, address, **fields, **consent)
+
+    consent = {"confirm": "feedback", "override": "1"}
+    assert flash(send("Publish the results", winners="0")).startswith("The results are public.")
+    assert [row[2] for row in published(site)] == ["ada", "ben"]
+    with site.services.database.writing() as session:  # as a run that is repeated would
+        gone = session.get_one(Submission, first)
+        gone.deleted_at = now()
+        refresh_boards(session, gone)
+    corrected = send("Correct the results", reason="a broken worker")
+    assert flash(corrected) == "The published results are corrected."
+    assert [row[2] for row in published(site)] == ["ben"]
+    hidden = flash(send("Take the publication back"))
+    assert hidden == "The results are hidden again. The messages that went out cannot be called back."
+    assert page(site.person("vera"), f"{RESULTS}?phase=feedback").status_code in (403, 404)
