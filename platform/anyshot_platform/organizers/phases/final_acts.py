@@ -84,11 +84,9 @@ def still_open(number: int) -> list[str]:
     if not number:
         return []
     return [
-        (
-            "1 run of this phase has not ended yet."
-            if number == 1
-            else f"{decimal(number)} runs of this phase have not ended yet."
-        )
+        "1 run of this phase has not ended yet."
+        if number == 1
+        else f"{decimal(number)} runs of this phase have not ended yet."
     ]
 
 
@@ -284,7 +282,7 @@ def _launch(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     expected, replace = request.options.get("expected"), request.options.get("replace", ())
     entered = finals.launch(session, phase, request.actor_id, expected=expected, replace=replace)
     return ActDone(
-        ("1 entry is queued." if len(entered) == 1 else f"{decimal(len(entered))} entries are queued."),
+        "1 entry is queued." if len(entered) == 1 else f"{decimal(len(entered))} entries are queued.",
         after={"entries": len(entered)},
         result=entered,
     )
@@ -308,11 +306,9 @@ def _repeat(session: Session, phase: Phase, request: ActRequest) -> ActDone:
         for run in repeating.repeat(session, row.submission, version, Urgency(phase.priority))
     ]
     return ActDone(
-        (
-            "1 run is queued again, with the same seeds."
-            if len(runs) == 1
-            else f"{decimal(len(runs))} runs are queued again, with the same seeds."
-        ),
+        "1 run is queued again, with the same seeds."
+        if len(runs) == 1
+        else f"{decimal(len(runs))} runs are queued again, with the same seeds.",
         after={"repeated": {row.submission.id: [place + 1 for place in row.seeds] for row in found}},
         result=found,
     )
