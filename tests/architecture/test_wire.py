@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from anyshot_core.wire.jobs import Analyse, Evaluate, JobKind, MetaTest, Rescore, Smoke
-from anyshot_worker.carry_out import KINDS
+from anyshot_worker.chain import KINDS
 
 WIRE = sorted((Path(__file__).parents[2] / "core/anyshot_core/wire").glob("*.py"))
 

@@ -21,7 +21,8 @@ from anyshot_platform.pools.service import create_pool, create_pool_version
 from anyshot_platform.runs.models import Run
 from anyshot_platform.site.submissions.words import blame
 from anyshot_platform.sweeper import sweep
-from anyshot_worker import carry_out, evaluate, lease
+from anyshot_worker import carry_out, lease
+from anyshot_worker import predictions as evaluate
 from anyshot_worker.announcement import announce
 from anyshot_worker.sandbox import Backend, Sandboxes, SandboxSettings, flavours
 from anyshot_worker.sandbox.bubblewrap import BubblewrapBackend

@@ -19,17 +19,16 @@ from anyshot_core.wire.jobs import Budget, Evaluate, Limits, PackRef, Rescore
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import LogPolicy, Series
 from anyshot_core.wire.worker_api import Stage as Phase
-from anyshot_scoring.summary import RunSummary
-from anyshot_worker import evaluate
+from anyshot_worker import chain, predictions
 from anyshot_worker.announcement import announce
-from anyshot_worker.attempt import AttemptContext, Site
+from anyshot_worker.attempt import Attempt, Site
 from anyshot_worker.carry_out import carry_out
 from anyshot_worker.claiming import RunClaimer
 from anyshot_worker.client import PlatformUnreachable, RequestRefused, WorkerApiError, WorkerClient
 from anyshot_worker.events import LogShipper
 from anyshot_worker.materials import PACK_SUFFIX
+from anyshot_worker.predictions import Answers, collect_answers
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
-from anyshot_worker.scoring import score_and_keep
 from anyshot_worker.workspace import Workspace
 from tests.services.material import BASELINES, TEST, TRAIN, zip_folder
 from tests.worker.paper_platform import PaperPlatform
@@ -206,13 +205,13 @@ def test_a_cancel_ends_the_attempt(stage: Stage) -> None:
 
 @pytest.mark.seconds("waits for attempts, leases and daemons", each_time=True)
 def test_a_cancel_while_it_is_scored_leaves_no_score(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    def score(attempt: AttemptContext[Any], *arguments: Any) -> RunSummary:
+    def collect(attempt: Attempt[Any], *arguments: Any) -> Answers:
         stage.platform.cancel = True
         while attempt.lease.stop_reason is None:
             time.sleep(0.05)
-        return score_and_keep(attempt, *arguments)
+        return collect_answers(attempt, *arguments)
 
-    monkeypatch.setattr(evaluate, "score_and_keep", score)
+    monkeypatch.setattr(chain, "collect_answers", collect)
     carry_out(stage.assignment(stage.baseline("nearest_prototype")), stage.site)
     assert stage.platform.failed[0].verdict is Verdict.CANCELLED
     assert not stage.platform.completed and "results.parquet" not in stage.platform.artifacts
@@ -222,7 +221,7 @@ def test_a_box_that_the_janitor_ends_is_not_the_participants_failure(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Past the outer limit: what the participant may take of it has ended long before."""
-    monkeypatch.setattr(evaluate, "outer_seconds", lambda assignment: -100.0)
+    monkeypatch.setattr(predictions, "outer_seconds", lambda assignment: -100.0)
     thread = in_background(lambda: carry_out(stage.assignment(stage.code(SLOW)), stage.site))
     while not any("learning" in event.text for event in stage.platform.events):
         time.sleep(0.05)

@@ -13,12 +13,12 @@ from anyshot_core.data.pack import Pack
 from anyshot_core.protocols.task import dataset_in_turn
 from anyshot_core.results import read_results
 from anyshot_core.wire.jobs import Budget, Evaluate, JobKind, PackRef
-from anyshot_worker.attempt import Site
+from anyshot_worker.attempt import BadAssignment, Site
 from anyshot_worker.carry_out import carry_out
 from anyshot_worker.client import WorkerClient
-from anyshot_worker.materials import BadAssignment, gather_materials
+from anyshot_worker.materials import gather_materials
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
-from anyshot_worker.scoring import expected_tasks
+from anyshot_worker.scores import expected_tasks
 from anyshot_worker.workspace import HeldFiles, Workspace
 from tests.services.material import TEST, TRAIN, zip_folder
 from tests.worker.paper_platform import PaperPlatform
@@ -74,10 +74,11 @@ def test_training_packs_hold_none_of_the_tested_classes(demo_packs: dict[str, Pa
     platform = PaperPlatform()
     workspace = Workspace(tmp_path / "workspace", 1 << 30, platform)
     bundle = bundle_of(tmp_path, LOOKS)
-    materials = gather_materials(assignment(platform, demo_packs, bundle), HeldFiles(workspace))
+    job = assignment(platform, demo_packs, bundle)
+    materials = gather_materials(job, HeldFiles(workspace))
     tested = {
         (spec.dataset, int(c))
-        for spec in materials.protocol.tasks(materials.test_pool, 3, 40)
+        for spec in job.protocol.tasks(materials.test_pool, 3, 40)
         for c in spec.classes
     }
     for place, path in enumerate(materials.train_packs):

@@ -1,6 +1,4 @@
-"""The state of one attempt of one run while it lasts, and how it may end early."""
-
-from __future__ import annotations
+"""One attempt of one run while it lasts: what its stages work with, what it used, and how it may end early."""
 
 import threading
 import time
@@ -9,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from anyshot_core.taskserver.job import Failure, LogLine, TimeUse
 from anyshot_core.wire.jobs import Job
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import ArtifactRef, PlatformStep, Progress, Provenance, Stage, Usage
 from anyshot_worker.client import WorkerClient
 from anyshot_worker.events import LogShipper
@@ -46,9 +45,62 @@ class Failed(Exception):
         self.failure = failure
 
 
+class BadAssignment(Exception):
+    """What the organizer set cannot be run; the text says what to change."""
+
+    def __init__(self, verdict: Verdict, message: str) -> None:
+        super().__init__(message)
+        self.verdict = verdict
+
+
+def failure_fields(failure: Failure) -> dict[str, Any]:
+    """The fields that the failure of a run and that of one of its parts have in common."""
+    names = ("verdict", "message", "detail", "task_index", "ways", "shots")
+    return {name: getattr(failure, name) for name in names}
+
+
 @dataclass
-class AttemptContext(Generic[J]):
-    """State of one attempt while it lasts; its parts are filled in as they become known."""
+class Account:
+    """What an attempt used and stored so far, told with its end, whichever that is: it is only added to."""
+
+    usage: Usage = field(default_factory=Usage)
+    provenance: Provenance = field(default_factory=Provenance)
+    artifacts: list[ArtifactRef] = field(default_factory=list)
+    platform_seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    odd_seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    def add(self, usage: Usage, provenance: Provenance, time: TimeUse) -> None:
+        """Add one conversation with the code: its times, CPU and memory; of training those of the last one hold."""
+        before = self.usage
+        totals = {
+            "participant_seconds": before.participant_seconds + usage.participant_seconds,
+            "meta_test_seconds": before.meta_test_seconds + usage.meta_test_seconds,
+            "cpu_seconds": before.cpu_seconds + usage.cpu_seconds,
+            "memory_peak_bytes": max(before.memory_peak_bytes, usage.memory_peak_bytes),
+        }
+        self.usage, self.provenance = usage.model_copy(update=totals), provenance
+        for step, seconds in time.platform.items():
+            self.platform_seconds[step] += seconds
+        self.add_odd(time)
+
+    def add_odd(self, time: TimeUse) -> None:
+        """Add what took longer in a box than it may, and was charged to nobody."""
+        for step, seconds in time.odd.items():
+            self.odd_seconds[step] += seconds
+
+    def fields(self) -> dict[str, Any]:
+        """The fields that `Complete` and `Fail` have in common, with the platform's own times."""
+        ours = {"platform_seconds": dict(self.platform_seconds), "odd_seconds": dict(self.odd_seconds)}
+        return {
+            "artifacts": self.artifacts,
+            "usage": self.usage.model_copy(update=ours),
+            "provenance": self.provenance,
+        }
+
+
+@dataclass(frozen=True)
+class Attempt(Generic[J]):
+    """What the stages of one attempt work with: its job, a folder of its own, its lease, its log, cached files."""
 
     site: Site
     assignment: J
@@ -56,16 +108,21 @@ class AttemptContext(Generic[J]):
     lease: Lease
     log: LogShipper
     files: HeldFiles
-    platform_seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-    odd_seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-    usage: Usage = field(default_factory=Usage)
-    provenance: Provenance = field(default_factory=Provenance)
-    artifacts: list[ArtifactRef] = field(default_factory=list)
+    account: Account = field(default_factory=Account)
 
     @property
     def key(self) -> AttemptKey:
         """Which attempt of which run it is."""
         return AttemptKey(self.assignment.run_id, self.assignment.epoch)
+
+    def check(self) -> None:
+        """Raise `Stopped` when there is a reason to stop."""
+        if self.is_stopped():
+            raise Stopped
+
+    def is_stopped(self) -> bool:
+        """Whether there is a reason to stop."""
+        return self.lease.stop_reason is not None
 
     @contextmanager
     def step(self, step: PlatformStep) -> Iterator[None]:
@@ -75,30 +132,24 @@ class AttemptContext(Generic[J]):
         try:
             yield
         finally:
-            self.platform_seconds[step.value] += time.monotonic() - began
+            self.account.platform_seconds[step.value] += time.monotonic() - began
 
-    def note_odd(self, time: TimeUse) -> None:
-        """Count what took longer in a box than it may, and was charged to nobody."""
-        for step, seconds in time.odd.items():
-            self.odd_seconds[step] += seconds
-
-    def check(self) -> None:
-        """Raise `Stopped` when there is a reason to stop."""
-        if self.lease.stop_reason is not None:
-            raise Stopped
-
-    def report_stage(self, stage: Stage, text: str) -> None:
-        """A line of the platform in the run's log, and the stage in the next heartbeat."""
+    def enter(self, stage: Stage, text: str) -> None:
+        """Say that a stage begins: a line of the platform in the run's log, and the next heartbeat."""
         self.lease.report(Progress(stage=stage, message=text))
+        self.say(stage, text)
+
+    def say(self, stage: Stage, text: str) -> None:
+        """A line of the platform in the run's log."""
         self.log.add(LogLine("platform", stage, text))
 
-    def upload(self, name: str, path: Path) -> None:
-        """Upload an artifact and remember it."""
-        with self.step(PlatformStep.UPLOAD):
-            reference = self.site.client.upload(self.assignment.run_id, self.assignment.epoch, name, path)
-        self.artifacts.append(reference)
+    def upload(self, *paths: Path | None) -> None:
+        """Upload these files, as artifacts by their names; of those that are None nothing was made."""
+        for path in filter(None, paths):
+            with self.step(PlatformStep.UPLOAD):
+                self.store(path)
 
-    def use(self) -> Usage:
-        """The usage with the platform's own times."""
-        ours = {"platform_seconds": dict(self.platform_seconds), "odd_seconds": dict(self.odd_seconds)}
-        return self.usage.model_copy(update=ours)
+    def store(self, path: Path) -> None:
+        """Upload one file whether the attempt is to stop or not."""
+        run, epoch = self.assignment.run_id, self.assignment.epoch
+        self.account.artifacts.append(self.site.client.upload(run, epoch, path.name, path))

@@ -1,10 +1,7 @@
-"""One attempt of one run: do what its kind of job asks, upload, and only then announce."""
-
-from __future__ import annotations
+"""One attempt of one run: go through the chain of its kind of job, and only then announce how it ended."""
 
 import logging
 import traceback
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,28 +9,17 @@ from typing import Any
 
 from anyshot_core.data.problems import DataError
 from anyshot_core.taskserver.job import Failure
-from anyshot_core.wire.jobs import Analyse, Evaluate, Job, MetaTest, Rescore, Smoke
+from anyshot_core.wire.jobs import Job
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Complete, Fail
-from anyshot_worker.analyse import analyse
-from anyshot_worker.attempt import AttemptContext, Failed, Site, Stopped
+from anyshot_worker.attempt import Attempt, BadAssignment, Failed, Site, Stopped, failure_fields
+from anyshot_worker.chain import KINDS
 from anyshot_worker.client import PlatformUnreachable, RequestRefused, StaleEpoch, WorkerApiError
-from anyshot_worker.evaluate import evaluate
 from anyshot_worker.events import LogShipper
 from anyshot_worker.lease import Lease, StopReason
-from anyshot_worker.materials import BadAssignment
 from anyshot_worker.sandbox import SandboxError
-from anyshot_worker.scoring import rescore
 
 log = logging.getLogger(__name__)
-
-KINDS: dict[type[Job], Callable[[AttemptContext[Any]], Complete]] = {
-    Evaluate: evaluate,
-    Smoke: evaluate,
-    MetaTest: evaluate,
-    Rescore: rescore,
-    Analyse: analyse,
-}
 
 
 def carry_out(assignment: Job, site: Site) -> None:
@@ -55,7 +41,7 @@ def _attempt(assignment: Job, site: Site) -> None:
             Lease(site.client, assignment, site.draining) as lease,
             site.workspace.hold() as files,
         ):
-            attempt = AttemptContext(site, assignment, Path(folder), lease, shipper, files)
+            attempt = Attempt(site, assignment, Path(folder), lease, shipper, files)
             outcome = _outcome(attempt)
             lease.flush()
             _announce(attempt, outcome)
@@ -65,7 +51,7 @@ def _attempt(assignment: Job, site: Site) -> None:
         site.client.fail(assignment.run_id, _fail(assignment, _our_error()))
 
 
-def _outcome(attempt: AttemptContext[Any]) -> Complete | Failure | None:
+def _outcome(attempt: Attempt[Any]) -> Complete | Failure | None:
     """What it ended with; None means that it was stopped."""
     try:
         return KINDS[type(attempt.assignment)](attempt)
@@ -101,7 +87,7 @@ def _our_error() -> Failure:
     )
 
 
-def _announce(attempt: AttemptContext[Any], outcome: Complete | Failure | None) -> None:
+def _announce(attempt: Attempt[Any], outcome: Complete | Failure | None) -> None:
     run, epoch, client = attempt.assignment.run_id, attempt.assignment.epoch, attempt.site.client
     if isinstance(outcome, Complete):
         try:
@@ -134,43 +120,27 @@ def _cut_off(error: PlatformUnreachable) -> Failure:
     )
 
 
-def _failure(attempt: AttemptContext[Any], failure: Failure) -> Fail:
-    _keep_log(attempt)
-    return _fail(
-        attempt.assignment,
-        failure,
-        artifacts=attempt.artifacts,
-        usage=attempt.use(),
-        provenance=attempt.provenance,
-        progress=attempt.lease.progress,
-    )
+def _failure(attempt: Attempt[Any], failure: Failure) -> Fail:
+    """What is told of a failed attempt; its log is worth keeping, but not worth failing for."""
+    path = attempt.log.close()
+    try:
+        attempt.store(path)
+    except StaleEpoch:
+        raise
+    except WorkerApiError as error:
+        log.warning("log of run %s was not stored: %s", attempt.assignment.run_id, error)
+    return _fail(attempt.assignment, failure, progress=attempt.lease.progress, **attempt.account.fields())
 
 
 def _fail(assignment: Job, failure: Failure, **known: Any) -> Fail:
     """A failure as the platform is told it, with what is `known` of its attempt."""
     if failure.private:
         log.error("run %s: %s %s", assignment.run_id, failure.verdict, failure.private)
+    early = {"before_training": True} if failure.before_training else {}
     return Fail(
         epoch=assignment.epoch,
-        verdict=failure.verdict,
-        message=failure.message,
-        detail=failure.detail,
         private=failure.private,
-        task_index=failure.task_index,
-        ways=failure.ways,
-        shots=failure.shots,
-        **({"before_training": True} if failure.before_training else {}),
+        **failure_fields(failure),
+        **early,
         **known,
     )
-
-
-def _keep_log(attempt: AttemptContext[Any]) -> None:
-    """The log of a failed attempt is worth keeping, but not worth failing for."""
-    path = attempt.log.close()
-    client, assignment = attempt.site.client, attempt.assignment
-    try:
-        attempt.artifacts.append(client.upload(assignment.run_id, assignment.epoch, "log.txt", path))
-    except StaleEpoch:
-        raise
-    except WorkerApiError as error:
-        log.warning("log of run %s was not stored: %s", assignment.run_id, error)

@@ -1,8 +1,7 @@
-"""From an assignment to what the task server needs: packs, pools, protocol, submission, all verified by digest."""
-
-from __future__ import annotations
+"""The stage from an assignment to its materials: packs, pools, submission, all verified by digest, and the tasks."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,20 +14,14 @@ from anyshot_core.data.problems import DataError
 from anyshot_core.evaluations.needs import require_drawn, require_scorable, require_sides
 from anyshot_core.protocols import Protocol, Roles
 from anyshot_core.protocols.cutting import Shown, cut_packs
-from anyshot_core.protocols.keys import Seed, read_seed
+from anyshot_core.protocols.keys import read_seed
+from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.jobs import MetaTest, MetaTestPart, PackRef, Scored, Tested
 from anyshot_core.wire.verdicts import Verdict
+from anyshot_worker.attempt import BadAssignment
 from anyshot_worker.workspace import HeldFiles
 
 PACK_SUFFIX = ".anyshot-pack"
-
-
-class BadAssignment(Exception):
-    """What the organizer set cannot be run; the text says what to change."""
-
-    def __init__(self, verdict: Verdict, message: str) -> None:
-        super().__init__(message)
-        self.verdict = verdict
 
 
 @dataclass(frozen=True)
@@ -39,38 +32,57 @@ class Materials:
     train_packs: tuple[Path, ...]
     validation_packs: tuple[Path, ...]
     test_pool: Pool
-    protocol: Protocol
-    learner: Path | None
+    learner: Path | None  # to start from, in place of meta-training
     query_secret: bytes
-    test_seed: Seed
+
+
+@dataclass(frozen=True)
+class Part:
+    """One test of the learner: its tasks, and the packs of their pool."""
+
+    tasks: PoolTasks
+    packs: Sequence[PackRef]
 
 
 def gather_materials(assignment: Tested, files: HeldFiles) -> Materials:
     """Fetch and open everything; raises `BadAssignment` for what only the organizer can mend."""
     test_packs = _fetch_packs(assignment.meta_test, files)
     test_pool = _open_pool(assignment.meta_test, test_packs)
-    protocol = _read_protocol(assignment, test_pool)
+    _check_protocol(assignment, test_pool)
     shown = _shown(assignment, test_pool, files)
     return Materials(
         submission=files.get(assignment.submission, ".zip"),
         train_packs=shown.train,
         validation_packs=shown.validation,
         test_pool=test_pool,
-        protocol=protocol,
         learner=files.get(assignment.learner) if isinstance(assignment, MetaTest) else None,
         query_secret=_query_secret(assignment),
-        test_seed=read_seed(assignment.test_seed),
     )
 
 
-def tested_packs(assignment: Tested) -> list[list[PackRef]]:
-    """The packs that each test of the learner is on."""
-    if not isinstance(assignment, MetaTest) or not assignment.parts:
-        return [assignment.meta_test]
-    return [[assignment.meta_test[place] for place in part.packs] for part in assignment.parts]
+def list_parts(assignment: Tested, materials: Materials) -> list[Part]:
+    """The tests of the learner: one, or as many as the job says.
+
+    Raises `BadAssignment` where the tasks of one cannot be drawn.
+    """
+    pool, seed = materials.test_pool, read_seed(assignment.test_seed)
+    if isinstance(assignment, MetaTest) and assignment.parts:
+        return [
+            Part(
+                PoolTasks(_pool_of(pool, part), part.protocol, seed, 0, part.tasks),
+                [assignment.meta_test[place] for place in part.packs],
+            )
+            for part in assignment.parts
+        ]
+    start, stop = assignment.shard or (0, assignment.tasks)
+    tasks = PoolTasks(pool, assignment.protocol, seed, start, stop, assignment.dataset)
+    if not tasks.indices:
+        words = "There are no tasks" if assignment.dataset is None else "There are fewer tasks than datasets"
+        raise BadAssignment(Verdict.BAD_SETTINGS, f"{words}: set their number.")
+    return [Part(tasks, assignment.meta_test)]
 
 
-def part_of(pool: Pool, part: MetaTestPart) -> Pool:
+def _pool_of(pool: Pool, part: MetaTestPart) -> Pool:
     """The datasets that a part is on; raises `BadAssignment` where its tasks cannot be drawn of them."""
     packs = list(pool)
     try:
@@ -147,14 +159,13 @@ def _open_pool(refs: list[PackRef], paths: list[Path]) -> Pool:
         ) from error
 
 
-def _read_protocol(assignment: Scored, pool: Pool) -> Protocol:
+def _check_protocol(assignment: Scored, pool: Pool) -> None:
     if isinstance(assignment, MetaTest) and assignment.parts:
-        return assignment.protocol  # each part has its own: see `part_of`
+        return  # each part has its own: see `list_parts`
     try:
         require_scorable(assignment.protocol)  # else it ends as our failure, after hours of training
         require_drawn(assignment.protocol, len(pool), assignment.tasks)
         assignment.protocol.check(pool)
-        return assignment.protocol
     except DataError as error:
         raise BadAssignment(
             Verdict.BAD_SETTINGS, f"The phase's task protocol cannot be used: {error}"
