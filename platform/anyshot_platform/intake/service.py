@@ -20,7 +20,7 @@ from anyshot_platform.database import now
 from anyshot_platform.entries.entering import chosen_leagues, enter, require_leagues
 from anyshot_platform.errors import Conflict, Forbidden, Invalid
 from anyshot_platform.fact_sheets.service import keep_upload_answers, require_at_upload
-from anyshot_platform.judging.kinds import EVALUATION, SMOKE
+from anyshot_platform.judging.kinds.shown import datasets_to_hold_out_of
 from anyshot_platform.judging.queueing import queue_runs
 from anyshot_platform.kernel.metrics import UPLOADS
 from anyshot_platform.kernel.storage import as_file
@@ -81,9 +81,8 @@ def check_zip(path: Path, *, train_datasets: int | None = None) -> BundleReport:
 
 
 def train_datasets_of(session: Session, phase: Phase, *, smoke: bool) -> int | None:
-    """What `check_zip` has to know of a phase: see `datasets_to_hold_out_of` of its kinds of runs."""
-    kind = SMOKE if smoke else EVALUATION
-    return kind.datasets_to_hold_out_of(session, phase, live_version(session, phase))
+    """What `check_zip` has to know of a phase: see `datasets_to_hold_out_of`."""
+    return datasets_to_hold_out_of(session, phase, live_version(session, phase), smoke=smoke)
 
 
 def store_zip(

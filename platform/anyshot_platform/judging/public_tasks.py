@@ -68,8 +68,8 @@ def read_public_task(
     found = find_predictions(session, submission, version)
     if not found:
         raise NotFound("The predictions are no longer kept.")
-    fields = SMOKE.drawn_fields(case)
-    _, packs = SMOKE.packs(case)
+    fields = SMOKE.draws.fields(case)
+    _, packs = SMOKE.data.packs(case)
     try:
         return _look(
             services.storage,

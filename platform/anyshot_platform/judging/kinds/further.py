@@ -1,36 +1,101 @@
 """A further test of a learner that an earlier run has kept: other tasks, no score that ranks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.protocols import Protocol
-from anyshot_core.protocols.keys import PhaseSecrets, write_seed
+from anyshot_core.protocols.keys import Seed
 from anyshot_core.wire.jobs import MetaTest, MetaTestPart, PackRef
 from anyshot_core.wire.worker_api import Complete, PartFailure
 from anyshot_platform.database import now
 from anyshot_platform.evaluations.models import FurtherTest
 from anyshot_platform.evaluations.points import PhasePoint
 from anyshot_platform.judging.kinds.kind import Case
-from anyshot_platform.judging.kinds.scored import ScoredKind, kept_of_source, read_protocol
+from anyshot_platform.judging.kinds.scored import (
+    Allowance,
+    Data,
+    Draws,
+    Outcome,
+    ScoredKind,
+    kept_of_source,
+    read_protocol,
+)
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.queue import priorities
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.planning import demands
 from anyshot_platform.runs.records import KEPT_OF_DETAIL, KEPT_OF_MESSAGE
-from anyshot_platform.runs.secrets import RunSecrets, complete_protocol, secrets_of
+from anyshot_platform.runs.secrets import RunSecrets, complete_protocol, run_secrets, secrets_of
 from anyshot_platform.runs.states import RunKind
 from anyshot_platform.scores.verification import RESULTS, WrongResult, read_table, verify
 from anyshot_platform.submissions.models import Submission
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.summary import RunSummary, summarize
 from anyshot_scoring.table import TaskTable
+
+
+class FurtherData(Data):
+    """The datasets that its tests are on; nothing is trained, as the learner is kept from the evaluation."""
+
+    def packs(self, case: Case) -> tuple[list[PackRef], list[PackRef]]:
+        """None to train on; of its pool the datasets of its domain, all where it has several points."""
+        tests = _tests_of(case.session, case.run)
+        packs = case.packs(tests[0].pool_version_id)
+        return [], packs if len(tests) > 1 else [packs[place] for place in _places(tests[0], packs)]
+
+
+def further_secrets(case: Case) -> RunSecrets:
+    """Those of the evaluation, which has one key for all of its points, with the split of the phase."""
+    known, place = secrets_of(case.version), case.run.seed_index
+    own = known.evaluation(_tests_of(case.session, case.run)[0].evaluation)
+    found = run_secrets(own, place, case.version.train_seeds[place])
+    return replace(found, class_split=known.class_split())
+
+
+@dataclass(frozen=True)
+class FurtherDraws(Draws):
+    """From the secrets of the evaluation, by its points."""
+
+    def protocol(self, case: Case, split: Seed) -> Protocol:
+        """That of the first point."""
+        return read_protocol(complete_protocol(_tests_of(case.session, case.run)[0].protocol, split))
+
+    def fingerprint(self, case: Case) -> str:
+        """By all points."""
+        tests = _tests_of(case.session, case.run)
+        return secrets_of(case.version).fingerprint(["further", *(test.digest for test in tests)])
+
+
+@dataclass(frozen=True)
+class FurtherAllowance(Allowance):
+    """That of the phase, without a learner."""
+
+    def keeps_learner(self, case: Case) -> bool:
+        """It is kept already."""
+        return False
+
+
+@dataclass(frozen=True)
+class FurtherOutcome(Outcome):
+    """A score with each test: it is on no board, and settles nothing."""
+
+    def accept(self, session: Session, storage: Storage, run: Run, result: Complete) -> None:
+        """Keep each score that was verified with its test; raises `WrongResult` for what cannot be true."""
+        if not isinstance(result.summary, RunSummary):
+            raise WrongResult("A score was asked for, and a report came.")
+        files = {reference.name: reference.digest for reference in result.artifacts}
+        tests, moment = _tests_of(session, run), now()
+        several = len(tests) > 1
+        verify(result.summary, result.summary.tasks if several else run.tasks_total, files, storage)
+        summaries = _summaries(run, tests, files, storage) if several else [result.summary]
+        why = {failure.part: _kept(failure) for failure in result.failures}
+        for test, summary in zip(tests, summaries, strict=True):
+            test.summary, test.scored_at = summary, None if summary is None else moment
+            test.failure = why.get(test.place) if summary is None else None
 
 
 class FurtherRun(ScoredKind):
@@ -41,6 +106,10 @@ class FurtherRun(ScoredKind):
     title = "Further evaluation"
     counts = False
     opens_zip = False
+    data = FurtherData()
+    draws = FurtherDraws(further_secrets)
+    allowance = FurtherAllowance(data)
+    outcome = FurtherOutcome()
 
     def plan_tests(
         self,
@@ -87,76 +156,20 @@ class FurtherRun(ScoredKind):
         """Whose learner it tests."""
         return _tests_of(case.session, case.run)[0].submission
 
-    def tasks(self, run: Run) -> int:
-        """As it was planned."""
-        return run.tasks_total
-
-    def all_tasks(self, case: Case) -> int:
-        """As it was planned."""
-        return case.run.tasks_total
-
-    def by_dataset(self, run: Run) -> bool:
-        """Never: there is one learner."""
-        return False
-
-    def secrets(self, version: PhaseVersion, run: Run) -> RunSecrets:
-        """Unrelated tasks of its own, with the split of the phase."""
-        raise NotImplementedError("which evaluation it is stands in its test: see `drawn_fields`")
-
-    def drawn_fields(self, case: Case) -> dict[str, Any]:
-        """Protocol, seeds and keys: those of the evaluation, which has one key for all of its points."""
-        tests, known = _tests_of(case.session, case.run), secrets_of(case.version)
-        place, own = case.run.seed_index, known.evaluation(tests[0].evaluation)
-        return {
-            "protocol": _protocol(tests[0], known),
-            "test_seed": write_seed(own.tasks(place)),
-            "tasks_mark": own.mark(own.tasks(place)),
-            "query_key": own.query_order(place).hex(),
-            "train_seed": case.version.train_seeds[place],
-            "same_test_tasks": own.same_tasks,
-            "fingerprint": known.fingerprint(["further", *(test.digest for test in tests)]),
-        }
-
-    def packs(self, case: Case) -> tuple[list[PackRef], list[PackRef]]:
-        """None to train on; of its pool the datasets of its domain, all where it has several points."""
-        tests = _tests_of(case.session, case.run)
-        packs = case.packs(tests[0].pool_version_id)
-        return [], packs if len(tests) > 1 else [packs[place] for place in _places(tests[0], packs)]
-
-    def training_fields(self, case: Case) -> dict[str, Any]:
-        """No fields: the learner is kept from the evaluation, so nothing is trained."""
-        return {}
-
-    def keeps_learner(self, case: Case) -> bool:
-        """It is kept already."""
-        return False
-
     def job(self, case: Case) -> MetaTest:
         """To a worker it is a meta-test like any other, of several parts where it has several points."""
         tests, fields = _tests_of(case.session, case.run), self.tested_fields(case)
-        known, each = secrets_of(case.version), _tasks_each(case.run, tests)
+        split, each = secrets_of(case.version).class_split(), _tasks_each(case.run, tests)
         parts = [
             MetaTestPart(
-                protocol=_protocol(test, known), tasks=each, packs=_places(test, fields["meta_test"])
+                protocol=read_protocol(complete_protocol(test.protocol, split)),
+                tasks=each,
+                packs=_places(test, fields["meta_test"]),
             )
             for test in tests
         ]
         learner = kept_of_source(case, "learner.bin")
         return MetaTest(**fields, learner=learner, parts=parts if len(parts) > 1 else [])
-
-    def accept(self, session: Session, storage: Storage, run: Run, result: Complete) -> None:
-        """Keep each score that was verified with its test: it is on no board, and settles nothing."""
-        if not isinstance(result.summary, RunSummary):
-            raise WrongResult("A score was asked for, and a report came.")
-        files = {reference.name: reference.digest for reference in result.artifacts}
-        tests, moment = _tests_of(session, run), now()
-        several = len(tests) > 1
-        verify(result.summary, result.summary.tasks if several else self.tasks(run), files, storage)
-        summaries = _summaries(run, tests, files, storage) if several else [result.summary]
-        why = {failure.part: _kept(failure) for failure in result.failures}
-        for test, summary in zip(tests, summaries, strict=True):
-            test.summary, test.scored_at = summary, None if summary is None else moment
-            test.failure = why.get(test.place) if summary is None else None
 
     def called(self, run: Run, parts: str) -> str:
         """What a page calls it."""
@@ -177,10 +190,6 @@ def _tasks_each(run: Run, tests: Sequence[FurtherTest]) -> int:
 def _kept(told: PartFailure) -> PartFailure:
     words = {"message": told.message[:KEPT_OF_MESSAGE], "detail": told.detail[:KEPT_OF_DETAIL]}
     return told.model_copy(update=words)
-
-
-def _protocol(test: FurtherTest, known: PhaseSecrets) -> Protocol:
-    return read_protocol(complete_protocol(test.protocol, known.class_split()))
 
 
 def _places(test: FurtherTest, packs: Sequence[PackRef]) -> list[int]:

@@ -1,14 +1,11 @@
 """Seeded runs of a baseline that propose a gate: with seeds of their own, for no board."""
 
-from __future__ import annotations
-
 import secrets
 from dataclasses import replace
 
 from anyshot_core.wire.jobs import Evaluate
 from anyshot_platform.judging.kinds.kind import Case, Planning
-from anyshot_platform.judging.kinds.scored import ScoredKind, joined
-from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.judging.kinds.scored import Draws, ScoredKind, joined
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import count_parts, count_tasks
 from anyshot_platform.runs.records import OwnSeeds
@@ -19,12 +16,21 @@ from anyshot_platform.submissions.models import Submission
 GATE_SEEDS = 10
 
 
+def gate_secrets(case: Case) -> RunSecrets:
+    """The split of the phase, whose tasks they have to be like; all else is their own."""
+    known, run, own = secrets_of(case.version), case.run, case.run.own_seeds
+    assert own is not None  # written when the run was planned
+    gate = known.gate(run.submission_id or "")
+    return replace(run_secrets(gate, run.seed_index, own.train_seed), class_split=known.class_split())
+
+
 class GateRun(ScoredKind):
     """An evaluation with fresh seeds; never in shards, since nobody waits for it."""
 
     name = RunKind.GATE
     title = "Run for a gate"
     counts = False
+    draws = Draws(gate_secrets)
 
     def starts(self, submission: Submission) -> bool:
         """A baseline that was entered to measure a gate."""
@@ -48,13 +54,6 @@ class GateRun(ScoredKind):
             for own in [OwnSeeds(train_seed=secrets.randbelow(2**31))]
             for part in range(parts)
         ]
-
-    def secrets(self, version: PhaseVersion, run: Run) -> RunSecrets:
-        """The split of the phase, whose tasks they have to be like; all else is their own."""
-        known, own = secrets_of(version), run.own_seeds
-        assert own is not None  # written when the run was planned
-        gate = known.gate(run.submission_id or "")
-        return replace(run_secrets(gate, run.seed_index, own.train_seed), class_split=known.class_split())
 
     def job(self, case: Case) -> Evaluate:
         """To a worker it is an evaluation like any other."""

@@ -1,7 +1,6 @@
 """Scoring the predictions of an earlier run again: nothing of the submission runs."""
 
-from __future__ import annotations
-
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -11,11 +10,27 @@ from anyshot_core.wire.jobs import Rescore
 from anyshot_core.wire.worker_api import Usage
 from anyshot_platform.judging.kinds.again import Again
 from anyshot_platform.judging.kinds.kind import Case
-from anyshot_platform.judging.kinds.scored import kept_of_source, read_protocol
+from anyshot_platform.judging.kinds.scored import Draws, Outcome, kept_of_source, read_protocol
 from anyshot_platform.phases.states import RescoreMode
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.secrets import task_fingerprint
 from anyshot_platform.runs.states import RunKind
+
+
+@dataclass(frozen=True)
+class PredictedDraws(Draws):
+    """The predictions say which tasks they are of; only which of those are of a dataset follows from the key."""
+
+    def fields(self, case: Case) -> dict[str, Any]:
+        """The protocol as the phase says it, and no key that the worker has no use for."""
+        version, found = case.version, self.secrets(case)
+        return {
+            "protocol": read_protocol(version.protocol),
+            "test_seed": write_seed(found.tasks) if version.each_dataset else 0,
+            "train_seed": found.train_seed,
+            "same_test_tasks": found.same_tasks,
+            "fingerprint": task_fingerprint(version),
+        }
 
 
 class Rescoring(Again):
@@ -24,20 +39,11 @@ class Rescoring(Again):
     name = RunKind.SCORE
     title = "Scored again"
     opens_zip = False
+    draws = PredictedDraws()
+    outcome = Outcome(boxed=False)
     mode = RescoreMode.SCORE
     source_file = "predictions.parquet"
     borrowers = frozenset({RunKind.SCORE})
-
-    def drawn_fields(self, case: Case) -> dict[str, Any]:
-        """The predictions say which tasks they are of; only which of those are of a dataset follows from the key."""
-        version, found = case.version, self.secrets(case.version, case.run)
-        return {
-            "protocol": read_protocol(version.protocol),
-            "test_seed": write_seed(found.tasks) if self.by_dataset(case.run) else 0,
-            "train_seed": found.train_seed,
-            "same_test_tasks": found.same_tasks,
-            "fingerprint": task_fingerprint(version),
-        }
 
     def usage(self, session: Session, run: Run, told: Usage) -> Usage:
         """Predictions that are scored again took what they took when they were made."""

@@ -1,32 +1,31 @@
-"""What all runs of submissions have in common: tasks that are drawn in secret, a sandbox, and a score at the end."""
+"""Runs of submissions: a kind is put together from its data, its draws, what its code is allowed, and its outcome."""
 
-from __future__ import annotations
-
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.exports.files import FILES as EXPORTED
 from anyshot_core.protocols import Protocol, ProtocolError, protocol_from_dict
-from anyshot_core.protocols.keys import write_seed
+from anyshot_core.protocols.keys import Seed, write_seed
 from anyshot_core.wire.jobs import BlobRef, Budget, Limits, LogPolicy, PackRef, Tested
 from anyshot_core.wire.worker_api import Complete
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.artifacts.service import blob_ref
 from anyshot_platform.judging.kinds.kind import Case, Kind, NotAssignable, common_fields
-from anyshot_platform.judging.kinds.shown import count_shown
 from anyshot_platform.judging.scores import record_score
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leagues.evidence import enters_from_scratch
-from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.phases.rows import sent_settings
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.parts import count_tasks, shard_bounds
+from anyshot_platform.runs.parts import shard_bounds
 from anyshot_platform.runs.secrets import (
     RunSecrets,
     complete_protocol,
-    roles_of,
     run_secrets,
     secrets_of,
     task_fingerprint,
@@ -38,48 +37,102 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_scoring.summary import RunSummary
 
 
-class ScoredKind(Kind):
-    """A run of a submission. What differs between kinds, such as data, secrets and limits, is a method each."""
+class Data(ABC):
+    """What a run trains and tests on: unless a kind says more, in one part, and trained as `config.json` says."""
 
-    artifacts = frozenset({RESULTS, PREDICTIONS, "log.txt", "logger.zip", "learner.bin", *EXPORTED})
-    counts = True
-    opens_zip = True
+    @abstractmethod
+    def packs(self, case: Case) -> tuple[list[PackRef], list[PackRef]]:
+        """The packs to train and to test on; raises `NotAssignable`."""
 
-    def tasks(self, run: Run) -> int:
-        """The tasks of a part, or all of the phase: as it was planned, whatever a worker told meanwhile."""
-        version = run.phase_version
-        if run.shard_index is None:
-            return version.tasks
-        return count_tasks(version, self.secrets(version, run).tasks, run.shard_count, run.shard_index)
+    def tasks(self, case: Case) -> int:
+        """The number of tasks of the whole that a run is a part of."""
+        return case.run.tasks_total
+
+    def by_dataset(self, run: Run) -> bool:
+        """Whether a run is the part of one dataset, with a learner of its own."""
+        return False
+
+    def training_protocols(self, version: PhaseVersion) -> dict[str, dict[str, Any]]:
+        """What is trained and validated on, by the names of a job's fields, where the phase says it."""
+        return {}
+
+
+class PhaseData(Data):
+    """What the phase's version says, in parts where it says so."""
+
+    def packs(self, case: Case) -> tuple[list[PackRef], list[PackRef]]:
+        """Those of its two pools; raises `NotAssignable`."""
+        version = case.version
+        if version.meta_test_pool_version_id is None:
+            raise NotAssignable("The phase has no pool to test on.")
+        return case.packs(version.meta_train_pool_version_id), case.packs(version.meta_test_pool_version_id)
+
+    def tasks(self, case: Case) -> int:
+        """Those of a whole run."""
+        return case.version.tasks
 
     def by_dataset(self, run: Run) -> bool:
         """As the phase says."""
         return run.phase_version.each_dataset
 
+    def training_protocols(self, version: PhaseVersion) -> dict[str, dict[str, Any]]:
+        """As the phase says."""
+        named = {"train_protocol": version.train_protocol, "validation_protocol": version.validation_protocol}
+        return {name: protocol for name, protocol in named.items() if protocol}
+
+
+def phase_secrets(case: Case) -> RunSecrets:
+    """What the phase has for the place of a run among the seeded runs."""
+    place = case.run.seed_index
+    return run_secrets(secrets_of(case.version), place, case.version.train_seeds[place])
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What the tasks of a run are drawn from: from these secrets, by the protocol of the phase."""
+
+    secrets: Callable[[Case], RunSecrets] = phase_secrets
+
+    def fields(self, case: Case) -> dict[str, Any]:
+        """Protocol, seeds and keys of a job."""
+        found = self.secrets(case)
+        return {
+            "protocol": self.protocol(case, found.class_split),
+            "test_seed": write_seed(found.tasks),
+            "query_key": found.query_order.hex(),
+            "tasks_mark": found.mark,
+            "train_seed": found.train_seed,
+            "same_test_tasks": found.same_tasks,
+            "fingerprint": self.fingerprint(case),
+        }
+
+    def protocol(self, case: Case, split: Seed) -> Protocol:
+        """The protocol of the tasks, with the split of the datasets; raises `NotAssignable`."""
+        return read_protocol(complete_protocol(case.version.protocol, split))
+
+    def fingerprint(self, case: Case) -> str:
+        """What the tasks are known by."""
+        return task_fingerprint(case.version)
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What the code of a run may use and see, and whether its learner is kept: here what its phase's version says."""
+
+    data: Data
+
     def seconds(self, run: Run) -> float:
-        """The phase's budget; what goes by dataset may have to share it."""
-        return run.phase_version.run_seconds * self.share_of_dataset(run)
+        """Seconds of the participant's own time; shards have theirs in common, datasets may have to share them."""
+        return run.phase_version.run_seconds * self._share(run)
 
-    def share_of_dataset(self, run: Run) -> float:
-        """Which share of a seeded run's time this part has: all of it, unless datasets share it equally."""
-        shared = self.by_dataset(run) and not run.phase_version.budget_each_dataset
+    def training_seconds(self, run: Run) -> float | None:
+        """The limit on meta-training within these seconds, which datasets share as they share the budget."""
+        limit = run.phase_version.meta_train_seconds
+        return limit * self._share(run) if limit else None
+
+    def _share(self, run: Run) -> float:
+        shared = self.data.by_dataset(run) and not run.phase_version.budget_each_dataset
         return 1 / run.shard_count if shared else 1.0
-
-    def secrets(self, version: PhaseVersion, run: Run) -> RunSecrets:
-        """What the run is drawn from: what the phase has for its place among the seeded runs."""
-        place = run.seed_index
-        return run_secrets(secrets_of(version), place, version.train_seeds[place])
-
-    def pools(self, case: Case) -> tuple[str | None, str]:
-        """The pool versions to train and to test on; raises `NotAssignable`."""
-        if case.version.meta_test_pool_version_id is None:
-            raise NotAssignable("The phase has no pool to test on.")
-        return case.version.meta_train_pool_version_id, case.version.meta_test_pool_version_id
-
-    def packs(self, case: Case) -> tuple[list[PackRef], list[PackRef]]:
-        """The packs to train and to test on."""
-        train, test = self.pools(case)
-        return case.packs(train), case.packs(test)
 
     def budget(self, case: Case) -> Budget:
         """The limits on the participant's time."""
@@ -88,11 +141,6 @@ class ScoredKind(Kind):
             meta_train_seconds=self.training_seconds(case.run),
             **sent_settings(case.version, Budget),
         )
-
-    def training_seconds(self, run: Run) -> float | None:
-        """The phase's limit; datasets share it as they share the budget."""
-        limit = run.phase_version.meta_train_seconds
-        return limit * self.share_of_dataset(run) if limit else None
 
     def logs(self, case: Case) -> LogPolicy:
         """How much of the output of their code participants see."""
@@ -107,59 +155,74 @@ class ScoredKind(Kind):
         version = case.version
         exports = version.snapshots or version.features or version.estimates or version.probabilities
         kept = version.keep_learner or bool(case.phase.evaluations or exports)
-        return kept or (case.run.shard_count > 1 and not self.by_dataset(case.run))
+        return kept or (case.run.shard_count > 1 and not self.data.by_dataset(case.run))
 
-    def drawn_fields(self, case: Case) -> dict[str, Any]:
-        """Protocol, seeds and keys of a job that runs a submission."""
-        version, found = case.version, self.secrets(case.version, case.run)
-        return {
-            "protocol": read_protocol(complete_protocol(version.protocol, found.class_split)),
-            "test_seed": write_seed(found.tasks),
-            "query_key": found.query_order.hex(),
-            "tasks_mark": found.mark,
-            "train_seed": found.train_seed,
-            "same_test_tasks": found.same_tasks,
-            "fingerprint": task_fingerprint(version),
-        }
 
-    def training_fields(self, case: Case) -> dict[str, Any]:
-        """What may be trained and validated on, where the phase says it: with the split of the tasks."""
-        version, split = case.version, self.secrets(case.version, case.run).class_split
-        return {
-            name: read_protocol(complete_protocol(protocol, split))
-            for name, protocol in self.training_protocols(version).items()
-        }
+@dataclass(frozen=True)
+class Outcome:
+    """What becomes of a result: here a score of the run; parts have theirs when they are put together."""
+
+    boxed: bool = True  # whether the code ran, in an image
+
+    def accept(self, session: Session, storage: Storage, run: Run, result: Complete) -> None:
+        """Keep what was verified; raises `WrongResult` for what cannot be true."""
+        if not isinstance(result.summary, RunSummary):
+            raise WrongResult("A score was asked for, and a report came.")
+        found = result.provenance.image_digest
+        if self.boxed and run.image_digest is not None and found != run.image_digest:
+            raise WrongResult(
+                f"The run is pinned to {run.image_digest}, and its image was {found or 'not told'}."
+            )
+        files = {reference.name: reference.digest for reference in result.artifacts}
+        verify(result.summary, run.tasks_total, files, storage)
+        if run.shard_index is None:
+            record_score(session, run, result.summary)
+        elif RESULTS not in files:  # judging.shards puts parts together
+            raise WrongResult("A part of a run came without its table of results.")
+
+
+class ScoredKind(Kind):
+    """A run of a submission. What differs between kinds is asked of four objects."""
+
+    artifacts = frozenset({RESULTS, PREDICTIONS, "log.txt", "logger.zip", "learner.bin", *EXPORTED})
+    counts = True
+    opens_zip = True
+
+    data: ClassVar[Data] = PhaseData()
+    draws: ClassVar[Draws] = Draws()
+    allowance: ClassVar[Allowance] = Allowance(data)
+    outcome: ClassVar[Outcome] = Outcome()
+
+    def by_dataset(self, run: Run) -> bool:
+        """As its data say."""
+        return self.data.by_dataset(run)
+
+    def seconds(self, run: Run) -> float:
+        """As its allowance says."""
+        return self.allowance.seconds(run)
+
+    def training_seconds(self, run: Run) -> float | None:
+        """As its allowance says."""
+        return self.allowance.training_seconds(run)
 
     def training_protocols(self, version: PhaseVersion) -> dict[str, dict[str, Any]]:
-        """As the phase says."""
-        named = {"train_protocol": version.train_protocol, "validation_protocol": version.validation_protocol}
-        return {name: protocol for name, protocol in named.items() if protocol}
+        """As its data say."""
+        return self.data.training_protocols(version)
 
-    def datasets_to_hold_out_of(self, session: Session, phase: Phase, version: PhaseVersion) -> int | None:
-        """The datasets that a run trains on, of which `config.json` may hold some out for validation.
-
-        None where the phase says what is validated on, so that the runner asks `config.json` for none, or has no data.
-        """
-        if "validation_protocol" in self.training_protocols(version):
-            return None
-        if version.each_dataset:
-            return 1
-        return count_shown(session, roles_of(version), version.meta_train, version.meta_test) or None
+    def accept(self, session: Session, storage: Storage, run: Run, result: Complete) -> None:
+        """As its outcome says."""
+        self.outcome.accept(session, storage, run, result)
 
     def submission_of(self, case: Case) -> Submission:
         """Whose code is run."""
         return case.session.get_one(Submission, case.run.submission_id)
 
-    def all_tasks(self, case: Case) -> int:
-        """The number of tasks of the whole that a run is a part of."""
-        return case.version.tasks
-
     def scored_fields(self, case: Case) -> dict[str, Any]:
         """What a job whose end is a score says of its submission and its tasks."""
         run = case.run
         submission = self.submission_of(case)
-        train, test = self.packs(case)
-        by_dataset, tasks = self.by_dataset(run), self.all_tasks(case)
+        train, test = self.data.packs(case)
+        by_dataset, tasks = self.data.by_dataset(run), self.data.tasks(case)
         whole = run.shard_index is None or by_dataset
         return common_fields(case, tasks) | {
             "submission_id": submission.id,
@@ -170,48 +233,30 @@ class ScoredKind(Kind):
             "meta_test": test,
             "shard": None if whole else shard_bounds(tasks, run.shard_count, run.shard_index or 0),
             "dataset": (run.shard_index or 0) if by_dataset else None,
-            **self.drawn_fields(case),
+            **self.draws.fields(case),
         }
 
     def tested_fields(self, case: Case) -> dict[str, Any]:
         """What a job that runs a submission says of its sandbox, on top."""
-        version = case.version
+        version, split = case.version, secrets_of(case.version).class_split()
         return self.scored_fields(case) | {
             **sent_settings(version, Tested),
-            "budget": self.budget(case),
+            "budget": self.allowance.budget(case),
             "limits": Limits(**sent_settings(version, Limits)),
             "weights": not enters_from_scratch(case.session, self.submission_of(case).id),
-            "log_policy": self.logs(case),
-            "hide_dataset_names": self.hides_names(case),
-            "keep_learner": self.keeps_learner(case),
-            **self.training_fields(case),
+            "log_policy": self.allowance.logs(case),
+            "hide_dataset_names": self.allowance.hides_names(case),
+            "keep_learner": self.allowance.keeps_learner(case),
+            **{
+                name: read_protocol(complete_protocol(protocol, split))
+                for name, protocol in self.data.training_protocols(version).items()
+            },
         }
-
-    def accept(self, session: Session, storage: Storage, run: Run, result: Complete) -> None:
-        """Keep a score that was verified; parts have theirs when they are put together."""
-        if not isinstance(result.summary, RunSummary):
-            raise WrongResult("A score was asked for, and a report came.")
-        _require_pinned_image(run, result, boxed=self.opens_zip)
-        files = {reference.name: reference.digest for reference in result.artifacts}
-        verify(result.summary, self.tasks(run), files, storage)
-        if run.shard_index is None:
-            record_score(session, run, result.summary)
-        elif RESULTS not in files:  # judging.shards puts parts together
-            raise WrongResult("A part of a run came without its table of results.")
 
     def called(self, run: Run, parts: str) -> str:
         """Which of the seeded runs it is."""
         seeds = run.phase_version.seeded_runs
         return joined(f"Run {run.seed_index + 1} of {seeds}, own seeds" if seeds > 1 else "", parts)
-
-
-def _require_pinned_image(run: Run, result: Complete, boxed: bool) -> None:
-    """Raise `WrongResult` for a result of a pinned phase that was made with another image, or does not say which."""
-    found = result.provenance.image_digest
-    if boxed and run.image_digest is not None and found != run.image_digest:
-        raise WrongResult(
-            f"The run is pinned to {run.image_digest}, and its image was {found or 'not told'}."
-        )
 
 
 def joined(whole: str, parts: str) -> str:

@@ -1,7 +1,5 @@
 """How many datasets of a pool are left to train on, by what the protocols of a phase show of each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -11,8 +9,30 @@ from anyshot_core.data.problems import DataError
 from anyshot_core.evaluations.needs import require_trained_side
 from anyshot_core.protocols import Roles
 from anyshot_platform.kernel.storage import STORAGE_KEY, Storage
+from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.images import opened
 from anyshot_platform.pools.models import PoolVersion
+from anyshot_platform.runs.secrets import roles_of
+from anyshot_platform.sight.smoke import smoke_pool
+
+
+def datasets_to_hold_out_of(
+    session: Session, phase: Phase, version: PhaseVersion, *, smoke: bool
+) -> int | None:
+    """The datasets that a run trains on, of which `config.json` may hold some out for validation.
+
+    None where the phase says what is validated on, so that the runner asks `config.json` for none, or has no data.
+    What a phase says of validation does not hold for smoke tests, which train and test on the public pool.
+    """
+    if version.validation_protocol and not smoke:
+        return None
+    if version.each_dataset:
+        return 1
+    roles = roles_of(version)
+    if smoke:
+        public = smoke_pool(session, phase)
+        return count_shown(session, Roles(roles.test) if roles else None, public, public) or None
+    return count_shown(session, roles, version.meta_train, version.meta_test) or None
 
 
 def count_shown(
