@@ -21,9 +21,8 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
 from anyshot_platform.services import Services
 from anyshot_platform.workers.tokens import create_worker_token
-from anyshot_worker.announcement import announce
 from anyshot_worker.attempt import Site as WorkerSite
-from anyshot_worker.claiming import RunClaimer
+from anyshot_worker.claiming import RunClaimer, announce
 from anyshot_worker.client import WorkerClient
 from anyshot_worker.sandbox import Sandboxes
 from anyshot_worker.workspace import Workspace

@@ -23,7 +23,7 @@ from anyshot_platform.site.submissions.words import blame
 from anyshot_platform.sweeper import sweep
 from anyshot_worker import carry_out, lease
 from anyshot_worker import predictions as evaluate
-from anyshot_worker.announcement import announce
+from anyshot_worker.claiming import announce
 from anyshot_worker.sandbox import Backend, Sandboxes, SandboxSettings, flavours
 from anyshot_worker.sandbox.bubblewrap import BubblewrapBackend
 from anyshot_worker.sandbox.docker import DockerBackend

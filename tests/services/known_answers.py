@@ -27,9 +27,8 @@ from anyshot_core.wire.frames import Frame, FrameType
 from anyshot_core.wire.jobs import Scored
 from anyshot_core.wire.messages import ErrorKind, ErrorReport, ImagesHeader
 from anyshot_platform.workers.tokens import create_worker_token
-from anyshot_worker.announcement import announce
 from anyshot_worker.attempt import Site as WorkerSite
-from anyshot_worker.claiming import RunClaimer
+from anyshot_worker.claiming import RunClaimer, announce
 from anyshot_worker.client import WorkerClient
 from anyshot_worker.sandbox import Box, BoxSpec, BoxUsage, ImageInfo, Sandboxes, SandboxSettings
 from anyshot_worker.sandbox.trusted import TrustedBackend

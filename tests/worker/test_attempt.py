@@ -20,10 +20,9 @@ from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import LogPolicy, Series
 from anyshot_core.wire.worker_api import Stage as Phase
 from anyshot_worker import chain, predictions
-from anyshot_worker.announcement import announce
 from anyshot_worker.attempt import Attempt, Site
 from anyshot_worker.carry_out import carry_out
-from anyshot_worker.claiming import RunClaimer
+from anyshot_worker.claiming import RunClaimer, announce
 from anyshot_worker.client import PlatformUnreachable, RequestRefused, WorkerApiError, WorkerClient
 from anyshot_worker.events import LogShipper
 from anyshot_worker.materials import PACK_SUFFIX

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
+from importlib.metadata import version
+from importlib.util import find_spec
+
+import psutil
 
 from anyshot_core.wire.jobs import Job
-from anyshot_core.wire.worker_api import WorkerInfo
+from anyshot_core.wire.worker_api import API_VERSION, WorkerInfo
 from anyshot_worker.attempt import Site
 from anyshot_worker.carry_out import carry_out
 from anyshot_worker.client import (
@@ -15,9 +20,28 @@ from anyshot_worker.client import (
     Unreadable,
     WorkerApiError,
 )
-from anyshot_worker.sandbox import AttemptKey
+from anyshot_worker.sandbox import AttemptKey, Sandboxes
 
 log = logging.getLogger(__name__)
+
+
+def announce(name: str, hardware_class: str, sandboxes: Sandboxes) -> WorkerInfo:
+    """The message that goes with every claim; the packs in the cache are filled in then."""
+    return WorkerInfo(
+        version=API_VERSION,
+        name=name,
+        hardware_class=hardware_class,
+        release=version("anyshot-worker"),
+        cores=os.cpu_count() or 1,
+        memory_bytes=psutil.virtual_memory().total,
+        gpus=sandboxes.gpu_names(),
+        images=sandboxes.image_names(),
+        image_digests=sandboxes.image_digests(),
+        cpu_images=sandboxes.cpu_images(),
+        sandbox=sandboxes.name,
+        sandbox_reduced=sandboxes.reduced,
+        analyses=find_spec("torch") is not None,  # a worker's image may do without it
+    )
 
 
 class RunClaimer:

@@ -4,6 +4,7 @@ Both are made in one conversation, so that the code finds in the test what it le
 to start from, the conversation only tests it.
 """
 
+import platform
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +29,6 @@ from anyshot_core.wire.jobs import MetaTest, Smoke, Tested
 from anyshot_core.wire.verdicts import Cause
 from anyshot_core.wire.worker_api import PartFailure, PlatformStep, Progress, Provenance, Stage, Usage
 from anyshot_scoring.predictions import Predictions
-from anyshot_worker.announcement import processor_name
 from anyshot_worker.attempt import Attempt, Failed, failure_fields
 from anyshot_worker.materials import Materials, Part
 from anyshot_worker.sandbox import OpenBox
@@ -190,6 +190,16 @@ def _provenance(attempt: Attempt[Tested], opened: Sequence[OpenBox]) -> Provenan
         worker=attempt.site.name,
         protocol_digest=attempt.assignment.fingerprint,
     )
+
+
+def processor_name(information: Path = Path("/proc/cpuinfo")) -> str:
+    """The processor's name as Linux knows it, else the kind of machine, for a run's provenance."""
+    try:
+        lines = information.read_text(errors="replace").splitlines()
+    except OSError:
+        return f"CPU, {platform.machine()}"
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next((name for name in names if name), f"CPU, {platform.machine()}")[:200]
 
 
 def _zip_tables(outcome: JobOutcome, folder: Path) -> Path | None:

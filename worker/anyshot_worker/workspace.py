@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
@@ -14,7 +15,6 @@ from typing import Protocol
 
 from anyshot_core.data.digests import digest_file
 from anyshot_core.wire.worker_api import BlobRef
-from anyshot_worker.own_folder import own_folder
 
 ROOM = 1 << 30  # bytes of the disk that are kept free for what attempts write
 
@@ -165,3 +165,42 @@ def _has(path: Path, digest: str) -> bool:
         return digest_file(path) == digest
     except OSError:
         return False
+
+
+def own_folder(parent: Path) -> Path:
+    """A new folder below `parent` for this process as long as it lives; what dead ones left there goes.
+
+    Locks end with their process, however that ends: the next process removes what is not locked.
+    """
+    parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    guard = _open_folder(parent)
+    try:
+        fcntl.flock(guard, fcntl.LOCK_EX)  # no other process is between making its folder and locking it
+        for left in parent.iterdir():
+            _remove_unlocked(left)
+        made = Path(tempfile.mkdtemp(dir=parent))
+        fcntl.flock(_open_folder(made), fcntl.LOCK_EX)  # open until the process ends
+        return made
+    finally:
+        os.close(guard)
+
+
+def _remove_unlocked(path: Path) -> None:
+    try:
+        lock = _open_folder(path)
+    except OSError:  # nothing that we made
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
+    finally:
+        os.close(lock)
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink()
+
+
+def _open_folder(path: Path) -> int:
+    return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)

@@ -9,7 +9,7 @@ import yaml
 
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import Limits
-from anyshot_worker.announcement import announce
+from anyshot_worker.claiming import announce
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings, flavours, sandboxes
 from anyshot_worker.sandbox.gpu import Gpu, Gpus
 from anyshot_worker.sandbox.interface import SandboxError

@@ -8,7 +8,7 @@ import pytest
 
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import Limits
-from anyshot_worker.announcement import announce
+from anyshot_worker.claiming import announce
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
 from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.interface import AttemptKey, SandboxError

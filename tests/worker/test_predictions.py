@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from pathlib import Path
 
-from anyshot_worker.announcement import processor_name
+from anyshot_worker.predictions import processor_name
 
 
 def test_the_processor_has_its_name(tmp_path: Path) -> None:
