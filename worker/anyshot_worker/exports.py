@@ -17,7 +17,7 @@ from anyshot_core.taskserver.server import serve_features
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.jobs import Evaluate, Tested
 from anyshot_worker.attempt import Attempt
-from anyshot_worker.predictions import Boxes, Learner
+from anyshot_worker.predictions import Boxes, TrainedLearner
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def export(
     asked: Asked,
     job: TaskServerJob,
     tasks: PoolTasks,
-    learner: Learner,
+    learner: TrainedLearner,
     results: Sequence[TaskResult],
 ) -> Exports:
     """Make the exports of a run with these results, each in sandboxes of its own.

@@ -37,7 +37,7 @@ SMOKE_ITEMS = 3  # tasks or batches that a generator yields a call in a trial ru
 
 
 @dataclass(frozen=True)
-class Learner:
+class TrainedLearner:
     """What meta-training left: the learner where it is kept, snapshots of it, and a zip of its logger's tables."""
 
     file: Path | None
@@ -128,14 +128,14 @@ def describe_job(
 
 def train_and_test(
     attempt: Attempt[Tested], job: TaskServerJob, parts: Sequence[Part]
-) -> tuple[Learner, list[JobOutcome]]:
+) -> tuple[TrainedLearner, list[JobOutcome]]:
     """Meta-train, unless the job has a learner, and test on all parts: an outcome each, failed ones too.
 
     Raises `Stopped` where the attempt is to stop, once what it used until then is counted.
     """
     outcomes = serve_parts(lambda joined: _converse(attempt, joined), job, [part.tasks for part in parts])
     first = outcomes[0]
-    return Learner(job.keep_learner, first.snapshots, _zip_tables(first, attempt.folder)), outcomes
+    return TrainedLearner(job.keep_learner, first.snapshots, _zip_tables(first, attempt.folder)), outcomes
 
 
 def _converse(attempt: Attempt[Tested], job: TaskServerJob) -> JobOutcome:

@@ -24,14 +24,14 @@ SENT = ("page.html", "result.json", "table.parquet")  # a site keeps the page, w
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportFiles:
     """The summary of a report, and its files."""
 
     summary: ReportSummary
     files: list[Path]
 
 
-def compute_report(attempt: Attempt[Analyse], inputs: dict[str, list[Path]]) -> Report:
+def compute_report(attempt: Attempt[Analyse], inputs: dict[str, list[Path]]) -> ReportFiles:
     """Run the analysis that the assignment names, on the files of `gather_inputs`.
 
     `parameters.analysis` is the name in `anyshot_analysis.jobs`; the rest goes to it.
@@ -53,7 +53,7 @@ def compute_report(attempt: Attempt[Analyse], inputs: dict[str, list[Path]]) -> 
         summary = jobs.run(asked.analysis, inputs, parameters, target, progress)
     except (jobs.BadAnalysis, ScoringError, ProtocolError, DataError) as error:
         raise BadAssignment(Verdict.BAD_SETTINGS, str(error)) from error
-    return Report(ReportSummary.model_validate(summary), [target / name for name in SENT])
+    return ReportFiles(ReportSummary.model_validate(summary), [target / name for name in SENT])
 
 
 def gather_inputs(assignment: Analyse, files: HeldFiles, folder: Path) -> dict[str, list[Path]]:
