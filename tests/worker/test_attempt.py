@@ -20,13 +20,13 @@ from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import LogPolicy, Series
 from anyshot_core.wire.worker_api import Stage as Phase
 from anyshot_worker import chain, predictions
-from anyshot_worker.attempt import Attempt, Site
+from anyshot_worker.attempt import RunAttempt, Site
 from anyshot_worker.carry_out import carry_out
 from anyshot_worker.claiming import RunClaimer, announce
 from anyshot_worker.client import PlatformUnreachable, RequestRefused, WorkerApiError, WorkerClient
 from anyshot_worker.events import LogShipper
 from anyshot_worker.materials import PACK_SUFFIX
-from anyshot_worker.predictions import Answers, collect_answers
+from anyshot_worker.predictions import CollectedAnswers, collect_answers
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
 from anyshot_worker.workspace import Workspace
 from tests.services.material import BASELINES, TEST, TRAIN, zip_folder
@@ -204,7 +204,7 @@ def test_a_cancel_ends_the_attempt(stage: Stage) -> None:
 
 @pytest.mark.seconds("waits for attempts, leases and daemons", each_time=True)
 def test_a_cancel_while_it_is_scored_leaves_no_score(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    def collect(attempt: Attempt[Any], *arguments: Any) -> Answers:
+    def collect(attempt: RunAttempt[Any], *arguments: Any) -> CollectedAnswers:
         stage.platform.cancel = True
         while attempt.lease.stop_reason is None:
             time.sleep(0.05)

@@ -60,7 +60,7 @@ def failure_fields(failure: Failure) -> dict[str, Any]:
 
 
 @dataclass
-class Account:
+class AttemptAccount:
     """What an attempt used and stored so far, told with its end, whichever that is: it is only added to."""
 
     usage: Usage = field(default_factory=Usage)
@@ -99,7 +99,7 @@ class Account:
 
 
 @dataclass(frozen=True)
-class Attempt(Generic[J]):
+class RunAttempt(Generic[J]):
     """What the stages of one attempt work with: its job, a folder of its own, its lease, its log, cached files."""
 
     site: Site
@@ -108,7 +108,7 @@ class Attempt(Generic[J]):
     lease: Lease
     log: LogShipper
     files: HeldFiles
-    account: Account = field(default_factory=Account)
+    account: AttemptAccount = field(default_factory=AttemptAccount)
 
     @property
     def key(self) -> AttemptKey:

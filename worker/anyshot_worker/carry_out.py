@@ -12,7 +12,7 @@ from anyshot_core.taskserver.job import Failure
 from anyshot_core.wire.jobs import Job
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Complete, Fail
-from anyshot_worker.attempt import Attempt, BadAssignment, Failed, Site, Stopped, failure_fields
+from anyshot_worker.attempt import BadAssignment, Failed, RunAttempt, Site, Stopped, failure_fields
 from anyshot_worker.chain import KINDS
 from anyshot_worker.client import PlatformUnreachable, RequestRefused, StaleEpoch, WorkerApiError
 from anyshot_worker.events import LogShipper
@@ -41,7 +41,7 @@ def _attempt(assignment: Job, site: Site) -> None:
             Lease(site.client, assignment, site.draining) as lease,
             site.workspace.hold() as files,
         ):
-            attempt = Attempt(site, assignment, Path(folder), lease, shipper, files)
+            attempt = RunAttempt(site, assignment, Path(folder), lease, shipper, files)
             outcome = _outcome(attempt)
             lease.flush()
             _announce(attempt, outcome)
@@ -51,7 +51,7 @@ def _attempt(assignment: Job, site: Site) -> None:
         site.client.fail(assignment.run_id, _fail(assignment, _our_error()))
 
 
-def _outcome(attempt: Attempt[Any]) -> Complete | Failure | None:
+def _outcome(attempt: RunAttempt[Any]) -> Complete | Failure | None:
     """What it ended with; None means that it was stopped."""
     try:
         return KINDS[type(attempt.assignment)](attempt)
@@ -87,7 +87,7 @@ def _our_error() -> Failure:
     )
 
 
-def _announce(attempt: Attempt[Any], outcome: Complete | Failure | None) -> None:
+def _announce(attempt: RunAttempt[Any], outcome: Complete | Failure | None) -> None:
     run, epoch, client = attempt.assignment.run_id, attempt.assignment.epoch, attempt.site.client
     if isinstance(outcome, Complete):
         try:
@@ -120,7 +120,7 @@ def _cut_off(error: PlatformUnreachable) -> Failure:
     )
 
 
-def _failure(attempt: Attempt[Any], failure: Failure) -> Fail:
+def _failure(attempt: RunAttempt[Any], failure: Failure) -> Fail:
     """What is told of a failed attempt; its log is worth keeping, but not worth failing for."""
     path = attempt.log.close()
     try:

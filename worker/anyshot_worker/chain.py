@@ -13,7 +13,7 @@ from typing import Any
 from anyshot_core.results import read_predictions
 from anyshot_core.wire.jobs import Analyse, Evaluate, Job, MetaTest, Rescore, Smoke, Tested
 from anyshot_core.wire.worker_api import Complete, PlatformStep, Stage
-from anyshot_worker.attempt import Attempt
+from anyshot_worker.attempt import RunAttempt
 from anyshot_worker.evidence import inspect
 from anyshot_worker.exports import asked_of, export
 from anyshot_worker.materials import gather_materials, list_parts
@@ -21,7 +21,7 @@ from anyshot_worker.predictions import collect_answers, describe_job, train_and_
 from anyshot_worker.scores import expected_tasks, identify, score
 
 
-def evaluate(attempt: Attempt[Tested]) -> Complete:
+def evaluate(attempt: RunAttempt[Tested]) -> Complete:
     """Meta-train and meta-test a submission in sandboxes, and score it outside."""
     assignment, asked = attempt.assignment, asked_of(attempt.assignment)
     attempt.enter(Stage.PREPARING, "Fetching the submission and the datasets")
@@ -54,7 +54,7 @@ def evaluate(attempt: Attempt[Tested]) -> Complete:
     return _complete(attempt, summary=scores.summary, evidence=evidence, **told)
 
 
-def rescore(attempt: Attempt[Rescore]) -> Complete:
+def rescore(attempt: RunAttempt[Rescore]) -> Complete:
     """Score the predictions of an earlier attempt again; nothing of the submission runs."""
     assignment = attempt.assignment
     attempt.enter(Stage.PREPARING, "Fetching the predictions")
@@ -69,7 +69,7 @@ def rescore(attempt: Attempt[Rescore]) -> Complete:
     return _complete(attempt, summary=scores.summary)
 
 
-def analyse(attempt: Attempt[Analyse]) -> Complete:
+def analyse(attempt: RunAttempt[Analyse]) -> Complete:
     """Compute an organizer's report, and upload its page, numbers and table."""
     from anyshot_worker.report import compute_report, gather_inputs  # brings torch, which no other job needs
 
@@ -85,13 +85,13 @@ def analyse(attempt: Attempt[Analyse]) -> Complete:
     return _complete(attempt, summary=report.summary)
 
 
-def _complete(attempt: Attempt[Any], **found: Any) -> Complete:
+def _complete(attempt: RunAttempt[Any], **found: Any) -> Complete:
     """The message that completes the run, with what was found, once its log is stored as well."""
     attempt.upload(attempt.log.close())
     return Complete(epoch=attempt.assignment.epoch, **found, **attempt.account.fields())
 
 
-KINDS: dict[type[Job], Callable[[Attempt[Any]], Complete]] = {
+KINDS: dict[type[Job], Callable[[RunAttempt[Any]], Complete]] = {
     Evaluate: evaluate,
     Smoke: evaluate,
     MetaTest: evaluate,

@@ -16,7 +16,7 @@ from anyshot_core.taskserver.job import Hooks, JobOutcome, TaskResult, TaskServe
 from anyshot_core.taskserver.server import serve_features
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.jobs import Evaluate, Tested
-from anyshot_worker.attempt import Attempt
+from anyshot_worker.attempt import RunAttempt
 from anyshot_worker.predictions import Boxes, TrainedLearner
 
 
@@ -36,7 +36,7 @@ def asked_of(assignment: Tested) -> Asked:
 
 
 def export(
-    attempt: Attempt[Tested],
+    attempt: RunAttempt[Tested],
     asked: Asked,
     job: TaskServerJob,
     tasks: PoolTasks,

@@ -37,7 +37,7 @@ class Materials:
 
 
 @dataclass(frozen=True)
-class Part:
+class TestedPart:
     """One test of the learner: its tasks, and the packs of their pool."""
 
     tasks: PoolTasks
@@ -60,7 +60,7 @@ def gather_materials(assignment: Tested, files: HeldFiles) -> Materials:
     )
 
 
-def list_parts(assignment: Tested, materials: Materials) -> list[Part]:
+def list_parts(assignment: Tested, materials: Materials) -> list[TestedPart]:
     """The tests of the learner: one, or as many as the job says.
 
     Raises `BadAssignment` where the tasks of one cannot be drawn.
@@ -68,7 +68,7 @@ def list_parts(assignment: Tested, materials: Materials) -> list[Part]:
     pool, seed = materials.test_pool, read_seed(assignment.test_seed)
     if isinstance(assignment, MetaTest) and assignment.parts:
         return [
-            Part(
+            TestedPart(
                 PoolTasks(_pool_of(pool, part), part.protocol, seed, 0, part.tasks),
                 [assignment.meta_test[place] for place in part.packs],
             )
@@ -79,7 +79,7 @@ def list_parts(assignment: Tested, materials: Materials) -> list[Part]:
     if not tasks.indices:
         words = "There are no tasks" if assignment.dataset is None else "There are fewer tasks than datasets"
         raise BadAssignment(Verdict.BAD_SETTINGS, f"{words}: set their number.")
-    return [Part(tasks, assignment.meta_test)]
+    return [TestedPart(tasks, assignment.meta_test)]
 
 
 def _pool_of(pool: Pool, part: MetaTestPart) -> Pool:

@@ -29,8 +29,8 @@ from anyshot_core.wire.jobs import MetaTest, Smoke, Tested
 from anyshot_core.wire.verdicts import Cause
 from anyshot_core.wire.worker_api import PartFailure, PlatformStep, Progress, Provenance, Stage, Usage
 from anyshot_scoring.predictions import Predictions
-from anyshot_worker.attempt import Attempt, Failed, failure_fields
-from anyshot_worker.materials import Materials, Part
+from anyshot_worker.attempt import Failed, RunAttempt, failure_fields
+from anyshot_worker.materials import Materials, TestedPart
 from anyshot_worker.sandbox import OpenBox
 
 SMOKE_ITEMS = 3  # tasks or batches that a generator yields a call in a trial run
@@ -46,7 +46,7 @@ class TrainedLearner:
 
 
 @dataclass(frozen=True)
-class Answers:
+class CollectedAnswers:
     """What meta-test left: predictions for the `expected` tasks, numbered through all parts, and why parts failed."""
 
     predictions: Predictions
@@ -58,7 +58,7 @@ class Answers:
 class Boxes:
     """Sandboxes for one attempt, opened one after another: whoever opens the first closes all."""
 
-    attempt: Attempt[Tested]
+    attempt: RunAttempt[Tested]
     on_open: Callable[[OpenBox], object] = lambda box: None
     opened: list[OpenBox] = field(default_factory=list)
 
@@ -127,7 +127,7 @@ def describe_job(
 
 
 def train_and_test(
-    attempt: Attempt[Tested], job: TaskServerJob, parts: Sequence[Part]
+    attempt: RunAttempt[Tested], job: TaskServerJob, parts: Sequence[TestedPart]
 ) -> tuple[TrainedLearner, list[JobOutcome]]:
     """Meta-train, unless the job has a learner, and test on all parts: an outcome each, failed ones too.
 
@@ -138,7 +138,7 @@ def train_and_test(
     return TrainedLearner(job.keep_learner, first.snapshots, _zip_tables(first, attempt.folder)), outcomes
 
 
-def _converse(attempt: Attempt[Tested], job: TaskServerJob) -> JobOutcome:
+def _converse(attempt: RunAttempt[Tested], job: TaskServerJob) -> JobOutcome:
     meter, sandboxes = attempt.lease.meter, attempt.site.sandboxes
     training_peaks: list[int] = []  # one value, once meta-training is over
 
@@ -179,7 +179,7 @@ def _usage(outcome: JobOutcome, opened: Sequence[OpenBox], training_peak: int) -
     )
 
 
-def _provenance(attempt: Attempt[Tested], opened: Sequence[OpenBox]) -> Provenance:
+def _provenance(attempt: RunAttempt[Tested], opened: Sequence[OpenBox]) -> Provenance:
     image, sandboxes = opened[0].image if opened else None, attempt.site.sandboxes
     return Provenance(
         image=image.name if image else "",
@@ -214,8 +214,8 @@ def _zip_tables(outcome: JobOutcome, folder: Path) -> Path | None:
 
 
 def collect_answers(
-    attempt: Attempt[Tested], parts: Sequence[Part], outcomes: Sequence[JobOutcome]
-) -> Answers:
+    attempt: RunAttempt[Tested], parts: Sequence[TestedPart], outcomes: Sequence[JobOutcome]
+) -> CollectedAnswers:
     """The answers of all parts, where those that failed did so by the code's fault; else raises `Failed`."""
     failures = _require_answers(attempt, outcomes)
     answered, expected, start = list[Predictions](), list[int](), 0
@@ -228,10 +228,10 @@ def collect_answers(
             answered.append(replace(found, task=found.task + start))
             expected += [start + index for index in tasks.indices]
         start += len(tasks.indices)
-    return Answers(put_together(answered), expected, failures)
+    return CollectedAnswers(put_together(answered), expected, failures)
 
 
-def _require_answers(attempt: Attempt[Tested], outcomes: Sequence[JobOutcome]) -> list[PartFailure]:
+def _require_answers(attempt: RunAttempt[Tested], outcomes: Sequence[JobOutcome]) -> list[PartFailure]:
     failures = [(part, one.failure) for part, one in enumerate(outcomes) if one.failure is not None]
     ours = [failure for _, failure in failures if failure.verdict.cause is not Cause.PARTICIPANT]
     if ours or len(failures) == len(outcomes):

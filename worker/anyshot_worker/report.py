@@ -16,7 +16,7 @@ from anyshot_core.wire.reports import ReportSummary, SubmissionShift
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Progress, ResultsRef, Stage
 from anyshot_scoring.errors import ScoringError
-from anyshot_worker.attempt import Attempt, BadAssignment
+from anyshot_worker.attempt import BadAssignment, RunAttempt
 from anyshot_worker.materials import PACK_SUFFIX
 from anyshot_worker.workspace import HeldFiles
 
@@ -31,7 +31,7 @@ class ReportFiles:
     files: list[Path]
 
 
-def compute_report(attempt: Attempt[Analyse], inputs: dict[str, list[Path]]) -> ReportFiles:
+def compute_report(attempt: RunAttempt[Analyse], inputs: dict[str, list[Path]]) -> ReportFiles:
     """Run the analysis that the assignment names, on the files of `gather_inputs`.
 
     `parameters.analysis` is the name in `anyshot_analysis.jobs`; the rest goes to it.

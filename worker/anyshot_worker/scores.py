@@ -17,7 +17,7 @@ from anyshot_scoring.summary import RunSummary, summarize
 
 
 @dataclass(frozen=True)
-class Scores:
+class RunScores:
     """The summary of a run, and its files `results.parquet` and `predictions.parquet`."""
 
     summary: RunSummary
@@ -25,13 +25,13 @@ class Scores:
     predictions: Path
 
 
-def score(predictions: Predictions, expected: Sequence[int], identity: Identity, folder: Path) -> Scores:
+def score(predictions: Predictions, expected: Sequence[int], identity: Identity, folder: Path) -> RunScores:
     """Score all predictions, and write both files to `folder`.
 
     Raises `IncompleteRun` when one of the `expected` tasks is missing: a run is never scored on fewer in silence.
     """
     table = predictions.score()
-    scores = Scores(summarize(table, expected), folder / "results.parquet", folder / "predictions.parquet")
+    scores = RunScores(summarize(table, expected), folder / "results.parquet", folder / "predictions.parquet")
     write_results(scores.results, table, identity)
     write_predictions(scores.predictions, predictions, identity)
     return scores

@@ -15,10 +15,10 @@ from anyshot_platform.evaluations.models import FurtherTest
 from anyshot_platform.evaluations.points import PhasePoint
 from anyshot_platform.judging.kinds.kind import Case
 from anyshot_platform.judging.kinds.scored import (
-    Allowance,
-    Data,
-    Draws,
-    Outcome,
+    RunAllowance,
+    RunData,
+    RunDraws,
+    RunOutcome,
     ScoredKind,
     kept_of_source,
     read_protocol,
@@ -38,7 +38,7 @@ from anyshot_scoring.summary import RunSummary, summarize
 from anyshot_scoring.table import TaskTable
 
 
-class FurtherData(Data):
+class FurtherData(RunData):
     """The datasets that its tests are on; nothing is trained, as the learner is kept from the evaluation."""
 
     def packs(self, case: Case) -> tuple[list[PackRef], list[PackRef]]:
@@ -57,7 +57,7 @@ def further_secrets(case: Case) -> RunSecrets:
 
 
 @dataclass(frozen=True)
-class FurtherDraws(Draws):
+class FurtherDraws(RunDraws):
     """From the secrets of the evaluation, by its points."""
 
     def protocol(self, case: Case, split: Seed) -> Protocol:
@@ -71,7 +71,7 @@ class FurtherDraws(Draws):
 
 
 @dataclass(frozen=True)
-class FurtherAllowance(Allowance):
+class FurtherAllowance(RunAllowance):
     """That of the phase, without a learner."""
 
     def keeps_learner(self, case: Case) -> bool:
@@ -80,7 +80,7 @@ class FurtherAllowance(Allowance):
 
 
 @dataclass(frozen=True)
-class FurtherOutcome(Outcome):
+class FurtherOutcome(RunOutcome):
     """A score with each test: it is on no board, and settles nothing."""
 
     def accept(self, session: Session, storage: Storage, run: Run, result: Complete) -> None:

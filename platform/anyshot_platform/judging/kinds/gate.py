@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from anyshot_core.wire.jobs import Evaluate
 from anyshot_platform.judging.kinds.kind import Case, Planning
-from anyshot_platform.judging.kinds.scored import Draws, ScoredKind, joined
+from anyshot_platform.judging.kinds.scored import RunDraws, ScoredKind, joined
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import count_parts, count_tasks
 from anyshot_platform.runs.records import OwnSeeds
@@ -30,7 +30,7 @@ class GateRun(ScoredKind):
     name = RunKind.GATE
     title = "Run for a gate"
     counts = False
-    draws = Draws(gate_secrets)
+    draws = RunDraws(gate_secrets)
 
     def starts(self, submission: Submission) -> bool:
         """A baseline that was entered to measure a gate."""

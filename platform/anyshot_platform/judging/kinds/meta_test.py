@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from anyshot_core.wire.jobs import Budget, MetaTest
 from anyshot_platform.judging.kinds.again import Again
 from anyshot_platform.judging.kinds.kind import Case
-from anyshot_platform.judging.kinds.scored import Allowance, kept_of_source
+from anyshot_platform.judging.kinds.scored import RunAllowance, kept_of_source
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.phases.states import RescoreMode
 from anyshot_platform.runs.models import Run
@@ -14,7 +14,7 @@ from anyshot_platform.runs.states import RunKind
 
 
 @dataclass(frozen=True)
-class SharedAllowance(Allowance):
+class SharedAllowance(RunAllowance):
     """That of the phase, of which shards have what the first one left."""
 
     def budget(self, case: Case) -> Budget:

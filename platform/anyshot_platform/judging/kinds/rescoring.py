@@ -10,7 +10,7 @@ from anyshot_core.wire.jobs import Rescore
 from anyshot_core.wire.worker_api import Usage
 from anyshot_platform.judging.kinds.again import Again
 from anyshot_platform.judging.kinds.kind import Case
-from anyshot_platform.judging.kinds.scored import Draws, Outcome, kept_of_source, read_protocol
+from anyshot_platform.judging.kinds.scored import RunDraws, RunOutcome, kept_of_source, read_protocol
 from anyshot_platform.phases.states import RescoreMode
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.secrets import task_fingerprint
@@ -18,7 +18,7 @@ from anyshot_platform.runs.states import RunKind
 
 
 @dataclass(frozen=True)
-class PredictedDraws(Draws):
+class PredictedDraws(RunDraws):
     """The predictions say which tasks they are of; only which of those are of a dataset follows from the key."""
 
     def fields(self, case: Case) -> dict[str, Any]:
@@ -40,7 +40,7 @@ class Rescoring(Again):
     title = "Scored again"
     opens_zip = False
     draws = PredictedDraws()
-    outcome = Outcome(boxed=False)
+    outcome = RunOutcome(boxed=False)
     mode = RescoreMode.SCORE
     source_file = "predictions.parquet"
     borrowers = frozenset({RunKind.SCORE})

@@ -37,7 +37,7 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_scoring.summary import RunSummary
 
 
-class Data(ABC):
+class RunData(ABC):
     """What a run trains and tests on: unless a kind says more, in one part, and trained as `config.json` says."""
 
     @abstractmethod
@@ -57,7 +57,7 @@ class Data(ABC):
         return {}
 
 
-class PhaseData(Data):
+class PhaseData(RunData):
     """What the phase's version says, in parts where it says so."""
 
     def packs(self, case: Case) -> tuple[list[PackRef], list[PackRef]]:
@@ -88,7 +88,7 @@ def phase_secrets(case: Case) -> RunSecrets:
 
 
 @dataclass(frozen=True)
-class Draws:
+class RunDraws:
     """What the tasks of a run are drawn from: from these secrets, by the protocol of the phase."""
 
     secrets: Callable[[Case], RunSecrets] = phase_secrets
@@ -116,10 +116,10 @@ class Draws:
 
 
 @dataclass(frozen=True)
-class Allowance:
+class RunAllowance:
     """What the code of a run may use and see, and whether its learner is kept: here what its phase's version says."""
 
-    data: Data
+    data: RunData
 
     def seconds(self, run: Run) -> float:
         """Seconds of the participant's own time; shards have theirs in common, datasets may have to share them."""
@@ -159,7 +159,7 @@ class Allowance:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """What becomes of a result: here a score of the run; parts have theirs when they are put together."""
 
     boxed: bool = True  # whether the code ran, in an image
@@ -188,10 +188,10 @@ class ScoredKind(Kind):
     counts = True
     opens_zip = True
 
-    data: ClassVar[Data] = PhaseData()
-    draws: ClassVar[Draws] = Draws()
-    allowance: ClassVar[Allowance] = Allowance(data)
-    outcome: ClassVar[Outcome] = Outcome()
+    data: ClassVar[RunData] = PhaseData()
+    draws: ClassVar[RunDraws] = RunDraws()
+    allowance: ClassVar[RunAllowance] = RunAllowance(data)
+    outcome: ClassVar[RunOutcome] = RunOutcome()
 
     def by_dataset(self, run: Run) -> bool:
         """As its data say."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from anyshot_core.wire.jobs import Budget, LogPolicy, PackRef, Smoke
 from anyshot_platform.judging.kinds.kind import Case, NotAssignable, Planning
-from anyshot_platform.judging.kinds.scored import Allowance, Data, Draws, ScoredKind
+from anyshot_platform.judging.kinds.scored import RunAllowance, RunData, RunDraws, ScoredKind
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.secrets import RunSecrets, run_secrets, secrets_of
 from anyshot_platform.runs.states import RunKind
@@ -14,7 +14,7 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 
 
-class PublicData(Data):
+class SmokeData(RunData):
     """The phase's public pool, to train and to test on, which has nothing to hide."""
 
     def packs(self, case: Case) -> tuple[list[PackRef], list[PackRef]]:
@@ -29,7 +29,7 @@ class PublicData(Data):
 
 
 @dataclass(frozen=True)
-class SmokeAllowance(Allowance):
+class SmokeAllowance(RunAllowance):
     """A budget and a log policy of its own."""
 
     def seconds(self, run: Run) -> float:
@@ -70,8 +70,8 @@ class SmokeTest(ScoredKind):
     name = RunKind.SMOKE
     title = "Smoke test"
     counts = False
-    data = PublicData()
-    draws = Draws(smoke_secrets)
+    data = SmokeData()
+    draws = RunDraws(smoke_secrets)
     allowance = SmokeAllowance(data)
 
     def starts(self, submission: Submission) -> bool:
