@@ -2,6 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
+
+def decimal_words(value: float, places: int = 3) -> str:
+    """So many decimals, with commas and a minus sign (U+2212); what they round to 0 has no sign."""
+    return f"{value:z,.{places}f}".replace("-", "−")
+
+
+def moment_words(moment: datetime | str, until: str = "minutes") -> str:
+    """`28 Nov 2026, 13:50 UTC`, of a moment or its ISO form, `until` minutes, seconds or milliseconds.
+
+    One without a zone is taken as UTC.
+    """
+    found = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    utc = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    return f"{utc.day} {utc:%b %Y}, {utc.time().isoformat(until)} UTC"
+
 
 def count_of(number: float, noun: str, many: str = "") -> str:
     """`4 cores`, `0.5 cores`, `1 core`; `many` is the plural where it is not the noun with an s."""
@@ -11,5 +28,6 @@ def count_of(number: float, noun: str, many: str = "") -> str:
 def number_words(value: float) -> str:
     """Four significant digits; below a millionth digits say nothing, and what is 0 has no sign."""
     if 0 < abs(value) < 1e-6:
-        return "under 1e-6" if value > 0 else "above -1e-6"
-    return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:z.4g}"
+        return "under 1e-6" if value > 0 else "above −1e-6"
+    words = f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:z.4g}"
+    return f"−{words[1:]}" if words.startswith("-") else words

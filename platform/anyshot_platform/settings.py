@@ -66,8 +66,13 @@ class PlatformSettings(BaseSettings):
     site_name: str = Field(default="Anyshot", description="Name shown in page titles and e-mails.")
     footer_links: dict[str, str] = Field(
         default={},
-        description="Links at the foot of every page, as JSON, such as privacy, imprint and contact: "
-        '{"Privacy": "https://example.org/privacy", "Contact": "mailto:help@example.org"}.',
+        description="Links at the foot of every page, as JSON; one named Privacy, Imprint or Contact replaces the "
+        'site\'s own: {"News": "https://example.org/news", "Contact": "mailto:help@example.org"}.',
+    )
+    pages_folder: Path | None = Field(
+        default=None,
+        description="Folder of privacy.md, imprint.md and contact.md, the texts of these pages; "
+        "`home`/pages if not set.",
     )
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 picks a free one.")
@@ -268,6 +273,11 @@ class PlatformSettings(BaseSettings):
     def blob_folder(self) -> Path:
         """Where the folder storage keeps its files."""
         return self.storage_folder or self.home / "blobs"
+
+    @cached_property
+    def texts_folder(self) -> Path:
+        """Where the operators' own pages lie, as Markdown."""
+        return self.pages_folder or self.home / "pages"
 
     @cached_property
     def upload_folder(self) -> Path:

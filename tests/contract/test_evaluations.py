@@ -160,7 +160,7 @@ def test_a_point_that_fails_costs_no_other(stage: Stage) -> None:
     page = text_of(stage.page(f"/submissions/{entry}", alice))
     told = page[page.index("Number of shots: 2 shots") :]
     assert "Your code raised an error." in told and why["message"] in told
-    assert "It cost nothing of your quota." in told
+    assert "It cost no quota." in told
     done = len(worker.wire.jobs)
     ask(stage, "POST", f"{ACTS}/evaluate", {})
     worker.work()

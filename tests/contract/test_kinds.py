@@ -106,7 +106,7 @@ def test_the_tasks_of_a_smoke_test_can_be_looked_at_and_hidden_ones_cannot(
     for number in (1, 2):
         path = f"/submissions/{smoke}/tasks/{number}"
         text = text_of(stage.page(path, alice))
-        found = re.search(r"(\d+) of (\d+) query images were predicted right", text)
+        found = re.search(r"(\d+) of (\d+) query images were classified correctly", text)
         (dataset, ways) = re.findall(rf"({'|'.join(TRAIN)}): (\d) ways", text)[0]
         assert found is not None and int(found[2]) == 10 * int(ways), text
         pack = Pack.open(stage.packs[dataset], verify=False)
@@ -138,7 +138,8 @@ def test_the_tasks_of_a_smoke_test_can_be_looked_at_and_hidden_ones_cannot(
         ]
         said = CliRunner().invoke(main, asked, catch_exceptions=False).output.splitlines()
     assert said[0] == (
-        f"Task 2 of 2: {dataset}, {ways} ways, {told['shots']} shots, {found[1]} of {found[2]} query images right"
+        f"Task 2 of 2: {dataset}, {ways} ways, {told['shots']} shots, "
+        f"{found[1]} of {found[2]} query images classified correctly"
     )
     assert [line.split()[-int(ways) :] for line in said[2:-1]] == [
         list(map(str, row)) for row in told["confusion"]

@@ -241,4 +241,4 @@ def _check_needless(files: dict[str, ZipMember]) -> list[Check]:
     named = ", ".join(f"{folder} ({size / 2**20:,.1f} MiB)" for folder, size in sorted(sizes.items()))
     found = f"The zip holds {named}, which no submission needs."
     remedy = "Leave this out; `anyshot pack FOLDER` does."
-    return [Check("needless", "The zip holds only what is needed", CheckOutcome.WARNING, found, remedy)]
+    return [Check("needless", "Needless files", CheckOutcome.WARNING, found, remedy)]

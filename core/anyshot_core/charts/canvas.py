@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from anyshot_core.charts.inline_svg import INK, make_inline
+from anyshot_core.words import decimal_words
 
 # Each has a contrast of 3:1 or more against white and against a near-black page.
 PALETTE = ("#3b82f6", "#d97706", "#059669", "#db2777", "#8b5cf6", "#0891b2", "#65a30d", "#dc2626")
@@ -101,7 +102,7 @@ def empty(axes: Axes, words: str = "Nothing to draw yet") -> None:
 def interval_words(mean: float, half_width: float | None, intervals: bool = True) -> str:
     """`0.512 ± 0.034`, or the mean and that its interval is undefined; the mean alone in a chart without intervals."""
     places = 3 if abs(mean) < 10 else 1  # shares, or points
-    words = str(mean) if isinstance(mean, int) else f"{mean:z.{places}f}"
+    words = str(mean) if isinstance(mean, int) else decimal_words(mean, places)
     if not intervals:
         return words
     if half_width is None or half_width == 0:

@@ -14,6 +14,7 @@ from anyshot_core.charts.bars import SCORE
 from anyshot_core.charts.canvas import PALETTE, Chart, clean, draw, empty
 from anyshot_core.charts.inline_svg import INK
 from anyshot_core.charts.recorded import recorded
+from anyshot_core.words import decimal_words
 
 _LEVELS = (5, 25, 50, 75, 95)
 _FEW = 30  # tasks: fewer are dots, since a histogram of them would draw their noise
@@ -164,7 +165,7 @@ def _paint_cells(axes: Axes, values: NDArray[Any], low: float | None, high: floa
             alpha = 0.06 + 0.6 * strength[i, j]
             axes.fill_between([j - 0.48, j + 0.48], i - 0.46, i + 0.46, color=PALETTE[0], alpha=alpha, lw=0)
             if numbers:
-                axes.text(j, i, f"{value:z.2f}", ha="center", va="center", fontsize=8)
+                axes.text(j, i, decimal_words(value, 2), ha="center", va="center", fontsize=8)
     axes.set_xlim(-0.5, values.shape[1] - 0.5)
     axes.set_ylim(values.shape[0] - 0.5, -0.5)
 
@@ -176,7 +177,9 @@ def _finite(values: ArrayLike) -> NDArray[np.float64]:
 
 def _quantile_words(spread: Spread, unit: str) -> str:
     parts = zip(_LEVELS, spread.quantiles, strict=True)
-    return f"{spread.tasks:,} {unit}, " + ", ".join(f"{level} % below {value:z.3f}" for level, value in parts)
+    return f"{spread.tasks:,} {unit}, " + ", ".join(
+        f"{level} % below {decimal_words(value)}" for level, value in parts
+    )
 
 
 def _extreme_words(values: NDArray[Any], rows: Sequence[str], columns: Sequence[str]) -> str:
@@ -184,5 +187,5 @@ def _extreme_words(values: NDArray[Any], rows: Sequence[str], columns: Sequence[
         return "There is nothing to draw yet."
     i, j = divmod(int(np.nanargmin(values)), values.shape[1])
     k, m = divmod(int(np.nanargmax(values)), values.shape[1])
-    lowest, highest = f"{values[i, j]:z.3f}", f"{values[k, m]:z.3f}"
+    lowest, highest = decimal_words(values[i, j]), decimal_words(values[k, m])
     return f"Lowest {lowest} ({rows[i]}, {columns[j]}), highest {highest} ({rows[k]}, {columns[m]})."

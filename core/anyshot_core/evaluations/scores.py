@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from anyshot_core.evaluations.evaluation import EvaluationPoint, FurtherEvaluation
+from anyshot_core.words import decimal_words
 from anyshot_scoring.summary import RunSummary
 
 
@@ -97,7 +98,7 @@ def score_text(scores: Sequence[PointScore]) -> str:
         found = (
             score.message or "no score"
             if score.mean is None
-            else f"{score.mean:z.3f}{half}, {score.tasks} tasks"
+            else f"{decimal_words(score.mean)}{half}, {score.tasks} tasks"
         )
         if counts[score.evaluation] == 1:
             lines.append(f"{score.words}: {found}")
@@ -115,4 +116,4 @@ def point_words(score: PointScore | None) -> str:
         return ""
     if score.mean is None:
         return score.message
-    return f"{score.mean:z.3f}" + (f" ± {score.half_width:.3f}" if score.half_width else "")
+    return f"{decimal_words(score.mean)}" + (f" ± {score.half_width:.3f}" if score.half_width else "")

@@ -42,7 +42,7 @@ def _section(pool: Pool, task: TaskSpec, answers: np.ndarray, number: int) -> Ma
     answered_picture(pack, task, answers).save(picture, "JPEG", quality=82)
     right = int((answers == task.query_labels).sum())
     return Markup(
-        "<section><h2>Task {}: {}, {} ways, {} shots</h2><p>{} of {} query images were predicted right.</p>"
+        "<section><h2>Task {}: {}, {} ways, {} shots</h2><p>{} of {} query images were classified correctly.</p>"
         '<div style="overflow-x:auto;background:#fff"><img alt="Images of the task" '
         'src="data:image/jpeg;base64,{}"></div>{}</section>'
     ).format(

@@ -13,6 +13,7 @@ from anyshot_core import browser_charts
 from anyshot_core.browser_charts.numbers import MOST_DOTS
 from anyshot_core.charts import Chart
 from anyshot_core.report.content import RunReport, build_report
+from anyshot_core.words import decimal_words
 from anyshot_scoring.summary import RunSummary
 from anyshot_scoring.table import TaskTable
 
@@ -79,7 +80,7 @@ def score_words(value: float | None) -> str:
 
 def place_words(value: float, places: int = 3) -> str:
     """So many decimals; what they round to 0 has no sign."""
-    return f"{value:z.{places}f}"
+    return decimal_words(value, places)
 
 
 def half_words(value: float | None) -> str:

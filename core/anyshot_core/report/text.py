@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anyshot_core.metric_titles import METRIC_TITLES
+from anyshot_core.words import decimal_words
 from anyshot_scoring.pooling import pool_groups
 from anyshot_scoring.summary import Group, RunSummary
 from anyshot_scoring.table import TaskTable
@@ -22,7 +23,7 @@ def report_text(summary: RunSummary, table: TaskTable, meta: Mapping[str, Any]) 
     lines = [
         _CONTROLS.sub("\ufffd", str(meta.get("title", "Results"))),
         "",
-        f"{METRIC_TITLES[summary.metric]}  {summary.mean:z.3f} {interval}  over {summary.tasks:,} tasks",
+        f"{METRIC_TITLES[summary.metric]}  {decimal_words(summary.mean)} {interval}  over {summary.tasks:,} tasks",
         "",
         *_rows(
             "Metrics",
@@ -54,5 +55,7 @@ def _rows(title: str, groups: Sequence[Group]) -> list[str]:
     for name, group in zip(names, groups, strict=True):
         half = f"± {group.half_width:.3f} " if group.half_width else "        "
         bar = "█" * round(_BAR * min(max(group.mean, 0.0), 1.0))
-        made.append(f"  {name:<{width}}  {group.mean:z6.3f} {half} {group.tasks:>6,}  {bar}".rstrip())
+        made.append(
+            f"  {name:<{width}}  {decimal_words(group.mean):>6} {half} {group.tasks:>6,}  {bar}".rstrip()
+        )
     return [*made, ""]

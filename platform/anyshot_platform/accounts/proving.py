@@ -44,7 +44,7 @@ def require_fresh(viewer: Viewer, minutes: float) -> None:
     oldest = now() - timedelta(minutes=minutes)
     if viewer.proved_at is None or viewer.proved_at < oldest:
         raise NeedsProof(
-            f"You said your password or code more than {minutes:g} minutes ago, and this needs it "
+            f"You entered your password or code more than {minutes:g} minutes ago, and this needs it "
             "again. Programs send it to POST /api/v1/me/proof and repeat the request."
         )
 

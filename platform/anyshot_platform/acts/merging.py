@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import moment_words
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.users.models import User
@@ -143,7 +144,7 @@ def require_seen(session: Session, seen: SeenFields, sent: Fields, there: Mappin
 
 def _decided(session: Session, name: str, read: Any, yours: Any, there: Written) -> Clash:
     user = session.get(User, there.by) if there.by else None
-    at = f"{there.at:%Y-%m-%d %H:%M:%S} UTC" if there.at else ""
+    at = moment_words(there.at, "seconds") if there.at else ""
     return Clash(name, read, yours, there.value, user.username if user else "Somebody", at)
 
 
@@ -175,5 +176,5 @@ def _who_wrote(session: Session, subject: tuple[str, str], name: str) -> tuple[s
     )
     for entry, username in rows:
         if name in entry.after:
-            return username or "the platform", f"{entry.at:%Y-%m-%d %H:%M:%S} UTC"
+            return username or "the platform", moment_words(entry.at, "seconds")
     return "Somebody", ""

@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from sqlalchemy import exists, or_, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import moment_words
 from anyshot_platform.announcements.models import Date, PhaseNotice
 from anyshot_platform.competitions.messages import tell_members
 from anyshot_platform.competitions.models import Competition, Rehearsal
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
-from anyshot_platform.kernel.filters import in_utc
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import closing, status_of
 from anyshot_platform.phases.states import PhaseStatus
@@ -87,7 +87,7 @@ def _what_to_do(session: Session, phase: Phase) -> str:
         return f"Its entries come from {source.name}: you upload nothing." if source else ""
     if end is None:
         return ""
-    return f"It takes submissions until {in_utc(end):%Y-%m-%d %H:%M} UTC."
+    return f"It takes submissions until {moment_words(end)}."
 
 
 def _page(phase: Phase) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
-from anyshot_core.words import count_of
+from anyshot_core.words import count_of, moment_words
 from anyshot_platform.kernel.filters import count, duration, join_texts, size
 from anyshot_platform.leagues.description import LeagueSpec
 from anyshot_platform.phases.description import PhaseSpec
@@ -83,8 +83,8 @@ def values_of(
 
 def _of_phase(phase: PhaseSpec) -> Iterator[tuple[str, str]]:
     yield "name", phase.title
-    yield "start", _moment(phase.start)
-    yield "end", _moment(phase.end) if phase.end else _OPEN
+    yield "start", moment_words(phase.start)
+    yield "end", moment_words(phase.end) if phase.end else _OPEN
     yield "dates", _dates(phase.start, phase.end)
     yield "tasks", f"{phase.tasks.count:,}"
     yield "runs", str(phase.scoring.runs)
@@ -110,12 +110,6 @@ def _limit(number: int | None) -> str:
 
 def _aware(moment: datetime) -> datetime:
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _moment(moment: datetime) -> str:
-    """`September 1, 2022, 00:00 UTC`."""
-    moment = _aware(moment)
-    return f"{_day(moment)}, {moment.year}, {moment:%H:%M} UTC"
 
 
 def _day(moment: datetime) -> str:

@@ -17,6 +17,7 @@ from rich.table import Table
 from anyshot_core.bundle.pack import pack_folder
 from anyshot_core.client import ClientError
 from anyshot_core.data.problems import DataError
+from anyshot_core.words import decimal_words
 from anyshot_platform.app import make_services
 from anyshot_platform.baselines.service import BUILTIN
 from anyshot_platform.demo import server as servers
@@ -167,7 +168,10 @@ def _board(league: str, reader: Participant) -> Table:
     for row in reader.leaderboard(league):
         interval = "" if row["half_width"] is None else f" ± {row['half_width']:.3f}"
         table.add_row(
-            str(row["rank"] or "-"), row["team"], f"{row['score']:.3f}{interval}", f"{row['seconds']:.0f} s"
+            str(row["rank"] or "-"),
+            row["team"],
+            f"{decimal_words(row['score'])}{interval}",
+            f"{row['seconds']:.0f} s",
         )
     return table
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import moment_words
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.discussion.models import Post, PostEdit, Thread
@@ -225,7 +226,7 @@ def accepted_answer(session: Session, thread: Thread) -> str:
 
 def name_answer(session: Session, post: Post) -> str:
     """A post by its author and moment."""
-    return f"{session.get_one(User, post.author_id).username}, {post.created_at:%Y-%m-%d %H:%M:%S} UTC"
+    return f"{session.get_one(User, post.author_id).username}, {moment_words(post.created_at, 'seconds')}"
 
 
 def _earlier_texts(session: Session, thread: Thread) -> Mapping[str, list[EarlierText]]:

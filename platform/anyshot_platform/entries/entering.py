@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import moment_words
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.entries.eligibility import approves_teams, asks, eligibility_of
@@ -80,14 +81,14 @@ def require_leagues(session: Session, team: Team, phase: Phase, slugs: Sequence[
 def refusal_of(session: Session, league: League, team: Team, phase_id: str) -> PlatformError | None:
     """Why a team cannot enter a league now: not open yet, closed to newcomers, or its own quota is used up."""
     if league.opens_at is not None and now() < league.opens_at:
-        return Conflict(f"The league {league.name} opens at {league.opens_at:%Y-%m-%d %H:%M} UTC.")
+        return Conflict(f"The league {league.name} opens at {moment_words(league.opens_at)}.")
     if league.closed_to_newcomers and not _has_entry(session, league, team):
         return Conflict(f"The league {league.name} is closed to teams that have no entry in it.")
     day, phase = league_quota(session, league, team.id, phase_id)
-    for allowance, words in ((day, "of today"), (phase, "of this phase")):
+    for allowance, words in ((day, "today's submissions"), (phase, "all its submissions to this phase")):
         if allowance.left == 0:
             return QuotaUsedUp(
-                f"Your team has used its submissions {words} in the league {league.name}.",
+                f"Your team has used {words} in the league {league.name}.",
                 used=allowance.used,
                 limit=allowance.limit,
             )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import decimal_words
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.database import now
 from anyshot_platform.entries.choosing import Succession, find_successions, moves_up
@@ -77,7 +78,7 @@ def succession_words(one: Succession, *, scores: bool) -> str:
     """What a withdrawal changes in a league, with the score of what takes the place where the team sees its scores."""
     if one.after is None:
         return f"{one.league.name}: your team has no entry then."
-    score = f" ({one.after.score.value:.3f})" if scores else ""
+    score = f" ({decimal_words(one.after.score.value)})" if scores else ""
     return f"{one.league.name}: #{one.after.submission.number}{score} stands again."
 
 

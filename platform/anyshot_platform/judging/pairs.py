@@ -87,13 +87,11 @@ class Statement:
                 f"likely below {MARGIN:.2f}."
             )
         if self.better is None and level:
-            return (
-                f"Too close to call: {first} and {second} are level, and so few tasks say nothing of others."
-            )
+            return f"Too close to call: {first} and {second} are level, and there are too few tasks to tell more."
         if self.better is None:
             return (
-                f"Too close to call: {better} is ahead of {other} by {amount}, but so few tasks "
-                "say nothing of others."
+                f"Too close to call: {better} is ahead of {other} by {amount}, but there are too "
+                "few tasks to tell more."
             )
         likely = first if self.better >= 0.5 else second
         likelihood = chance(max(self.better, 1 - self.better))

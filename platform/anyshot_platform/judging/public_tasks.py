@@ -101,7 +101,7 @@ def _look(
         pack = pool[task.dataset]
         same = pack.name == known.dataset[number - 1] and np.array_equal(task.query_labels, labels)
         if not same:
-            raise NotFound("This task cannot be shown: the phase draws other tasks since then.")
+            raise NotFound("This task cannot be shown: the phase has drawn other tasks since then.")
         picture = io.BytesIO()
         answered_picture(pack, task, answers).save(picture, "JPEG", quality=82)
         classes = tuple(class_name(pack, task, label) for label in range(task.ways))

@@ -9,6 +9,7 @@ from typing import Literal
 from markupsafe import Markup, escape
 
 from anyshot_core.chances import chance_words
+from anyshot_core.words import decimal_words, moment_words
 
 _MISSING = Markup('<span class="faint">–</span>')
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -28,8 +29,7 @@ def when(moment: datetime | None, style: Literal["short", "both", "ago"] = "shor
     """A `<time>` in UTC that site.js rewrites in the reader's zone; `both` keeps UTC visible beside it."""
     if moment is None:
         return _MISSING
-    utc = in_utc(moment)
-    shown = f"{utc.day} {utc:%b %Y, %H:%M} UTC"
+    utc, shown = in_utc(moment), moment_words(moment)
     return Markup('<time datetime="{}" data-when="{}" title="{}">{}</time>').format(
         utc.isoformat(timespec="seconds"), style, shown, shown
     )
@@ -78,7 +78,7 @@ def score(value: float | None, digits: int = 3) -> str | Markup:
     """A score with a real minus sign; a dash where it is undefined."""
     if value is None or value != value:
         return _MISSING
-    return f"{value:z.{digits}f}".replace("-", "−")
+    return decimal_words(value, digits)
 
 
 def interval(half_width: float | None, digits: int = 3) -> str:
@@ -114,8 +114,8 @@ def count(number: float | None, one: str, many: str | None = None) -> str:
 def decimal(number: float, digits: int | None = None) -> str:
     """A number with commas: `3,000`; with so many decimals, or with the at most three that it needs."""
     if digits is not None:
-        return f"{number:z,.{digits}f}"
-    return f"{number:z,.3f}".rstrip("0").rstrip(".")
+        return decimal_words(number, digits)
+    return decimal_words(number).rstrip("0").rstrip(".")
 
 
 def join_texts(texts: Iterable[object], by: str = " ") -> str:
@@ -156,6 +156,7 @@ def as_option(value: str) -> tuple[str, str]:
 
 FILTERS = {
     "when": when,
+    "moment": moment_words,
     "duration": duration,
     "size": size,
     "score": score,

@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_core.words import moment_words
 from anyshot_platform.alerts.models import Alert
 from anyshot_platform.alerts.service import close_alert, open_alert
 from anyshot_platform.database import now
@@ -57,7 +58,7 @@ def _late_words(loop: LoopState) -> str:
         return f"No process runs the background thread “{loop.name}”: start `anyshot admin background`."
     return (
         f"The background thread “{loop.name}” of {loop.process} began no round since "
-        f"{loop.last_at:%F %T} UTC."
+        f"{moment_words(loop.last_at)}."
     )
 
 
@@ -88,12 +89,11 @@ def _find_mail_waiting(session: Session, settings: PlatformSettings) -> dict[tup
     number, since = due_emails(session)
     if since is None or (now() - since).total_seconds() <= settings.alert_mail_seconds:
         return {}
-    moment = f"{since:%F %T}"
     words = (
-        f"An e-mail waits to go out since {moment} UTC: is the mail server reachable?"
+        f"An e-mail waits to go out since {moment_words(since)}: is the mail server reachable?"
         if number == 1
         else (
-            f"{number} e-mails wait to go out, the oldest since {moment} UTC: is the mail server reachable?"
+            f"{number} e-mails wait to go out, the oldest since {moment_words(since)}: is the mail server reachable?"
         )
     )
     return {("mail_waits", ""): words}

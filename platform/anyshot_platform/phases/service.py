@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import moment_words
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, NotFound
@@ -50,9 +51,7 @@ def require_open(phase: Phase, moment: datetime | None = None) -> None:
     """Raise `PhaseNotOpen` unless submissions can be uploaded."""
     status = status_of(phase, moment)
     words = {
-        PhaseStatus.UPCOMING: (
-            f"“{phase.name}” has not begun: it opens at {phase.starts_at:%Y-%m-%d %H:%M} UTC."
-        ),
+        PhaseStatus.UPCOMING: (f"“{phase.name}” has not begun: it opens at {moment_words(phase.starts_at)}."),
         PhaseStatus.CLOSED: f"“{phase.name}” is closed.",
         PhaseStatus.PAUSED: f"The organizers have paused “{phase.name}”. Please try again later.",
     }

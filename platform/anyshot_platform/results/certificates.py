@@ -17,6 +17,8 @@ from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 
+from anyshot_core.words import decimal_words
+
 WIDTH, HEIGHT = landscape(A4)
 
 
@@ -58,7 +60,11 @@ def _lines(said: Certificate) -> Iterator[tuple[float, float, str]]:
     yield 0.62, 34, said.team
     yield 0.55, 14, ", ".join(said.members)
     yield 0.42, 22, f"Rank {said.rank} of {said.of}"
-    yield 0.36, 14, f"with a score of {said.score:.3f}" + (f"; prize: {said.prize}" if said.prize else "")
+    yield (
+        0.36,
+        14,
+        f"with a score of {decimal_words(said.score)}" + (f"; prize: {said.prize}" if said.prize else ""),
+    )
     yield 0.17, 11, f"Results published on {said.published.day} {said.published:%B %Y}"
     yield 0.13, 9, said.address
 

@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import decimal_words
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import AwardSplit
@@ -128,7 +129,7 @@ def _words(league: League, was: ResultRow | None, is_now: ResultRow | None) -> s
     if (was.rank, was.cents) != (is_now.rank, is_now.cents):
         parts.append(f"has {_place(league, is_now)} instead of {_place(league, was)}")
     if was.score != is_now.score:
-        parts.append(f"has the score {is_now.score:.3f} instead of {was.score:.3f}")
+        parts.append(f"has the score {decimal_words(is_now.score)} instead of {decimal_words(was.score)}")
     elif was.submission_id != is_now.submission_id:
         parts.append("stands with another submission")
     if _ids(was.people) != _ids(is_now.people):

@@ -9,6 +9,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import moment_words
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.phases.models import Phase
@@ -131,7 +132,7 @@ def _why_board_hidden(phase: Phase, role: Role | None) -> str:
 def _board_note(phase: Phase, everything: bool) -> str:
     if phase.frozen_at is not None:
         return (
-            f"The board is frozen since {phase.frozen_at:%Y-%m-%d %H:%M} UTC: new scores do not "
+            f"The board has been frozen since {moment_words(phase.frozen_at)}: new scores do not "
             "appear on it. Withdrawn or disqualified entries are removed and not replaced."
         )
     if everything and _waits(phase):

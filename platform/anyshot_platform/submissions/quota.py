@@ -87,15 +87,15 @@ def require_quota(quota: Quota, *, smoke: bool) -> None:
         [
             (
                 quota.smoke_day,
-                "Your team has used its smoke tests of today. The next day begins at 00:00 UTC.",
+                "Your team has used today's smoke tests. The next day begins at 00:00 UTC.",
             )
         ]
         if smoke
         else [
-            (quota.phase, "Your team has used all its submissions of this phase."),
+            (quota.phase, "Your team has used all its submissions to this phase."),
             (
                 quota.day,
-                "Your team has used its submissions of today. The next day begins at 00:00 UTC.",
+                "Your team has used today's submissions. The next day begins at 00:00 UTC.",
             ),
             (
                 quota.concurrent,

@@ -6,11 +6,12 @@ import html
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import islice
 from xml.etree.ElementTree import Element
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
-from markupsafe import escape
+from markupsafe import Markup, escape
 
 LONGEST = 2000  # characters of a formula
 MOST, MOST_CHARACTERS = (
@@ -104,6 +105,16 @@ def _read(state: StateInline, silent: bool) -> bool:
         token.content = (found["block"] or found["inline"]).strip()
     state.pos = found.end()
     return True
+
+
+def with_formulas(text: str) -> Markup:
+    """Plain text, as HTML, with its formulas drawn."""
+    found, end = Markup(), 0
+    for formula in islice(_FORMULA.finditer(text), MOST):
+        found += text[end : formula.start()]
+        found += Markup(mathml((formula["block"] or formula["inline"]).strip(), block=False))
+        end = formula.end()
+    return found + text[end:]
 
 
 def formulas_in_html(text: str, draw: Callable[[str, bool], str]) -> str:

@@ -23,6 +23,7 @@ from anyshot_platform.web.viewer import get_viewer
 from anyshot_platform.workers.unconfined import unconfined_worker
 
 FLASH_COOKIE = "anyshot_flash"
+SITE_PAGES = {"Privacy": "/privacy", "Imprint": "/imprint", "Contact": "/contact"}
 _TONES = ("good", "warn", "bad", "info")
 _LONGEST_FLASH = 2000
 
@@ -116,7 +117,7 @@ def frame(request: Request) -> dict[str, Any]:
         "request": request,
         "site_name": services.settings.site_name if services else "Anyshot",
         "site_address": services.settings.base_url if services else "",
-        "footer_links": services.settings.footer_links if services else {},
+        "footer_links": {**SITE_PAGES, **(services.settings.footer_links if services else {})},
         "viewer": viewer if viewer.is_signed_in else None,
         "look": viewer.look,
         "csrf_token": csrf_token(request, services) if services else "",

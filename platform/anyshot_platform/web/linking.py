@@ -1,4 +1,4 @@
-"""Links in texts that nobody marked as links: addresses, references such as `#12`, images of other hosts."""
+"""Links in texts that nobody marked as links: addresses, references such as `#12` and `@ada`, images of other hosts."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from markdown_it.token import Token
 
 # A reference to a submission: its number, or where phases count anew the short name of the phase too.
 REFERENCE = re.compile(r"(?<![\w&/#])#((?:[a-z0-9][a-z0-9-]*/)?[1-9]\d{0,5})\b(?!/)")
+MENTION = re.compile(r"(?<![\w@/.-])@([A-Za-z0-9][A-Za-z0-9._-]{1,30}[A-Za-z0-9])\b")
 _ADDRESS = re.compile(r"https?://[^\s<>\"]+")
-_PLACES = re.compile(f"{_ADDRESS.pattern}|{REFERENCE.pattern}")
+_PLACES = re.compile(f"{_ADDRESS.pattern}|{REFERENCE.pattern}|{MENTION.pattern}")
 _AFTER = ".,;:!?'*_)"  # behind an address, this belongs to the sentence
 
 
 def add_links(tokens: Iterable[Token], references: Mapping[str, str]) -> list[Token]:
-    """The inline tokens with links for addresses, for `references` (what stands behind `#` -> address), and in place
+    """The inline tokens with links for addresses, for `references` (`#12` or `@ada` -> address), and in place
     of images of other hosts, which pages do not show."""
     made: list[Token] = []
     inside = 0
@@ -38,8 +39,8 @@ def is_foreign(source: str) -> bool:
 def _linked(text: str, references: Mapping[str, str]) -> Iterator[Token]:
     end = 0
     for found in _PLACES.finditer(text):
-        words = found[0] if found[1] else _trimmed(found[0])
-        href = references.get(found[1], "") if found[1] else words
+        words = found[0] if found[0][0] in "#@" else _trimmed(found[0])
+        href = references.get(words, "") if words[0] in "#@" else words
         if href:
             yield _text(text[end : found.start()])
             yield from _link(href, words)

@@ -74,8 +74,8 @@ def markdown(text: str | None, files: str = "", references: tuple[tuple[str, str
     """CommonMark with tables, formulas (`$x$`, `$$x$$`) and harmless HTML (imported competitions have pages in it).
 
     Headings start at level 2, below the page's own, and leave no level out. Code that names its language has colours,
-    addresses are links. `files` is the address below which the competition's files lie, `references` are what may
-    stand behind `#`, each with its address.
+    addresses are links. `files` is the address below which the competition's files lie, `references` are words
+    such as `#12` and `@ada`, each with its address.
     """
     tokens, formulas = _PARSER.parse(text or ""), list[str]()
     sources = list[str]()

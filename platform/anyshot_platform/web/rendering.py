@@ -19,6 +19,7 @@ from anyshot_platform.phases.status_words import status_words
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.web.csrf import set_csrf_cookie
+from anyshot_platform.web.formulas import with_formulas
 from anyshot_platform.web.frame import FLASH_COOKIE, frame, pack_flash
 from anyshot_platform.web.markdown import markdown
 
@@ -59,6 +60,7 @@ def environment() -> Environment:
     made.filters.update(
         FILTERS,
         markdown=markdown,
+        formulas=with_formulas,
         standing=standing_of,
         publication=publication_of,
         status_words=status_words,

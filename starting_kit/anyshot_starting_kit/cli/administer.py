@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from anyshot_core.client import Client
+from anyshot_core.words import moment_words
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.acts import do_act, set_option, show_acts
 from anyshot_starting_kit.cli.consent import ask_first, consent_options
@@ -68,7 +69,7 @@ def users(client: Client, text: str) -> None:
 def alerts(client: Client) -> None:
     """List the alerts that are open, with their ids: `do alert.close ID` closes what is dealt with."""
     for row in client.ask("GET", "/admin/alerts"):
-        click.echo(f"{row['since'][:16]}  {row['kind']:16} {row['id']}  {row['message']}")
+        click.echo(f"{moment_words(row['since']):22}  {row['kind']:16} {row['id']}  {row['message']}")
 
 
 @administer.command()
@@ -77,7 +78,7 @@ def workers(client: Client) -> None:
     """List the workers of the last week, the tokens with which machines call, and the sandbox images."""
     for row in client.ask("GET", "/admin/workers"):
         state = "stopped" if row["stopped_at"] else "paused" if row["paused_at"] else "ready"
-        seen = row["last_seen_at"][:16]
+        seen = moment_words(row["last_seen_at"])
         click.echo(f"worker {row['name']:24} {row['hardware_class']:12} {state:8} {row['id']}  seen {seen}")
     for row in client.ask("GET", "/admin/worker-tokens"):
         state = "revoked" if row["revoked_at"] else "valid"

@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 
 from anyshot_core.client import Client
+from anyshot_core.words import decimal_words
 from anyshot_starting_kit.cli.account import connection_options, which_submission
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.cli.status import follow_to_end
@@ -116,7 +117,7 @@ def list_own(client: Client, as_json: bool, **wanted: Any) -> None:
 
 def _line(one: dict[str, Any]) -> str:
     half = "" if one["half_width"] is None else f" ± {one['half_width']:.3f}"
-    score = "-" if one["score"] is None else f"{one['score']:.3f}{half}"
+    score = "-" if one["score"] is None else f"{decimal_words(one['score'])}{half}"
     name = f"{one['competition']}/{one['phase']}/{one['number']}"
     kind = "" if one["kind"] == "entry" else f" [{one['kind']}]"
     words = " ".join(part for part in (one["comment"], *(f"#{tag}" for tag in one["tags"])) if part)

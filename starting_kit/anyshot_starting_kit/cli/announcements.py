@@ -8,6 +8,7 @@ import click
 
 from anyshot_core.client import Client
 from anyshot_core.taskserver.loglines import clean
+from anyshot_core.words import moment_words
 from anyshot_starting_kit.cli.account import connection_options
 
 
@@ -22,8 +23,8 @@ def announcements(client: Client, competition: str, as_json: bool) -> None:
         click.echo(json.dumps(found, indent=1))
         return
     for row in found:
-        click.echo(f"{row['created_at'][:16].replace('T', ' ')} UTC  {clean(row['title'])}")
+        click.echo(f"{moment_words(row['created_at']):22}  {clean(row['title'])}")
         if row["body"]:
             click.echo("\n".join(map(clean, row["body"].splitlines())) + "\n")
     if not found:
-        click.echo("Nothing was announced so far.")
+        click.echo("Nothing has been announced yet.")

@@ -7,6 +7,7 @@ import json
 import click
 
 from anyshot_core.client import Client
+from anyshot_core.words import decimal_words
 from anyshot_starting_kit.cli.account import connection_options, which_submission
 
 
@@ -27,5 +28,5 @@ def compare(client: Client, submission: str, other: str, as_json: bool) -> None:
         return
     for side in ("first", "second"):
         score = found[f"{side}_score"]
-        click.echo(f"{found[side]}" + ("" if score is None else f": {score:.3f}"))
+        click.echo(f"{found[side]}" + ("" if score is None else f": {decimal_words(score)}"))
     click.echo(found["words"])

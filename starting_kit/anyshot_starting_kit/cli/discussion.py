@@ -10,7 +10,7 @@ import click
 
 from anyshot_core.client import Client
 from anyshot_core.taskserver.loglines import clean
-from anyshot_core.words import count_of
+from anyshot_core.words import count_of, moment_words
 from anyshot_starting_kit.cli.account import connection_options
 
 
@@ -128,7 +128,7 @@ def _post(thread: dict[str, Any], number: int) -> dict[str, Any]:
 
 def _list(found: dict[str, Any], page: int) -> str:
     lines = [
-        f"{line['id'][-8:]}  {line['last_post_at'][:10]}  {count_of(line['replies'] + 1, 'post'):>9}  "
+        f"{line['id'][-8:]}  {moment_words(line['last_post_at']):22}  {count_of(line['replies'] + 1, 'post'):>9}  "
         f"{'answered' if line['answered'] else '        '}  {_safe(line['title'])} ({line['author']})"
         f"{' (removed)' if line.get('removed') else ''}"
         + (f"\n          {_safe(line['excerpt'])}" if line["excerpt"] else "")
@@ -140,7 +140,7 @@ def _list(found: dict[str, Any], page: int) -> str:
 def _show(thread: dict[str, Any]) -> str:
     posts = [
         f"\n#{number}  {post['author']}{' (organizer)' if post['by_organizer'] else ''}, "
-        f"{post['created_at'][:16].replace('T', ' ')} UTC{', edited' if post['edited_at'] else ''}"
+        f"{moment_words(post['created_at'])}{', edited' if post['edited_at'] else ''}"
         f"{', accepted answer' if post['accepted'] else ''}\n"
         + ("(removed)" if post["removed"] else _safe(post["body"]))
         for number, post in enumerate(thread["posts"], 1)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from anyshot_core.client import Client
+from anyshot_core.words import decimal_words
 from anyshot_starting_kit.cli.account import connection_options, which_submission
 
 STATES = {"admitted": "your team may have an entry", "declared": "waiting", "refused": "refused"}
@@ -90,7 +91,7 @@ def entries(
         if better := row["better"]:
             click.echo(f"  {better['words']}. {better['others']}".rstrip())
         for choice in row["choices"]:
-            score = "" if choice["score"] is None else f" with {choice['score']:.3f}"
+            score = "" if choice["score"] is None else f" with {decimal_words(choice['score'])}"
             click.echo(f"  may be chosen: no. {choice['number']}{score}, --choose {choice['number']}")
     if not found:
         click.echo("Your team has no entry in this phase yet.")
@@ -112,7 +113,7 @@ def describe_entry(row: dict[str, Any]) -> str:
         which, how = row["choice_words"], ""
     else:
         which, how = f"no. {row['number']}", f" ({row['choice_words']})"
-    score = "" if row.get("score") is None else f" with {row['score']:.3f}"
+    score = "" if row.get("score") is None else f" with {decimal_words(row['score'])}"
     rank = "" if row.get("rank") is None else f", rank {row['rank']}"
     line = f"{row['league_name']}: {which}{score}{rank}, {row['state_words']}{how}"
     return f"{line}. {row['reason']}" if row["reason"] else line

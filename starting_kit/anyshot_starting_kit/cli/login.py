@@ -42,5 +42,5 @@ def _log_in(client: Client, username: str, password: str, organize: bool) -> str
     try:
         return client.log_in(username, password, organize=organize)
     except CodeNeeded:
-        code = click.prompt("Code of your app, or a recovery code")
+        code = click.prompt("Code from your app, or a recovery code")
         return client.log_in(username, password, organize=organize, code=code)

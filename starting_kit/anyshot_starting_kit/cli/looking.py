@@ -31,7 +31,7 @@ def confusion(client: Client, submission: str | None, as_json: bool) -> None:
         click.echo(json.dumps(found, indent=1))
         return
     for one in found:
-        click.echo(f"{one['dataset']}: {one['right']:.1%} of the query images right")
+        click.echo(f"{one['dataset']}: {one['right']:.1%} of the query images classified correctly")
         for line in _mistakes(one):
             click.echo(f"  {line}")
 
@@ -73,7 +73,7 @@ def task(client: Client, submission: str, number: int, output: Path | None, as_j
 def _task_lines(found: dict[str, Any]) -> Iterator[str]:
     yield (
         f"Task {found['number']} of {found['tasks']}: {found['dataset']}, {found['ways']} ways, "
-        f"{found['shots']} shots, {found['right']} of {found['queries']} query images right"
+        f"{found['shots']} shots, {found['right']} of {found['queries']} query images classified correctly"
     )
     names = [f"{i}: {name}" if name else str(i) for i, name in enumerate(found["classes"])]
     yield from _table("true class", names, found["confusion"])

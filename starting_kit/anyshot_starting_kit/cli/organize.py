@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from anyshot_core.client import Client
-from anyshot_core.words import count_of
+from anyshot_core.words import count_of, decimal_words
 from anyshot_starting_kit.cli.account import connection_options, outlasting
 from anyshot_starting_kit.cli.acts import do_act, set_option, show_acts
 from anyshot_starting_kit.cli.consent import consent_options, send_act, warned
@@ -137,7 +137,7 @@ def submissions(client: Client, competition: str, page: int, as_json: bool, **wa
         click.echo(json.dumps(found, indent=1))
         return
     for row in found["items"]:
-        score = "" if row["score"] is None else f"{row['score']:.3f}"
+        score = "" if row["score"] is None else decimal_words(row["score"])
         mark = " disqualified" if row["disqualified"] is not None else ""
         click.echo(f"{row['id']}  {row['phase']:12} {row['team']:24} {row['status']:10} {score:>7}{mark}")
     click.echo(f"{count_of(found['total'], 'submission')}, page {found['page']} of {found['pages']}.")

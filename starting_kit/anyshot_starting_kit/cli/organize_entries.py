@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from anyshot_core.client import Client
-from anyshot_core.words import count_of
+from anyshot_core.words import count_of, decimal_words
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.consent import consent_options, send_act, warned
 
@@ -36,7 +36,7 @@ def entries(
     as_json: bool,
     **wanted: Any,
 ) -> None:
-    """List what each team has in each league of each phase, or do DEED to the entries IDS."""
+    """List what each team has in each league of each phase, or do ACT to the entries IDS."""
     if (act == "list") == bool(ids):
         raise click.UsageError(
             "Give the ids of entries with admit, refuse, disqualify and qualify, and only there."
@@ -54,7 +54,7 @@ def entries(
         click.echo(json.dumps(found, indent=1))
         return
     for row in found["items"]:
-        score = "" if row["score"] is None else f"{row['score']:.3f}"
+        score = "" if row["score"] is None else decimal_words(row["score"])
         words = f"{row['phase']:12} {row['league']:20} {row['team']:24} no. {row['number']} {score:>7} {row['state']}"
         click.echo(f"{row['id']}  {words} {row['reason']}".rstrip())
     click.echo(f"{count_of(found['total'], 'entry', 'entries')}, page {found['page']} of {found['pages']}.")
@@ -92,9 +92,10 @@ def teams(
         changed = send_act(client, competition, "/leagues/teams/decide", body, **said)["changed"]
         click.echo(f"{act}: {changed} of {count_of(len(names), 'team')}.")
         return
-    for row in rows:
-        if league in ("", row["league"]):
-            _show(row)
+    shown = [row for row in rows if league in ("", row["league"])]
+    for row in shown:
+        _show(row)
+    click.echo(f"{count_of(len(shown), 'team')}.")
 
 
 def _show(row: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from anyshot_core.client import Client
-from anyshot_core.words import count_of
+from anyshot_core.words import count_of, moment_words
 from anyshot_starting_kit.cli.account import connection_options, outlasting
 from anyshot_starting_kit.cli.consent import ask_first, consent_options, send_act
 
@@ -202,7 +202,7 @@ def announce(
     elif title is not None:
         client.organize("POST", competition, "/announcements", {"title": title, **text})
     for row in client.organize("GET", competition, "/announcements"):
-        click.echo(f"{row['id']}  {row['created_at'][:16]}  {row['title']}")
+        click.echo(f"{row['id']}  {moment_words(row['created_at']):22}  {row['title']}")
 
 
 @click.command()
@@ -241,7 +241,7 @@ def audit(client: Client, competition: str, action: str, who: str, page: int) ->
     for row in found["items"]:
         person = row["who"] or "the platform"
         click.echo(
-            f"{row['at'][:19]}  {person:20} {row['action']:24} {row['object_type']} {row['object_name']}"
+            f"{moment_words(row['at']):22}  {person:20} {row['action']:24} {row['object_type']} {row['object_name']}"
             f"  {row['reason']}".rstrip()
         )
     click.echo(f"{count_of(found['total'], 'entry', 'entries')}, page {found['page']} of {found['pages']}.")

@@ -13,6 +13,7 @@ import click
 from anyshot_core.client import Client
 from anyshot_core.evaluations import PointScore, score_text
 from anyshot_core.report.text import group_lines
+from anyshot_core.words import decimal_words
 from anyshot_scoring.summary import Group
 from anyshot_starting_kit.cli.account import connection_options, which_submission
 from anyshot_starting_kit.cli.exits import Exit
@@ -70,7 +71,7 @@ def results(
 
 
 def _run_line(run: dict[str, Any]) -> str:
-    score = "" if run["score"] is None else f", score {run['score']:.4f}"
+    score = "" if run["score"] is None else f", score {decimal_words(run['score'], 4)}"
     used = run["usage"].get("participant_seconds", run["seconds_used"])
     return f"  run {run['seed_index']}: {run['state']}{score}, {used:.1f} s used, files: {', '.join(run['artifacts'])}"
 

@@ -17,6 +17,7 @@ from anyshot_core.results import (
     read_results,
     write_results,
 )
+from anyshot_core.words import decimal_words
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.rules import RULES, Rule, find_rule
 from anyshot_scoring.summary import RunSummary, summarize
@@ -120,4 +121,4 @@ def _print_runs(runs: list[ScoredRun], rule: Rule, total: float) -> None:
     for run in runs:
         click.echo(report_text(run.summary, run.table, _heading(run)))
     if len(runs) > 1:
-        click.echo(f"Score by the rule “{rule.title}” over {len(runs)} runs: {total:.4f}")
+        click.echo(f"Score by the rule “{rule.title}” over {len(runs)} runs: {decimal_words(total, 4)}")

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from anyshot_core.client import Client
+from anyshot_core.words import decimal_words
 from anyshot_starting_kit.cli.account import connection_options, outlasting, which_submission
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.cli.log import LogReading, missing_lines
@@ -110,7 +111,7 @@ def describe(state: dict[str, Any], page: str) -> str:
     lines = [f"{head}: {state['status']}"]
     if state["score"] is not None:
         half = "" if state["half_width"] is None else f" ± {state['half_width']:.4f}"
-        lines.append(f"  score {state['score']:.4f}{half}")
+        lines.append(f"  score {decimal_words(state['score'], 4)}{half}")
     lines += _describe_answer(state)
     for run in state["runs"]:
         lines += _describe_run(state, run)
@@ -123,7 +124,7 @@ def _describe_answer(state: dict[str, Any]) -> list[str]:
     lines = []
     if smoke:
         half = "" if smoke["half_width"] is None else f" ± {smoke['half_width']:.4f}"
-        lines.append(f"  score {smoke['score']:.4f}{half} on {smoke['tasks']} public tasks")
+        lines.append(f"  score {decimal_words(smoke['score'], 4)}{half} on {smoke['tasks']} public tasks")
         lines += [f"  {smoke['projection']}"] if smoke["projection"] else []
         name = f"{state['competition']}/{state['phase']}/{state['number']}"
         lines.append(f"  Submit it for scoring, without another upload: anyshot again {name}")

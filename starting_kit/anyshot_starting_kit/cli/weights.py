@@ -68,7 +68,7 @@ def list_command(folder: Path | None, site: str | None, as_json: bool) -> None:
         return
     for one in found:
         click.echo(
-            f"{one.name}  {one.size / 2**20:.1f} MiB  {one.licence or 'licence not told'}  {one.digest[:16]}"
+            f"{one.name}  {one.size / 2**20:.1f} MiB  {one.licence or 'licence not recorded'}  {one.digest[:16]}"
         )
     if not found:
         click.echo("There are none. `anyshot weights add FILE --licence TEXT` offers a file.")

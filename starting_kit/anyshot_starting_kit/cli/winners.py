@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from anyshot_core.client import Client
+from anyshot_core.words import decimal_words, moment_words
 from anyshot_starting_kit.cli.account import connection_options
 
 
@@ -56,7 +57,7 @@ def winners(
     if found["preliminary"]:
         click.echo("Not published: only organizers see these results.")
     for change in found["corrections"]:
-        click.echo(f"Changed on {change['at'][:10]}, because: {change['reason']}")
+        click.echo(f"Changed on {moment_words(change['at'])}, because: {change['reason']}")
     for one in found["leagues"]:
         if league in ("", one["league"]):
             _show(one)
@@ -67,8 +68,8 @@ def _show(league: dict[str, Any]) -> None:
     for row in league["rows"]:
         rank = "-" if row["rank"] is None else row["rank"]
         prize = f"  {row['prize']:,.2f} {league['currency']}" if row["prize"] else ""
-        interval = "" if row["half_width"] is None else f" +- {row['half_width']:.3f}"
+        interval = "" if row["half_width"] is None else f" ± {row['half_width']:.3f}"
         mark = " (baseline)" if row["is_baseline"] else ""
-        click.echo(f"  {rank!s:>4}  {row['team']}{mark}  {row['score']:.3f}{interval}{prize}")
+        click.echo(f"  {rank!s:>4}  {row['team']}{mark}  {decimal_words(row['score'])}{interval}{prize}")
         for share in row["shares"]:
             click.echo(f"          {share['name']}: {share['amount']:,.2f} {league['currency']}")

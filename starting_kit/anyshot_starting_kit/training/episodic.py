@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from anyshot_core.words import decimal_words
 from anyshot_starting_kit.networks.backbones import use_batch_statistics
 from anyshot_starting_kit.training.augmentation import augmented
 from anyshot_starting_kit.training.clock import Clock, device
@@ -102,4 +103,4 @@ def classify(
 
 def _report(best: Best) -> None:
     if best.state:
-        print(f"Best validation accuracy {best.score:.3f}; its snapshot is kept.", flush=True)
+        print(f"Best validation accuracy {decimal_words(best.score)}; its snapshot is kept.", flush=True)

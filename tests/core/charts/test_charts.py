@@ -107,7 +107,7 @@ def test_a_name_that_starts_with_an_underscore_stays_in_the_legend():
 
 
 def test_scores_below_chance_are_drawn():
-    assert "-0.100 ± 0.020" in draw_bars([Bar("worse", -0.1, 0.02)], "Below").description
+    assert "−0.100 ± 0.020" in draw_bars([Bar("worse", -0.1, 0.02)], "Below").description
 
 
 def test_an_undefined_interval_is_said():

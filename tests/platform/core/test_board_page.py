@@ -46,6 +46,20 @@ def test_a_search_without_a_hit_keeps_the_search_and_ones_own_rank(site: Site) -
         assert "Your team is on rank 2 of 2." in read(pia, query)
 
 
+def test_a_search_keeps_axis_and_colours_of_the_board(site: Site) -> None:
+    worker = site.worker()
+    for name, mean in (("first", 0.9), ("second", 0.2), ("pia", 0.5)):
+        pia = play(site, worker, name, mean)
+    whole, found = read(pia), read(pia, "q=pia")
+    (ticks,) = re.findall(r'board__ticks"><span>[^<]+</span><span>[^<]+</span>', whole)
+    assert ticks in found and read(pia, "sort=-seconds").count(ticks) == 1
+    drawn = [
+        next(row for row in page.split("<tr") if "pia</a>" in row).partition("whisker")[2]
+        for page in (whole, found)
+    ]
+    assert drawn[0].partition("</tr>")[0] == drawn[1].partition("</tr>")[0] != ""
+
+
 def test_an_interval_that_is_undefined_is_not_drawn_as_one_of_no_width(site: Site) -> None:
     worker = site.worker()
     pia = play(site, worker, "pia", 0.5, half_width=None)

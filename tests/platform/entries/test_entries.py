@@ -109,7 +109,7 @@ def test_the_upload_form_ticks_what_can_be_entered_and_says_why_the_others_canno
     assert "The league Shut is closed to teams that have no entry in it." in upload_form(ada)
     scored(worker, ada, 0.4)
     assert ticked() == ["free"]
-    assert "Your team has used its submissions of today in the league Scarce." in upload_form(ada)
+    assert "Your team has used today&#39;s submissions in the league Scarce." in upload_form(ada)
 
 
 def upload_form(person: Person) -> str:

@@ -270,7 +270,7 @@ def test_with_hidden_scores_nothing_tells_which_submission_scored_better(
         assert "It stands for the team in" not in page(person, "/competitions/small/submissions").text
         assert f"Your entry here: {rule}. A new submission" in page(person, UPLOAD).text
         shown = page(person, PAGE).text
-        assert "not told while scores are hidden" in shown and "replaced" not in shown
+        assert "not shown while scores are hidden" in shown and "replaced" not in shown
         told.append(
             (person.call("GET", ENTRIES).json(), command(address, person, "entries", "small/feedback"))
         )

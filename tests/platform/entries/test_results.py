@@ -327,7 +327,7 @@ def test_tables_and_certificates_by_page_and_command(
     files = [str(tmp_path / word) if "." in word else word for word in options]
     with served(final.app, free_port()) as where:
         said = command(where, ada, "winners", "small/final", "--league", "free", *files)
-    assert "   1  ada  0.600 +- 0.020  325.00 EUR" in said and "dee: 162.50 EUR" in said
+    assert "   1  ada  0.600 ± 0.020  325.00 EUR" in said and "dee: 162.50 EUR" in said
     assert (tmp_path / "t.csv").read_text() == page(ada, f"{RESULTS}/final/free.csv").text
     assert (tmp_path / "t.tex").read_text() == latex
     assert (tmp_path / "c.pdf").read_bytes() == mine.content

@@ -168,7 +168,7 @@ def test_a_failure_says_whose_fault_it_was(live: LiveSite, browser: webdriver.Ch
     page = text_of(browser)
     assert "Your code raised an error." in page
     assert "number 42, 5 ways, 3 shots" in page
-    assert "Counts toward your quota, because the error was in your code." in page
+    assert "It counts towards your quota, because the error was in your code." in page
     own = [line.text for line in browser.find_elements(By.CSS_SELECTOR, ".trace__line--own")]
     assert any("model.py" in line for line in own) and not any("dist-packages" in line for line in own)
     assert "anyshot dry-run" in browser.find_element(By.ID, "reproduce").text

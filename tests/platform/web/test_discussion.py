@@ -393,3 +393,17 @@ def test_links_of_a_team_follow_who_is_banned(visitor: Visitor, scene: Scene) ->
             select(Membership).where(Membership.id == member.id)
         ).one().status = MemberStatus.BANNED
     assert f'href="/submissions/{own.id}"' not in visitor.see(thread)
+
+
+def test_a_name_with_an_at_sign_is_a_link_to_the_user(site: Site) -> None:
+    pia, rob = site.member("pia"), site.member("Rob.Ot")
+    body = "Ask @rob.ot. Or @pia, @nobody, pia@pia.org; `@pia` and [@pia](/x)."
+    thread = _begin(pia, "Who knows?", body).removeprefix("/api/v1")
+    for headers in (rob.headers, {}):
+        shown = site.client.get(thread, headers={**headers, "accept": "text/html"}).text
+        prose = shown.partition('<div class="prose">')[2].partition("</div>")[0]
+        assert re.findall(r'<a href="(/users/[^"]+)"[^>]*>([^<]+)', prose) == [
+            ("/users/Rob.Ot", "@rob.ot"),
+            ("/users/pia", "@pia"),
+        ]
+        assert "@nobody" in prose and "pia@pia.org" in prose

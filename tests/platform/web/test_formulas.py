@@ -84,3 +84,11 @@ def test_formulas_are_in_pages_and_in_the_forum(site: Site) -> None:
     begun = post(pia, f"/competitions/{SLUG}/discussion/new", title="Why", body="Is $a^2 + b^2$ right?")
     assert begun.status_code == 303
     assert "<msup>" in page(pia, begun.headers["location"]).text
+
+
+def test_the_title_of_a_thread_has_its_formulas_drawn(site: Site) -> None:
+    pia, base = site.member("pia"), f"/competitions/{SLUG}/discussion"
+    begun = post(pia, f"{base}/new", title="Is $x_i^2$ worth $5 <b>?", body="It is.")
+    for shown in (page(pia, base).text, page(pia, begun.headers["location"]).text):
+        seen = shown.partition("<main")[2]
+        assert "<msubsup>" in seen and "$x_i" not in seen and "worth $5 &lt;b&gt;?" in seen

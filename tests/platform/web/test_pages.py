@@ -330,8 +330,8 @@ def test_comparison_says_in_words_what_it_means(visitor: Visitor, scene: Scene) 
     left_out = "&".join(f"id={number}" for number in range(5))
     named = html.unescape(visitor.see(f"/compare?id={ids[0]}&id={ids[1]}&{left_out}"))
     assert "the first 6 of the 7 that you chose are here" in named
-    assert "Choose two submissions of one phase." in visitor.see("/compare")
-    assert "Choose a second submission of the same phase." in visitor.see(f"/compare?id={ids[0]}")
+    assert "Choose two submissions to one phase." in visitor.see("/compare")
+    assert "Choose a second submission to the same phase." in visitor.see(f"/compare?id={ids[0]}")
     assert "Choose " not in page
     assert "has no score" in visitor.see(f"/compare?id={ids[0]}&id={scene.submissions['failed'].id}")
 
@@ -402,7 +402,7 @@ def test_three_submissions_are_compared_pair_by_pair(visitor: Visitor, scene: Sc
     ids = [scene.submissions["finished"].id, scene.submissions["older"].id, third.id]
     page = visitor.see("/compare?" + "&".join(f"id={identity}" for identity in ids))
     assert "All pairs" in page and "a pair is judged here as it is where only its two are compared" in page
-    cells = re.findall(r"badge[^>]*>(better|worse|equal|cannot be told)<", page)
+    cells = re.findall(r"badge[^>]*>(better|worse|equal|too close to call)<", page)
     assert len(cells) == 6 and sorted(cells[0:1] + cells[2:3]) == ["better", "worse"]
 
 
@@ -434,7 +434,7 @@ def test_confusion_is_shown_where_the_phase_allows_it(visitor: Visitor, scene: S
     right = sum(row[place] for place, row in enumerate(third["counts"])) / sum(map(sum, third["counts"]))
     assert (
         third["right"] == right
-        and f"{100 * right:.0f}" in page.partition("of the query images right")[0][-40:]
+        and f"{100 * right:.0f}" in page.partition("of the query images classified correctly")[0][-40:]
     )
     visitor.sign_in(scene.bob)
     visitor.see(f"{path}/confusion", 404)
@@ -468,9 +468,11 @@ def test_the_board_says_how_sure_ones_place_is(visitor: Visitor, scene: Scene) -
     )
     assert "The row below: Too close to call: your team is ahead of " in page
     assert page.index("</table>") < page.index("The row above:")  # the table first, then what is said of it
-    tied = "with another draw of tasks the order could be the other way round"
+    tied = "another draw of tasks could reverse the order, or the two scores differ"
     assert f"Statistically tied with the row above: {tied}" in " ".join(page.split())
     assert 'href="/docs/participants/leaderboards/">How this is decided</a>' in page
+    for query in ("q=CDML", "sort=seconds"):  # rows that are not shown, or not in this order
+        assert "The row" not in visitor.see(f"{board}?{query}"), query
     visitor.sign_in(scene.visitor)
     assert "The row above:" not in visitor.see(board)
 
@@ -520,7 +522,7 @@ def test_who_joins_is_pointed_to_first_steps_only_where_there_are_some(
             session, username="late", email="late@example.org", password=PASSWORD, display_name="Late"
         )
     page = join(late)
-    assert "You are in." in page and "first steps" not in page.lower()
+    assert "You have joined." in page and "first steps" not in page.lower()
 
 
 def test_a_running_submission_is_cancelled_once(visitor: Visitor, scene: Scene) -> None:

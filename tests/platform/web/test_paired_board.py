@@ -22,7 +22,7 @@ BOARD = f"/api/v1/competitions/{SLUG}/phases/feedback/leaderboard"
 SENTENCE = {
     "different": "by {size}, more than task sampling alone",
     "undecided": "by {size}, but another draw of tasks could reverse the order",
-    "unknown": "by {size}, but so few tasks say nothing of others",
+    "unknown": "by {size}, but there are too few tasks to tell more",
     "equivalent": "For practical purposes",
 }
 

@@ -86,7 +86,7 @@ def test_the_page_has_the_curves_of_meta_training_and_nothing_of_hidden_tasks(
     assert sum(value is not None for value in training["values"]) == 40
     assert sum(value is not None for value in validation["values"]) == 8
     assert max(charts["Memory"]["at"]) == 4000.0 and str(HIDDEN_MEMORY) not in page
-    assert "could tell of hidden images" in " ".join(page.split())
+    assert "could reveal hidden images" in " ".join(page.split())
     assert charts["Memory"]["limit"] == 4 << 30
 
 
@@ -182,6 +182,17 @@ def test_a_queued_run_promises_no_curves_where_none_may_be_shown(visitor: Visito
     assert "Curves appear once" in visitor.see(path)
     change(visitor, scene, LogPolicy.NOTHING)
     assert "Curves appear once" not in visitor.see(path)
+
+
+def test_a_run_of_half_a_second_has_no_charts(visitor: Visitor, scene: Scene) -> None:
+    """One or two moments are no curve; while the run goes on, more may come."""
+    failed = run_of(visitor, scene, "failed").id
+    with visitor.services.database.writing() as session:
+        for one in session.scalars(select(RunMeasure).where(RunMeasure.run_id == failed)):
+            if one.seconds > 200:
+                session.delete(one)
+    visitor.sign_in(scene.ada)
+    assert "How it ran" not in visitor.see(f"/submissions/{scene.submissions['failed'].id}")
 
 
 def test_an_undefined_interval_is_not_drawn() -> None:

@@ -418,6 +418,24 @@ def test_privacy_imprint_and_contact_of_a_site_stand_at_the_foot_of_every_page(v
         )
 
 
+def test_privacy_imprint_and_contact_are_texts_of_the_operators(visitor: Visitor, scene: Scene) -> None:
+    folder = visitor.services.settings.home / "pages"
+    for name in ("Privacy", "Imprint", "Contact"):
+        path = f"/{name.lower()}"
+        assert f'<a href="{path}">{name}</a>' in visitor.see("/").split("<footer")[1]
+        empty = visitor.see(path)
+        assert "The operators of this site have not written this page yet" in empty and ".md" not in empty
+        folder.mkdir(exist_ok=True)
+        (folder / f"{path[1:]}.md").write_text(f"# Us\n\nWrite to **{name}** <script>alert(1)</script>.")
+        page = visitor.see(path)
+        assert f"<h1>{name}</h1>" in page and f"<strong>{name}</strong>" in page and "alert(1)" not in page
+    (folder / "imprint.md").unlink()
+    visitor.sign_in(scene.admin)
+    assert "put the text into <code>imprint.md</code>" in visitor.see("/imprint")
+    link = re.search(r'href="(/docs/operators/deployment/)#([\w-]+)"', visitor.see("/imprint"))
+    assert link is not None and f'id="{link[2]}"' in visitor.see(link[1])
+
+
 def test_the_page_of_a_phase_says_what_a_task_is_and_what_a_smoke_test_may_use(
     visitor: Visitor, scene: Scene
 ) -> None:

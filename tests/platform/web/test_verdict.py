@@ -7,11 +7,13 @@ import re
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from anyshot_platform.entries.service import stand
 from anyshot_platform.leaderboards.trust import read_beside
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import Audience
+from anyshot_platform.runs.models import Run
 from anyshot_platform.site.submissions.answer import ScoreChange
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
@@ -111,16 +113,37 @@ def test_opening_a_page_marks_the_messages_about_it_as_read(ada: Visitor, scene:
     assert "unread" not in page and "data-seen" not in page
 
 
-def test_a_page_tells_verdict_why_how_log_and_what_is_next_before_the_details(
+def test_a_page_tells_how_good_why_and_what_is_next_before_how_it_ran_and_the_details(
     ada: Visitor, scene: Scene
 ) -> None:
     page = ada.see(f"/submissions/{scene.submissions['finished'].id}")
     titles = [
         re.sub(r"<[^>]+>", "", title).strip() for title in re.findall(r"<h2[^>]*>(.*?)</h2>", page, re.DOTALL)
     ]
-    order = ["Result", "How it ran", "Log", "Next", "Details"]
+    order = ["Result", "Next", "How it ran", "Log", "Details"]
     assert [title for title in titles if title in order] == order
     assert page.index('id="results-title"') < page.index("By dataset") < page.index("How it ran")
+    details = page.partition('id="details-title"')[2]
+    folded = re.findall(r"<details class=\"disclosure[^>]*><summary>([^<]+)<", details)
+    assert folded == ["Where the time went", "Provenance: image, digests, seeds, hardware", "Downloads"]
+    archive = f'href="/api/v1/submissions/{scene.submissions["finished"].id}/archive"'
+    assert page.count(archive) == details.count(archive) == 1, "each file is offered once"
+
+
+def test_frames_outside_ones_own_code_are_folded_where_there_are_own_ones(ada: Visitor, scene: Scene) -> None:
+    failed = scene.submissions["failed"]
+    trace = (
+        ada.see(f"/submissions/{failed.id}").partition('aria-label="Traceback"')[2].partition("</section>")[0]
+    )
+    folded = re.findall(r"<details[^>]*><summary>([^<]+)</summary>(.*?)</details>", trace)
+    assert [words for words, _ in folded] == ["2 lines outside your code"] and "session.py" in folded[0][1]
+    assert "model.py" not in folded[0][1] and "Traceback (most recent" not in folded[0][1]
+    with ada.services.database.writing() as session:
+        run = session.scalars(select(Run).where(Run.submission_id == failed.id)).one()
+        run.detail = (
+            'Traceback (most recent call last):\n  File "/usr/lib/python3.11/x.py", line 1, in f\nOSError: x'
+        )
+    assert "outside your code" not in ada.see(f"/submissions/{failed.id}")
 
 
 def test_a_failure_is_told_once(ada: Visitor, scene: Scene) -> None:

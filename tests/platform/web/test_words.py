@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import io
+import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import anyshot_core
+import anyshot_platform
+import anyshot_starting_kit
 from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_core.words import moment_words, number_words
 from anyshot_platform.confined.curves import summarize_rows
 from anyshot_platform.database import now
 from anyshot_platform.judging.pairs import Statement
-from anyshot_platform.kernel.filters import count, duration, interval, score, size, when
+from anyshot_platform.kernel.filters import count, decimal, duration, interval, score, size, when
 from anyshot_platform.kernel.paging import page_of
 from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.leaderboards.reading import BoardPlace
@@ -55,6 +61,21 @@ def test_other_words() -> None:
     assert count(1, "task") == "1 task" and count(3000, "task") == "3,000 tasks"
     naive = when(datetime(2026, 7, 1, 12, 0))
     assert 'datetime="2026-07-01T12:00:00+00:00"' in naive and "1 Jul 2026, 12:00 UTC" in naive
+    assert moment_words("2026-07-01T14:00:07.5+02:00", "milliseconds") == "1 Jul 2026, 12:00:07.500 UTC"
+
+
+def test_a_number_and_a_moment_have_one_form_everywhere() -> None:
+    """A minus sign is U+2212 and a moment `1 Jul 2026, 12:00 UTC`, whoever writes it."""
+    assert decimal(-0.0312) == "−0.031" and decimal(-1234.5, 1) == "−1,234.5" and decimal(-4) == "−4"
+    assert number_words(-0.25) == "−0.25" and number_words(-1e-9) == "above −1e-6"
+    lines = [
+        line
+        for package in (anyshot_core, anyshot_platform, anyshot_starting_kit)
+        for file in Path(package.__path__[0]).rglob("*.py")
+        for line in file.read_text().splitlines()
+    ]
+    odd = re.compile(r"%Y-%m-%d %H:%M[^\"]*UTC|\{[\w.\[\]'\"]*(score|value|mean)[\]'\"]*:z?\.[34]f\}")
+    assert [line for line in lines if odd.search(line) and "±" not in line and "$" not in line] == []
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_the_template_runs_and_scores_above_chance(tmp_path: Path, data: Path) -
     assert looked_at.count("data:image/jpeg;base64,") == len(table.task)
     right = [
         (int(one), int(all_of))
-        for one, all_of in re.findall(r"(\d+) of (\d+) query images were predicted right", looked_at)
+        for one, all_of in re.findall(r"(\d+) of (\d+) query images were classified correctly", looked_at)
     ]
     assert [one / all_of for one, all_of in right] == pytest.approx(list(table.accuracy))
     for row in table.dataset:

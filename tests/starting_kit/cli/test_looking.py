@@ -28,7 +28,7 @@ def test_the_most_frequent_mistakes_come_first_and_those_that_were_not_made_do_n
     asked = ["confusion", "0" * 32, "--server", "http://localhost:1", "--token", "t"]
     said: Any = CliRunner().invoke(main, asked, catch_exceptions=False)
     assert said.output.splitlines() == [
-        "Hidden 1: 78.6% of the query images right",
+        "Hidden 1: 78.6% of the query images classified correctly",
         "  class 7 taken for class 3: 50% (2 of 4 images)",
         "  class 3 taken for class 7: 10% (1 of 10 images)",
     ]

@@ -106,7 +106,7 @@ def test_a_muted_competition_says_nothing_until_it_is_heard_again(
     logged_in(site, address)
     announcements = f"/api/v1/competitions/{SLUG}/manage/announcements"
     assert "No competition is muted." in call("mute").output
-    assert "Nothing was announced so far." in call("announcements", SLUG).output
+    assert "Nothing has been announced yet." in call("announcements", SLUG).output
     assert call("mute", SLUG).output == call("mute").output == f"Muted: {SLUG}\n"
     site.owner().call("POST", announcements, json={"title": "Not heard", "body": ""})
     assert call("mute", SLUG, "--off").output == "No competition is muted.\n"

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import moment_words
 from anyshot_platform.acts.declaration import (
     Act,
     ActDone,
@@ -54,7 +55,7 @@ def _look_announce(session: Session, competition: Competition, request: ActReque
     last, wishes = _said_last(session, competition), request.options
     if last is not None and (last.title, last.body) == (wishes["title"], wishes["body"]):
         return Findings(
-            done=(f"This was announced at {last.created_at:%Y-%m-%d %H:%M} UTC; nobody is told it twice.")
+            done=(f"This was announced at {moment_words(last.created_at)}; nobody is told it twice.")
         )
     told = len(members_of(session, competition))
     return Findings(

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import moment_words
 from anyshot_platform.acts.declaration import (
     Act,
     ActDone,
@@ -108,7 +109,7 @@ def _who_sees(competition: Competition) -> str:
         Visibility.PRIVATE: "Its members and invited people see the competition, nobody else",
     }[competition.visibility]
     waits = competition.opens_at is not None and competition.opens_at > now()
-    return f"{who}, from {competition.opens_at:%Y-%m-%d %H:%M} UTC on." if waits else f"{who}."
+    return f"{who}, from {moment_words(competition.opens_at)} on." if waits else f"{who}."
 
 
 def _look_draft(session: Session, competition: Competition, request: ActRequest) -> Findings:

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import moment_words
 from anyshot_platform.acts.declaration import (
     Act,
     ActDone,
@@ -44,7 +45,7 @@ from anyshot_platform.submissions.states import SubmissionKind
 
 
 def _moment(moment: datetime | None) -> str:
-    return f"{moment:%Y-%m-%d %H:%M} UTC" if moment else "never"
+    return moment_words(moment) if moment else "never"
 
 
 def _iso(moment: datetime | None) -> str | None:

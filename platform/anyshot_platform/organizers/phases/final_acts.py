@@ -8,6 +8,7 @@ from pydantic import Field
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import moment_words
 from anyshot_platform.acts.declaration import (
     ALL_READ,
     Act,
@@ -258,7 +259,7 @@ def why_too_early(session: Session, source: Phase) -> list[str]:
     """What keeps the phase that entries come from from being settled, and what a launch would mean all the same."""
     found: list[str] = []
     if status_of(source) != PhaseStatus.CLOSED:
-        until = f"{source.ends_at:%Y-%m-%d %H:%M} UTC" if source.ends_at else "it is closed"
+        until = moment_words(source.ends_at) if source.ends_at else "it is closed"
         found.append(
             f"“{source.name}” takes uploads until {until}: what is uploaded after the launch does not enter."
         )

@@ -9,6 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
 from anyshot_core.wire.verdicts import Cause
+from anyshot_core.words import decimal_words
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
@@ -182,7 +183,9 @@ def _says(candidate: FinalCandidate) -> list[str]:
 
 def _named(submission: Submission) -> str:
     number = f"no. {submission.number}"
-    return number if submission.score is None else join_texts((number, f"({submission.score:.3f})"))
+    return (
+        number if submission.score is None else join_texts((number, f"({decimal_words(submission.score)})"))
+    )
 
 
 def _why_excluded(session: Session, team: Team) -> str | None:

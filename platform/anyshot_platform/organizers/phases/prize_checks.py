@@ -10,6 +10,7 @@ from itertools import combinations
 
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import moment_words
 from anyshot_platform.confined.service import Busy, ConfinedFault, TooCostly, run_confined
 from anyshot_platform.kernel.filters import score
 from anyshot_platform.kernel.storage import STORAGE_KEY, Storage, as_file
@@ -39,9 +40,9 @@ def find_ties(boards: Boards) -> Iterator[str]:
 
 
 def _in_tie(place: BoardPlace, cents: int, league: League) -> str:
-    moment = f"{place.row.submitted_at:%Y-%m-%d %H:%M:%S.%f}"[:-3]
+    moment = moment_words(place.row.submitted_at, "milliseconds")
     prize = f", {in_words(cents, league.currency)}" if cents else ""
-    return f"{place.rank}. “{place.name}”, submitted {moment} UTC{prize}"
+    return f"{place.rank}. “{place.name}”, submitted {moment}{prize}"
 
 
 def _prizes(league: League) -> int:

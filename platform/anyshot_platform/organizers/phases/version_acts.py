@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import decimal_words
 from anyshot_platform.acts.declaration import (
     Act,
     ActDone,
@@ -148,7 +149,7 @@ def _differences(rows: Sequence[Compared]) -> list[str]:
     moved = [row for row in both if row.old_rank != row.new_rank]
     largest = max((abs((row.new or 0.0) - (row.old or 0.0)) for row in both), default=0.0)
     first = min(both, key=lambda row: row.new_rank or 0, default=None)
-    leader = [f"First is then {first.team} with {first.new:.3f}."] if first is not None else []
+    leader = [f"First is then {first.team} with {decimal_words(first.new)}."] if first is not None else []
     return [
         (
             f"1 submission gets the score of this version; the largest change is {largest:.3f}."

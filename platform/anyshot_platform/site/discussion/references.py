@@ -1,4 +1,4 @@
-"""References in posts to submissions: `#12` is one of the post's author's team, a link for those who may see it."""
+"""References in posts: `#12` is a submission of the author's team, linked for those who may see it; `@ada` a user."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from anyshot_platform.errors import NotFound
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.sight.access import CompetitionAccess, find_submission_access
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.web.linking import REFERENCE
+from anyshot_platform.users.models import User
+from anyshot_platform.web.linking import MENTION, REFERENCE
 
 _MOST = 100  # of one page
 Links = tuple[tuple[str, str], ...]
@@ -22,14 +23,15 @@ Links = tuple[tuple[str, str], ...]
 def read_references(
     session: Session, access: CompetitionAccess, posts: Sequence[PostView]
 ) -> Mapping[str, Links]:
-    """By post, what stands behind `#` with the address of the submission, where the viewer may see that.
+    """By post, its references with their addresses: of submissions where the viewer may see them, of users.
 
     Each phase numbers a team's submissions anew: `#12` is the newest with that number, `#feedback/12` that of a phase.
     """
-    wanted = {post.id: set(REFERENCE.findall(post.body)) for post in posts}
-    if access.viewer.user_id is None or not any(wanted.values()):
-        return {}
-    teams = _teams(session, access, {post.author_id for post in posts if wanted[post.id]})
+    people = _people(session, posts)
+    known_viewer = access.viewer.user_id is not None
+    wanted = {post.id: set(REFERENCE.findall(post.body) if known_viewer else ()) for post in posts}
+    authors = {post.author_id for post in posts if wanted[post.id]}
+    teams = _teams(session, access, authors) if authors else {}
     known: dict[tuple[str, str], str] = {}
     for post in posts:
         for words in sorted(wanted[post.id]):
@@ -37,13 +39,29 @@ def read_references(
             if key[0] and key not in known and len(known) < _MOST:
                 known[key] = _address(session, access, *key)
     return {
-        post.id: tuple(
-            (words, href)
-            for words in sorted(wanted[post.id])
-            if (href := known.get((teams.get(post.author_id, ""), words)))
+        post.id: (
+            *(
+                (f"#{words}", href)
+                for words in sorted(wanted[post.id])
+                if (href := known.get((teams.get(post.author_id, ""), words)))
+            ),
+            *((f"@{name}", people[name.casefold()]) for name in _named(post) if name.casefold() in people),
         )
         for post in posts
     }
+
+
+def _named(post: PostView) -> list[str]:
+    return sorted(set(MENTION.findall(post.body)))
+
+
+def _people(session: Session, posts: Sequence[PostView]) -> dict[str, str]:
+    """The profiles of those whom posts name, by their folded names."""
+    keys = sorted({name.casefold() for post in posts for name in _named(post)})[:_MOST]
+    query = select(User.username_key, User.username).where(
+        User.username_key.in_(keys), User.deleted_at.is_(None)
+    )
+    return {key: f"/users/{name}" for key, name in session.execute(query)} if keys else {}
 
 
 def _teams(session: Session, access: CompetitionAccess, authors: Iterable[str]) -> dict[str, str]:

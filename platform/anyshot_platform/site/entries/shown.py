@@ -7,6 +7,7 @@ from datetime import datetime
 from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import decimal_words
 from anyshot_platform.acts.merging import tag_of
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.entries.choosing import (
@@ -132,7 +133,7 @@ class EntryOut(BaseModel):
             now = f"No. {self.number} counts here now"
         else:
             now = f"No. {self.number} is your entry here, {self.state_words}"
-        score = "" if self.score is None else f"score {self.score:.3f}"
+        score = "" if self.score is None else f"score {decimal_words(self.score)}"
         rank = "" if self.rank is None else f"rank {self.rank}"
         known = join_texts((now, score, rank), by=", ")
         return join_texts((f"{known}.", self.next_upload))
@@ -229,9 +230,9 @@ def _better_out(session: Session, version: PhaseVersion, team: Team, one: Better
         number=number,
         score=score,
         withdraw=ids,
-        words=f"Withdraw {_named(one)}, and #{number} ({score:.3f}) stands again"
+        words=f"Withdraw {_named(one)}, and #{number} ({decimal_words(score)}) stands again"
         if ids
-        else f"#{number} ({score:.3f}) ranks higher. Your team can choose it",
+        else f"#{number} ({decimal_words(score)}) ranks higher. Your team can choose it",
         others=join_texts(
             succession_words(row, scores=True) for row in changed if row.league is not one.league
         ),

@@ -71,12 +71,16 @@ def read_board_view(
         else _read(session, version, league, state, names.reveal_sort(sort), text, number)
     )
     gate = gates_out_of(session, phase).get(league.id)
-    columns = make_columns(places, names)
+    ranked = sort == "rank" and not text
+    around = (
+        places if hidden or ranked else [*_read(session, version, league, state, "rank", "", 1)[0], *places]
+    )
+    columns = make_columns(around, names)
     evaluated = _evaluated(session, sight, version, places)
-    scale = make_scale(places, gate)
+    scale = make_scale(around, gate)
     team_id = access.team_id
     rank = read_rank(session, version, league, team_id, state) if team_id and not hidden else None
-    at_front = sort == "rank" and not text and page.number == 1
+    at_front = ranked and page.number == 1
     history = None if hidden or not at_front else _history(session, version, league, state, places, team_id)
     chosen = (("phase", phase.slug), ("league", league.slug))
     return BoardView(
@@ -85,7 +89,7 @@ def read_board_view(
             if page.total == 1
             else f"{phase.name}, {league.name} league: {decimal(page.total)} ranked"
         )
-        if sort == "rank" and not text
+        if ranked
         else f"{phase.name}, {league.name} league",
         ended=status == PhaseStatus.CLOSED,
         opens=status == PhaseStatus.UPCOMING,
@@ -109,9 +113,8 @@ def read_board_view(
             own_team=team_id,
             hrefs=_hrefs(places, access, team_id),
             gate=gate,
-            against_above=recall_against_above(session, storage, version, places, state)
-            if sort == "rank" and not text
-            else {},
+            against_above=recall_against_above(session, storage, version, places, state) if ranked else {},
+            around=around,
         ),
         datasets=columns,
         extra=(*read_extra_columns(session, version, league, places), *_evaluated_columns(places, evaluated)),
@@ -129,7 +132,7 @@ def read_board_view(
         own_href=_own_href(base, chosen, rank, team_id),
         own_words=_own_words(session, version, league, state, rank) if rank else "",
         neighbours=_neighbours(session, storage, version, league, state, rank)
-        if rank and sight.scores
+        if rank and sight.scores and ranked and any(place.rank == rank for place in places)
         else (),
         updated_at=state.at if not hidden else None,
         score_title="Score",

@@ -100,10 +100,11 @@ def make_rows(
     hrefs: dict[str, str],
     gate: float | None,
     against_above: Mapping[str, Statement],  # empty where the rows are not in the order of ranks
+    around: Sequence[BoardPlace],  # what colours compare with: a search or another order does not change them
 ) -> tuple[RowView, ...]:
     """The rows of a page."""
     brackets = find_brackets(places, against_above)
-    spans = [_span(places, column.name) for column in columns]
+    spans = [_span(around, column.name) for column in columns]
     return tuple(
         RowView(
             key=place.row.row_key,

@@ -9,6 +9,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from anyshot_core.words import moment_words
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import must_accept
 from anyshot_platform.competitions.states import (
@@ -186,7 +187,7 @@ def read_header(
 def _hidden_words(competition: Competition) -> str:
     """Who sees a competition that is not for everybody yet."""
     if competition.opens_at is not None and competition.opens_at > now():
-        return f"opens {competition.opens_at:%Y-%m-%d %H:%M} UTC"
+        return f"opens {moment_words(competition.opens_at)}"
     words = {Visibility.UNLISTED: "unlisted", Visibility.PRIVATE: "private: only members see it"}
     return words.get(competition.visibility, "")
 

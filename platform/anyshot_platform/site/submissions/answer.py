@@ -169,7 +169,7 @@ def _change(submission: Submission, other: _Other, statement: Statement | None) 
         statement.words("this submission", other.short)
         if statement
         else (
-            "How sure this is cannot be told: the two did not meet the same tasks, or results "
+            "The difference has no interval: the two did not run the same tasks, or their results "
             "are no longer kept."
         )
     )

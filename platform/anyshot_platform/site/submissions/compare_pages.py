@@ -108,15 +108,15 @@ def _hint(chosen: int, offered: int, named: int) -> str:
     """What to do while there is nothing to compare, and what was left out of it."""
     if named > chosen:
         return (
-            f"{MOST} submissions are compared at most: the first {MOST} of the {named} that you "
-            "chose are here."
+            f"At most {MOST} submissions are compared: these are the first {MOST} of the {named} that "
+            "you chose."
         )
     if chosen > 1:
         return ""
     if offered < 2:
         return "You need two submissions with a score in one phase before there is something to compare."
     return (
-        "Choose a second submission of the same phase." if chosen else "Choose two submissions of one phase."
+        "Choose a second submission to the same phase." if chosen else "Choose two submissions to one phase."
     )
 
 

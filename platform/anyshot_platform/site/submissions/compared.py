@@ -70,7 +70,7 @@ def versions_of(session: Session, found: Sequence[SubmissionAccess]) -> list[Pha
     """The version of the phase that each has a score of. Raises `CannotCompare` where one has none to show."""
     if len({one.submission.phase_id for one in found}) > 1:
         raise CannotCompare(
-            "Only submissions to the same phase met the same tasks. Choose submissions of one phase."
+            "Only submissions to the same phase ran the same tasks. Choose submissions to one phase."
         )
     if not all(one.sight.phase.scores for one in found):
         raise CannotCompare("This phase shows no scores yet.")
@@ -94,7 +94,7 @@ def read_all_pairs(
                 f"{MOST_ON_A_BOARD} rows or more"
             )
             raise CannotCompare(
-                f"These submissions cannot be compared: {first} and {second} did not meet the same tasks"
+                f"These submissions cannot be compared: {first} and {second} did not run the same tasks"
                 f"{hidden if version.rule.relative else ''}."
             )
         said |= {(a, b): one, (b, a): one.turned()}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from anyshot_core.browser_charts.numbers import chart_data, interval_ends, scatter
 from anyshot_platform.judging.pairs import Statement
-from anyshot_platform.kernel.filters import chance, count, decimal, join_texts, percent, score
+from anyshot_platform.kernel.filters import chance, decimal, join_texts, percent, score
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.site.shell.chart_data import ChartView
 from anyshot_scoring.intervals import t_interval
@@ -57,7 +57,7 @@ _BADGES = {
     "better": ("better", "good"),  # the row of a table, than the column
     "worse": ("worse", "bad"),
     "equivalent": ("equal", "info"),
-    "undecided": ("cannot be told", "warn"),
+    "undecided": ("too close to call", "warn"),
 }
 
 
@@ -102,10 +102,9 @@ def compare_pair(
 
 
 _POPULATION = (
-    "Verdict, difference and their interval are those of the board: by its ranking "
-    "rule, and by one model of all its submissions. They are about other tasks of these "
-    "datasets. The interval of a dataset's own difference is about its tasks alone: "
-    "about 1 in 20 misses by chance."
+    "Verdict, difference and interval are those of the board: by its ranking rule, and by "
+    "one model of all its submissions. They hold for other tasks of these datasets. "
+    "The interval of a single dataset covers its own tasks alone: about 1 in 20 misses by chance."
 )
 
 
@@ -122,19 +121,14 @@ def _whose_runs(matrix: ScoreMatrix, shown: ScoreMatrix, version: PhaseVersion) 
         return ""
     return (
         "Tasks and datasets are shown by all runs here: the two have different runs that "
-        "count, which met other tasks."
+        "count, which ran other tasks."
     )
 
 
 def _on_other_datasets(first: str, said: Statement, datasets: int) -> tuple[str, str, str]:
     title = "On other datasets"
     if said.elsewhere is None:
-        few = count(datasets, "dataset")
-        return (
-            title,
-            "not known",
-            f"{few} tell nothing of others: it takes {FEWEST_UNITS}",
-        )
+        return title, "not known", f"Needs at least {FEWEST_UNITS} datasets (this phase has {datasets})"
     return title, chance(said.elsewhere), f"probability that {first} is better there"
 
 
@@ -175,9 +169,8 @@ def compare_all(
         scores=list(scores),
         cells=[[None if i == j else _cell(said[i, j]) for j in places] for i in places],
         words=(
-            "Rows minus columns, with 95 % intervals. All are read off one model of the board, "
-            "which draws lucky differences towards the middle: so a pair is judged here as it "
-            "is where only its two are compared."
+            "Rows minus columns, with 95 % intervals. All come from one model of the board, which "
+            "shrinks lucky differences: a pair gets the same verdict as on a page of its own."
         ),
     )
 

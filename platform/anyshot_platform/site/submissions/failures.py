@@ -44,7 +44,19 @@ class FailureView:
     message: str
     frames: list[TraceLine]
     reproduce: str
-    reproduce_words: str | str
+    reproduce_words: str
+
+    @property
+    def blocks(self) -> list[tuple[bool, list[TraceLine]]]:
+        """The traceback in blocks: frames that are not of one's own code are folded, where others are."""
+        some_own = any(line.own for line in self.frames)
+        found: list[tuple[bool, list[TraceLine]]] = []
+        for line in self.frames:
+            folded = some_own and not line.own and line.text.startswith(" ")
+            if not found or found[-1][0] != folded:
+                found.append((folded, []))
+            found[-1][1].append(line)
+        return found
 
 
 def find_failed(runs: list[Run]) -> Run | None:
@@ -79,7 +91,7 @@ def show_failed_evaluation(submission: Submission, fault: EvaluationFault, gpus:
         icon=words.icon,
         sentence=words.sentence,
         next_step=words.next_step,
-        facts=[*task, ("Quota", "It cost nothing of your quota.")],
+        facts=[*task, ("Quota", "It cost no quota.")],
         message=fault.message,
         frames=mark_traceback(fault.detail, f"/submissions/{submission.id}/code"),
         reproduce="",
@@ -162,11 +174,11 @@ def quota_words(submission: Submission) -> str:
     if submission.quota_reason:
         return submission.quota_reason
     if submission.kind == "smoke":
-        return "A smoke test costs nothing."
+        return "A smoke test costs no quota."
     if not submission.counts_quota:
-        return "It cost nothing of your quota."
+        return "It cost no quota."
     if submission.cause == Cause.USER:
-        return "It counts: in this phase a cancelled submission costs one of the quota."
+        return "It counts towards your quota, as cancelled submissions do in this phase."
     if submission.cause == Cause.INFRASTRUCTURE:
-        return "It cost nothing: failures of the platform never count."
-    return "Counts toward your quota, because the error was in your code."
+        return "It cost no quota: failures of the platform never count."
+    return "It counts towards your quota, because the error was in your code."

@@ -101,8 +101,8 @@ def read_log(session: Session, found: SubmissionAccess, runs: list[Run]) -> LogV
         total=total,
         live=waiting,
         cut_words=(
-            f"The last {decimal(SHOWN_LINES)} lines are shown. Enter in the search looks "
-            "through all that are kept."
+            f"The last {decimal(SHOWN_LINES)} lines are shown. Press Enter in the search "
+            "to look through all that are kept."
         )
         if total > len(lines)
         else "",

@@ -141,9 +141,9 @@ def run_words(run: Run, place: QueueForecast | None, progress: str) -> str:
     known = {
         RunState.WAITING: "Waiting for the part that meta-trains.",
         RunState.CLAIMED: "A worker has taken it.",
-        RunState.PREPARING: "Data are fetched, and the sandbox starts.",
+        RunState.PREPARING: "Fetching the data and starting the sandbox.",
         RunState.META_TRAINING: "Meta-training: your code learns on the training data.",
-        RunState.SCORING: "All predictions are there; the scores are computed.",
+        RunState.SCORING: "All predictions are in; computing the scores.",
         RunState.FINISHED: "Finished.",
         RunState.CANCELLED: "Cancelled.",
         RunState.TIMED_OUT: "The time budget was used up.",

@@ -125,11 +125,11 @@ def _explain(rule: Rule, runs: int, summary: RunSummary, *, exact: bool) -> str:
     scale = "0 is chance and 1 is perfect, whatever the number of ways."
     words = (
         (
-            "The interval is the 95 % t-interval over tasks: what another draw of tasks from these "
-            "datasets would change, not other datasets or seeds."
+            "The interval is the 95 % t-interval over tasks: how much another draw of tasks from these "
+            "datasets could change the score. It does not cover other datasets or seeds."
         )
         if summary.half_width is not None
-        else "One task has no interval: how sure the score is cannot be told."
+        else "A single task gives no interval for its score."
     )
     chosen = "The charts show the run whose score is nearest to that." if runs > 1 else ""
     answered = _answered(summary)

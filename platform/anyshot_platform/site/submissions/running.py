@@ -139,7 +139,7 @@ class RunningView:
 _HIDDEN = {
     LogPolicy.META_TRAIN: (
         "Shown up to the end of meta-training: what code uses of the machine "
-        "afterwards could tell of hidden images."
+        "afterwards could reveal hidden images."
     ),
     LogPolicy.NOTHING: "",
 }
@@ -168,7 +168,9 @@ def read_running(session: Session, found: SubmissionAccess, runs: Sequence[Run])
 
 def _charts(run: Run, measures: Sequence[RunMeasure], *, growing: bool) -> tuple[ChartView, ...]:
     made = (_chart(run, kind, measures) for kind in KINDS)
-    return tuple(chart for chart in made if growing or not chart.empty)
+    return tuple(
+        chart for chart in made if growing or len(chart.data["at"]) > 2
+    )  # one or two dots are no curve
 
 
 def _chart(run: Run, kind: _Kind, measures: Sequence[RunMeasure]) -> ChartView:

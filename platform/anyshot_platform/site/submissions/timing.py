@@ -81,8 +81,8 @@ def overhead_words(runs: Sequence[Run]) -> str:
     if own <= 0:
         return ""
     return (
-        f"Beside your code's {duration(own)} the platform needed {duration(ours)}, and {duration(waited)} were spent "
-        "in the queue. None of it counts towards your budget."
+        f"Besides your code's {duration(own)}, the platform took {duration(ours)}, and the queue {duration(waited)}. "
+        "Neither counts towards your budget."
     )
 
 

@@ -85,12 +85,12 @@ _BY_CAUSE = {
     Cause.PARTICIPANT: Blame("Your submission failed.", "The message below says why.", "circle-alert"),
     Cause.INFRASTRUCTURE: Blame(
         "This was our fault, not yours.",
-        "The platform tried again without success. The operators know; nothing for you to do.",
+        "The platform tried again without success. The operators know; there is nothing for you to do.",
         "server",
     ),
     Cause.ORGANIZER: Blame(
         "The organizers' settings prevented this run.",
-        "They can start it again once they have corrected them. Nothing for you to do.",
+        "They can start it again once they have corrected them. There is nothing for you to do.",
         "settings",
     ),
     Cause.USER: Blame("This submission was cancelled.", "Upload it again to have it scored.", "ban"),
@@ -104,7 +104,7 @@ _BY_CAUSE = {
 _OF_AN_EVALUATION = {
     Cause.ORGANIZER: Blame(
         "The organizers' settings prevented this evaluation.",
-        "They can start it again once they have corrected them. Nothing for you to do.",
+        "They can start it again once they have corrected them. There is nothing for you to do.",
         "settings",
     ),
     Cause.USER: Blame("This evaluation was cancelled.", "The organizers can start it again.", "ban"),

@@ -109,13 +109,13 @@ def answer_invitation(
     """Accept, decline or take back an invitation."""
     if act == "withdraw":
         joining.withdraw_invitation(session, _own_team(session, access), access.viewer.id, invitation_id)
-        return _back(access, "The invitation is taken back.")
+        return _back(access, "The invitation was withdrawn.")
     accept = act == "accept"
     try:
         joining.answer(session, access.competition, access.viewer.id, invitation_id, accept=accept)
     except (Conflict, Forbidden) as error:
         return _show(request, access, session, error)
-    return _back(access, "You are in the team now." if accept else "Declined.")
+    return _back(access, "You have joined the team." if accept else "Declined.")
 
 
 @router.post("/leave")

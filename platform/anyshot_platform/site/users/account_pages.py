@@ -295,7 +295,7 @@ def remove_log_in(
         label = oauth.remove_log_in(session, viewer.id, identity_id)
     except PlatformError as error:
         return redirect("/account/security", flash=error.message, tone="bad")
-    return redirect("/account/security", flash=f"{label} logs in to this account no more.")
+    return redirect("/account/security", flash=f"You can no longer log in with {label}.")
 
 
 @router.post("/security/sessions/{session_id}/end")

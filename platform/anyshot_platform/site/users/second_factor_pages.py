@@ -112,4 +112,4 @@ def renew_codes(request: Request, viewer: Proved, session: SessionDep, services:
 def turn_off(viewer: Proved, session: SessionDep) -> Response:
     """Turn the second factor off, after the password or a code."""
     second_factor.turn_off(session, session.get_one(User, viewer.id))
-    return redirect("/account/security", flash="Your account has no second factor any more.")
+    return redirect("/account/security", flash="The second factor is off.")

@@ -2,22 +2,21 @@
 // Everything here is an addition: each page works without it.
 
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-const stamp = new Intl.DateTimeFormat(undefined, {
-  day: "numeric",
-  month: "short",
-  year: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-  timeZoneName: "short",
-});
-const utcStamp = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric",
-  month: "short",
-  year: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-  timeZone: "UTC",
-});
+/** Moments as the server writes them, "28 Nov 2026, 13:50 CET": in the reader's zone, or in `timeZone`. */
+function stampIn(timeZone) {
+  const form = new Intl.DateTimeFormat("en-GB", {
+    day: "numeric",
+    month: "short",
+    year: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZoneName: "short",
+    timeZone,
+  });
+  return (date) => form.format(date).replace("Sept", "Sep");
+}
+const stamp = stampIn();
+const utcStamp = stampIn("UTC");
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
 /** "in 3 hours", "2 days ago" for a Date. */
@@ -38,12 +37,12 @@ export function localizeTimes(root = document) {
   for (const element of root.querySelectorAll("time[data-when]")) {
     const date = new Date(element.dateTime);
     if (Number.isNaN(date.getTime())) continue;
-    const utc = `${utcStamp.format(date)} UTC`;
-    element.title = element.dataset.when === "ago" ? `${stamp.format(date)} (${utc})` : utc;
+    const utc = utcStamp(date);
+    element.title = element.dataset.when === "ago" ? `${stamp(date)} (${utc})` : utc;
     if (element.dataset.when === "ago") element.textContent = fromNow(date);
     else if (element.dataset.when === "both" && zone !== "UTC")
-      element.textContent = `${stamp.format(date)} (${utc})`;
-    else element.textContent = stamp.format(date);
+      element.textContent = `${stamp(date)} (${utc})`;
+    else element.textContent = stamp(date);
   }
 }
 

@@ -67,25 +67,37 @@ function withCode(text) {
     );
 }
 
+/** What is wrong stands open, what passed is folded. */
 function showChecks(list) {
+  const passed = list.filter((check) => check.outcome === "ok");
+  const more = Object.assign(document.createElement("details"), { className: "disclosure" });
+  const inside = Object.assign(document.createElement("ul"), { className: "checks disclosure__body" });
+  inside.append(...passed.map(checkItem));
+  const words = `${passed.length} ${passed.length === 1 ? "check" : "checks"} passed`;
+  more.append(Object.assign(document.createElement("summary"), { textContent: words }), inside);
+  const item = document.createElement("li");
+  item.append(more);
   checks.replaceChildren(
-    ...list.map((check) => {
-      const item = document.createElement("li");
-      const tone = { ok: "good", warning: "warn", failed: "bad" }[check.outcome] ?? "warn";
-      item.className = `check check--${tone}`;
-      const body = document.createElement("div");
-      const add = (className, text) => {
-        const line = Object.assign(document.createElement("p"), { className });
-        line.append(...withCode(text));
-        body.append(line);
-      };
-      add("strong", tone === "bad" ? `Failed: ${check.title}` : check.title);
-      if (check.found) add("small muted break", check.found);
-      if (check.remedy && tone !== "good") add("small break", `What to do: ${check.remedy}`);
-      item.append(icon({ good: "circle-check", bad: "circle-x", warn: "triangle-alert" }[tone]), body);
-      return item;
-    }),
+    ...list.filter((check) => check.outcome !== "ok").map(checkItem),
+    ...(passed.length ? [item] : []),
   );
+}
+
+function checkItem(check) {
+  const item = document.createElement("li");
+  const tone = { ok: "good", warning: "warn", failed: "bad" }[check.outcome] ?? "warn";
+  item.className = `check check--${tone}`;
+  const body = document.createElement("div");
+  const add = (className, text) => {
+    const line = Object.assign(document.createElement("p"), { className });
+    line.append(...withCode(text));
+    body.append(line);
+  };
+  add("strong", tone === "bad" ? `Failed: ${check.title}` : check.title);
+  if (check.found) add("small muted break", check.found);
+  if (check.remedy && tone !== "good") add("small break", `What to do: ${check.remedy}`);
+  item.append(icon({ good: "circle-check", bad: "circle-x", warn: "triangle-alert" }[tone]), body);
+  return item;
 }
 
 async function take(file) {

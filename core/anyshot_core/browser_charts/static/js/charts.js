@@ -54,6 +54,10 @@ function seconds(value) {
   return `${written(value / 3600, 2)} h`;
 }
 
+const dated = (value, more) =>
+  new Date(1000 * value)
+    .toLocaleString("en-GB", { day: "numeric", month: "short", ...more })
+    .replace("Sept", "Sep");
 const minus = (text) => text.replace("-", "−");
 const formats = {
   score: (value) => minus(value.toFixed(3)),
@@ -61,22 +65,16 @@ const formats = {
   share: (value) => `${Math.round(100 * value)} %`,
   seconds,
   number: (value) => minus(String(Number(value.toPrecision(4)))),
-  date: (value) =>
-    new Date(1000 * value).toLocaleString("en", {
-      day: "numeric",
-      month: "short",
-      hour: "2-digit",
-      minute: "2-digit",
-    }),
+  date: (value) => dated(value, { hour: "2-digit", minute: "2-digit" }),
 };
 formats.whole = formats.number;
 const ticks = { ...formats, score: (value) => minus(String(Number(value.toFixed(3)))) };
-const day = (value) => new Date(1000 * value).toLocaleDateString("en", { day: "numeric", month: "short" });
+const day = (value) => dated(value);
 
 /** Where ticks may stand on the axis of bytes and of time: at round numbers of their unit. */
 const steps = {
   bytes: Array.from({ length: 45 }, (_, power) => 2 ** power),
-  date: [60, 300, 900, 3600, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2419200, 7862400, 31449600],
+  date: [60, 300, 900, 3600, 10800, 21600, 43200, 86400, 172800, 345600, 604800, 1209600, 2419200, 7862400, 31449600],
   whole: [1, 2, 5].flatMap((step) => [step, 10 * step, 100 * step, 1000 * step]).sort((a, b) => a - b),
   seconds: [0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 18000, 36000, 86400],
 };
@@ -98,15 +96,18 @@ function xAxis(spec, text, grid, width) {
   const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid }, font: font() };
   if (spec.x.kind !== "names") {
     const format = ticks[spec.x.kind];
-    const words = (found) => (spec.x.kind === "date" && found[1] - found[0] >= 86400 ? day : format);
+    const days = (low, high) => spec.x.kind === "date" && high - low >= 2 * 86400; // then no hours are told
     return {
       ...axis,
-      space: spec.x.kind === "date" ? 110 : 70,
+      space: (_, __, low, high) => (days(low, high) ? 60 : spec.x.kind === "date" ? 100 : 70),
       label: spec.x.kind === "seconds" ? undefined : spec.x.label,
       labelFont: font(),
       labelSize: 20,
-      incrs: steps[spec.x.kind],
-      values: (_, found) => found.map(words(found)),
+      incrs:
+        spec.x.kind === "date"
+          ? (_, __, low, high) => steps.date.filter((step) => !days(low, high) || step >= 86400)
+          : steps[spec.x.kind],
+      values: ({ scales }, found) => found.map(days(scales.x.min, scales.x.max) ? day : format),
     };
   }
   const names = spec.x.names;
