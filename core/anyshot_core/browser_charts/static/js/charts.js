@@ -74,7 +74,10 @@ const day = (value) => dated(value);
 /** Where ticks may stand on the axis of bytes and of time: at round numbers of their unit. */
 const steps = {
   bytes: Array.from({ length: 45 }, (_, power) => 2 ** power),
-  date: [60, 300, 900, 3600, 10800, 21600, 43200, 86400, 172800, 345600, 604800, 1209600, 2419200, 7862400, 31449600],
+  date: [
+    60, 300, 900, 3600, 10800, 21600, 43200, 86400, 172800, 345600, 604800, 1209600, 2419200, 7862400,
+    31449600,
+  ],
   whole: [1, 2, 5].flatMap((step) => [step, 10 * step, 100 * step, 1000 * step]).sort((a, b) => a - b),
   seconds: [0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 18000, 36000, 86400],
 };
