@@ -329,7 +329,7 @@ def test_comparison_says_in_words_what_it_means(visitor: Visitor, scene: Scene) 
     assert refused.status_code == 409 and refused.json()["error"] == "cannot_compare"
     left_out = "&".join(f"id={number}" for number in range(5))
     named = html.unescape(visitor.see(f"/compare?id={ids[0]}&id={ids[1]}&{left_out}"))
-    assert "the first 6 of the 7 that you chose are here" in named
+    assert "At most 6 submissions are compared: these are the first 6 of the 7 that you chose." in named
     assert "Choose two submissions to one phase." in visitor.see("/compare")
     assert "Choose a second submission to the same phase." in visitor.see(f"/compare?id={ids[0]}")
     assert "Choose " not in page
@@ -401,7 +401,7 @@ def test_three_submissions_are_compared_pair_by_pair(visitor: Visitor, scene: Sc
         keep_table(session, visitor.services.storage, run, table)
     ids = [scene.submissions["finished"].id, scene.submissions["older"].id, third.id]
     page = visitor.see("/compare?" + "&".join(f"id={identity}" for identity in ids))
-    assert "All pairs" in page and "a pair is judged here as it is where only its two are compared" in page
+    assert "All pairs" in page and "a pair gets the same verdict as on a page of its own" in page
     cells = re.findall(r"badge[^>]*>(better|worse|equal|too close to call)<", page)
     assert len(cells) == 6 and sorted(cells[0:1] + cells[2:3]) == ["better", "worse"]
 

@@ -257,5 +257,5 @@ def join(
         joined = find_access(session, access.viewer, access.competition)
         phases = list_phases(session, access.competition)
         steps = read_first_steps(session, joined, phases, site_address(request))
-        words = "You have joined. The first steps below tick themselves off." if steps else "You are in."
+        words = "You have joined. The first steps below tick themselves off." if steps else "You have joined."
     return redirect(f"/competitions/{access.competition.slug}", flash=words)

@@ -178,7 +178,7 @@ def reply_to_invitation(
         return redirect("/account/teams", flash=error.message, tone="bad")
     if not accept:
         return redirect("/account/teams", flash="The invitation is declined.")
-    return redirect(f"/competitions/{slug}", flash="You are in.")
+    return redirect(f"/competitions/{slug}", flash="You have joined.")
 
 
 @router.get("/tokens")
