@@ -208,7 +208,7 @@ def test_a_whole_competition_through_the_pages(live: Live, browser: webdriver.Ch
         take_part(visitor, name, path, leagues.get(name, ()))
     visitor.go("/competitions/tiny/phases/feedback/submit")
     assert not browser.find_element(By.CSS_SELECTOR, "button[value=entry]").is_enabled()
-    assert "used its submissions of today" in visitor.text
+    assert "used today's submissions" in visitor.text
     for _ in TEAMS:
         job = live.worker.claim()
         assert job is not None

@@ -151,7 +151,7 @@ def test_a_smoke_test_that_failed_by_no_fault_of_the_team_costs_none(
         with site.services.database.writing() as session:
             session.execute(update(Run).values(available_at=now()))  # the wait before another try is over
     assert used(alice)["smoke_day"] == cost
-    assert ("smoke tests of today" in refusal(alice, "second", smoke=True)) == bool(cost)
+    assert ("today's smoke tests" in refusal(alice, "second", smoke=True)) == bool(cost)
 
 
 def test_a_team_may_be_given_more(site: Site, alice: Person, worker: PaperWorker) -> None:
@@ -208,7 +208,7 @@ def test_a_withdrawn_submission_costs_what_it_cost(site: Site, alice: Person, wo
     withdrawn = evaluate(alice, worker, "only one")
     assert alice.call("POST", f"/api/v1/submissions/{withdrawn}/withdraw").status_code == 200
     assert (used(alice)["day"], used(alice)["phase"]) == (1, 1)
-    assert "used its submissions of today" in refusal(alice)
+    assert "used today's submissions" in refusal(alice)
 
 
 def act(site: Site, submission_id: str, name: str, reason: str = "") -> None:
