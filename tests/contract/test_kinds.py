@@ -220,13 +220,13 @@ def test_a_baseline_stands_marked_on_the_board_and_its_seeds_propose_a_gate(
 ) -> None:
     monkeypatch.setattr(gates.measure_gate, "__defaults__", (2,))  # ten seeds show no more than two
     key, worker = add_baseline(stage, "Guessing", GUESSING), stage.worker()
-    ask(stage, "POST", f"/baselines/{key}/measure", {"phase": "feedback"}, 202)
+    ask(stage, "POST", f"/baselines/{key}/acts/measure", {"phase": "feedback"}, 202)
     worker.work()
     assert len({job.train_seed for job in worker.wire.jobs if isinstance(job, Evaluate)}) == 2
     (measured,) = ask(stage, "GET", "/gates/measurements")
     assert (measured["ended"], measured["mean"]) == (2, pytest.approx(0.0)), "one class for all is chance"
     assert stage.site.board("free")["rows"] == [], "a measurement is no entry"
-    queued = ask(stage, "POST", f"/baselines/{key}/run", {"phase": "feedback"}, 202)
+    queued = ask(stage, "POST", f"/baselines/{key}/acts/run", {"phase": "feedback"}, 202)
     submit(stage, "alice")
     refused = ask(stage, "PUT", "/gates/feedback/free", {"score": 0.9}, 422)
     assert "takes its entries from no other phase" in refused["message"]
@@ -258,7 +258,7 @@ def test_versions_are_scored_anew_and_count_once_they_are_live(stage: Stage) -> 
     for number, (mode, kind, change) in enumerate(RESCORED, start=2):
         before = stage.shown(alice, entry)["score"]
         draft_version(stage, change)
-        ask(stage, "POST", f"{VERSIONS}/{number}/rescore", {"mode": mode})
+        ask(stage, "POST", f"{VERSIONS}/{number}/acts/rescore", {"mode": mode})
         worker.work()
         assert worker.wire.jobs[-1].kind == kind
         shown = ask(stage, "GET", f"{VERSIONS}/{number}")
@@ -269,7 +269,7 @@ def test_versions_are_scored_anew_and_count_once_they_are_live(stage: Stage) -> 
         page = text_of(stage.page(f"/competitions/small{VERSION_PAGE}/{number}", stage.site.owner()))
         assert shown_score(row["old"]) in page and shown_score(row["new"]) in page
         assert board(stage) == {"alice": before}, "a draft counts nothing"
-        ask(stage, "POST", f"{VERSIONS}/{number}/make-live", {"confirm": "feedback"})
+        ask(stage, "POST", f"{VERSIONS}/{number}/acts/make-live", {"confirm": "feedback"})
         assert stage.shown(alice, entry)["score"] == row["new"] and board(stage) == {"alice": row["new"]}
         tasks = of_datasets(stage, alice, entry)
         assert sum(map(len, tasks.values())) == change.get("tasks", {}).get("count", TASKS)

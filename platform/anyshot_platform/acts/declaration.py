@@ -112,8 +112,7 @@ class Button(Generic[S]):
 class Act(Generic[S]):
     """Something that organizers do. `key` is its name in the log; `{}` in the title is its object's.
 
-    Its address is `acts/<name>` below that of its object, on pages, over JSON and for `anyshot organize do`; `also`
-    are other addresses there that it has too, each with its method, like `DELETE` or `POST /restore`.
+    Its address is `acts/<name>` below that of its object, over JSON and for `anyshot organize do`.
     """
 
     key: str
@@ -126,7 +125,6 @@ class Act(Generic[S]):
     danger: Danger = field(kw_only=True)
     role: Role = Role.ORGANIZER
     options: type[ActOptions] = ActOptions
-    also: tuple[str, ...] = ()
     button: Button[S] | None = None
 
     @property

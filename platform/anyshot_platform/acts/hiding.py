@@ -23,7 +23,6 @@ def delete_and_restore(
     verbs: tuple[str, str] = ("Delete {}", "Restore {}"),
     asks: Callable[[Session, S], bool] = lambda _, __: False,
     first: Callable[[Session, S, ActRequest], None] = lambda *_: None,
-    also: tuple[str, ...] = ("DELETE ",),
 ) -> tuple[Act[S], Act[S]]:
     """The acts `<kind>.<name>` and `<kind>.restore`.
 
@@ -32,7 +31,6 @@ def delete_and_restore(
         verbs: the titles of the two acts; what the buttons say is left without the name.
         asks: whether the name of the object has to be typed before it is hidden.
         first: what is done before it is hidden, like stopping its computation.
-        also: further addresses of the deletion, as in `Act`.
     """
 
     def look_hide(session: Session, row: S, request: ActRequest) -> Findings:
@@ -67,7 +65,6 @@ def delete_and_restore(
             hide,
             f"{verbs[1].format('it')}: nothing is lost.",
             danger=Danger.NAME,
-            also=also,
             button=Button(verbs[0].replace(" {}", ""), "trash-2", there, style="btn--small btn--danger"),
         ),
         Act(
@@ -77,7 +74,6 @@ def delete_and_restore(
             look_show,
             show,
             f"{verbs[0].format('it')} again.",
-            also=("POST /restore",),
             button=Button(verbs[1].replace(" {}", ""), "undo-2", gone, style="btn--small"),
             danger=Danger.NONE,
         ),

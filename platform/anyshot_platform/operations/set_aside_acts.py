@@ -99,7 +99,6 @@ RETRY: Act[SetAside] = Act(
     look=_look,
     do=_retry,
     undo=_UNDO,
-    also=("POST /retry",),
     button=Button("Try again", style="btn--small"),
     danger=Danger.NONE,
 )

@@ -247,10 +247,10 @@ def test_a_phase_that_feeds_another_is_deleted_knowingly(site: Site) -> None:
         final = Phase(competition_id=competition.id, slug="final", name="Final", starts_at=now())
         final.gate_phase_id = site.phase_id
         session.add(final)
-    refused = owner.call("DELETE", f"{MANAGE}/phases/feedback")
+    refused = owner.call("POST", f"{MANAGE}/phases/feedback/acts/delete")
     assert refused.json()["preview"]["blocked"] == ["“Final” takes its entries from this phase."]
     body = {"confirm": "feedback", "override": True}
-    assert owner.call("DELETE", f"{MANAGE}/phases/feedback", json=body).status_code == 200
+    assert owner.call("POST", f"{MANAGE}/phases/feedback/acts/delete", json=body).status_code == 200
     assert log(site, "phase.delete")[0].after["overridden"]
 
 

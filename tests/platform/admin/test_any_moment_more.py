@@ -374,8 +374,8 @@ def test_a_baseline_is_queued_once_and_comes_back_after_it_was_removed(site: Sit
     """Two clicks queue one run; a name that a removed one has is no error of the database."""
     owner = site.owner()
     kept_baseline(site)
-    first = owner.call("POST", f"{MANAGE}/baselines/proto/run", json={"phase": "feedback"})
-    again = owner.call("POST", f"{MANAGE}/baselines/proto/run", json={"phase": "feedback"})
+    first = owner.call("POST", f"{MANAGE}/baselines/proto/acts/run", json={"phase": "feedback"})
+    again = owner.call("POST", f"{MANAGE}/baselines/proto/acts/run", json={"phase": "feedback"})
     assert (first.status_code, first.json()["runs"], again.json()["submission"]) == (202, 1, None)
     assert again.json()["message"] == "It is being run in Feedback already."
     with site.services.database.reading() as session:
@@ -542,7 +542,7 @@ def test_a_page_that_everybody_reads_is_removed_by_its_name(site: Site) -> None:
         page_id = _rules(session, site, CompetitionState.PUBLISHED).id
     asked = post(owner, f"{BASE}/pages/{page_id}/delete").text
     assert "stays in the audit log" in asked and "Rules</code> to confirm" in asked
-    refused = owner.call("DELETE", f"{MANAGE}/pages/{page_id}")
+    refused = owner.call("POST", f"{MANAGE}/pages/{page_id}/acts/delete")
     assert (refused.status_code, refused.json()["error"]) == (409, "confirm")
     assert "Be fair." in owner.call("GET", f"/competitions/{SLUG}/pages/rules").text
     assert "is removed" in flash(post(owner, f"{BASE}/pages/{page_id}/delete", confirm="Rules"))
@@ -556,7 +556,7 @@ def test_a_file_that_a_page_shows_is_not_removed_by_accident(site: Site) -> None
         _file(session, site, True)
     asked = post(owner, f"{BASE}/files/plot.png/remove").text
     assert "It is shown or linked in Rules: nothing would be there." in " ".join(asked.split())
-    assert owner.call("DELETE", f"{MANAGE}/files/plot.png").json()["error"] == "confirm"
+    assert owner.call("POST", f"{MANAGE}/files/plot.png/acts/remove").json()["error"] == "confirm"
     done = post(owner, f"{BASE}/files/plot.png/remove", confirm="plot.png", override="1")
     assert flash(done) == "plot.png is gone."
     assert log(site, "file.remove")[0].before["name"] == "plot.png"
@@ -577,10 +577,10 @@ def test_publishing_says_how_it_is_undone_and_that_the_phase_stays_closed(site: 
         post(owner, f"{BASE}/final/feedback/unpublish")
     else:
         where = f"{MANAGE}/phases/feedback/final/acts"
-        asked = owner.call("POST", f"{where}/publish").json()
+        asked = owner.call("POST", f"{where}/acts/publish").json()
         assert words in asked["preview"]["undo"], asked
-        owner.call("POST", f"{where}/publish", json={"confirm": "feedback", "override": True})
-        assert owner.call("POST", f"{where}/unpublish").is_success
+        owner.call("POST", f"{where}/acts/publish", json={"confirm": "feedback", "override": True})
+        assert owner.call("POST", f"{where}/acts/unpublish").is_success
     assert [entry.action for entry in log(site, "final.unpublish")] == ["final.unpublish"]
     assert owner.call("GET", f"{MANAGE}/phases/feedback").json()["status"] == "closed"
     assert post(owner, f"{BASE}/phases/feedback/open").status_code == 303

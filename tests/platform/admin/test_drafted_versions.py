@@ -89,7 +89,7 @@ def test_no_other_key_is_drawn_where_there_are_submissions(site: Site) -> None:
     assert flash(post(owner, f"{FEEDBACK}/redraw-seeds")) == "A new key is drawn."
     data, sent = {"name": "Proto", "leagues": "free"}, ("proto.zip", make_zip(salt="baseline"))
     owner.call("POST", f"{BASE}/baselines", data=data, files={"file": sent}, follow_redirects=False)
-    ask(owner, "POST", "/baselines/proto/run", {"phase": "feedback"}, status=202)
+    ask(owner, "POST", "/baselines/proto/acts/run", {"phase": "feedback"}, status=202)
     before = key_of(site)
     refused = flash(post(owner, f"{FEEDBACK}/redraw-seeds"))
     assert "has submissions, of baselines perhaps" in refused and "Draft a version with a new key." in refused

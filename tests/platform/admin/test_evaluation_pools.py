@@ -129,13 +129,13 @@ def test_a_pool_that_an_evaluation_tests_on_is_in_use(site: Site, owner: Person)
     save(owner, evaluations=LINE)
     path = "/api/v1/pools/more"
     named = "“Feedback” of “A small competition”"
-    refused = owner.call("DELETE", path)
+    refused = owner.call("POST", f"{path}/acts/delete")
     assert refused.status_code == 409 and f"{named} uses this pool." in refused.text
     refused = owner.call("PUT", f"{path}/publication", json={"published": True, "confirm": "more"})
     assert refused.status_code == 409
     assert f"{named} has not ended and tests on datasets of this pool" in refused.text
     save(owner, evaluations="")
-    assert owner.call("DELETE", path).is_success
+    assert owner.call("POST", f"{path}/acts/delete").is_success
 
 
 def test_images_that_an_evaluation_tests_on_are_not_published_in_another_pool(

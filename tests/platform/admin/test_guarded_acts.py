@@ -150,16 +150,16 @@ def test_a_final_waits_for_the_runs_of_the_phase_that_feeds_it(final: tuple[Site
     site, owner = final
     site.member("late").submit()
     site.set_phase(ends_at=now() - timedelta(minutes=1))
-    said = owner.call("POST", f"{MANAGE}/phases/final/final/launch", json={"expected": 3}).json()
+    said = owner.call("POST", f"{MANAGE}/phases/final/final/acts/launch", json={"expected": 3}).json()
     assert said["error"] == "confirm"
     assert said["preview"]["blocked"] == [
         "1 run of “Feedback” has not ended yet: its team would enter with an earlier submission, "
         "or not at all."
     ]
     finish(site.worker("second"), 0.5)
-    done = owner.call("POST", f"{MANAGE}/phases/final/final/launch", json={"expected": 4})
+    done = owner.call("POST", f"{MANAGE}/phases/final/final/acts/launch", json={"expected": 4})
     assert len(done.json()["submissions"]) == 4
-    again = owner.call("POST", f"{MANAGE}/phases/final/final/launch", json={})
+    again = owner.call("POST", f"{MANAGE}/phases/final/final/acts/launch", json={})
     assert again.json()["submissions"] == []
     assert len(log(site, "final.launch")) == 1
 
@@ -186,7 +186,7 @@ def test_results_wait_for_the_runs_and_are_told_once(final: tuple[Site, Person])
     assert mails(site, "results of Final") == 4
     for _ in range(2):
         assert "public already" in flash(post(owner, f"{BASE}/final/final/publish", confirm="final"))
-    answer = owner.call("POST", f"{MANAGE}/phases/final/final/publish", json={"confirm": "final"})
+    answer = owner.call("POST", f"{MANAGE}/phases/final/final/acts/publish", json={"confirm": "final"})
     assert answer.status_code == 200
     assert mails(site, "results of Final") == 4
     with site.services.database.reading() as session:
@@ -224,7 +224,7 @@ def test_results_are_published_early_by_name_and_the_log_names_it(final: tuple[S
     site.set_phase(ends_at=now() - timedelta(minutes=1))
     post(owner, f"{BASE}/final/final/launch", expected="3")
     body = {"confirm": "final", "override": True, "reason": "the prize-giving is today"}
-    assert owner.call("POST", f"{MANAGE}/phases/final/final/publish", json=body).status_code == 200
+    assert owner.call("POST", f"{MANAGE}/phases/final/final/acts/publish", json=body).status_code == 200
     (entry,) = log(site, "final.publish")
     assert entry.after["overridden"] == ["3 runs of this phase have not ended yet."]
     assert entry.reason == "the prize-giving is today"

@@ -46,9 +46,9 @@ def test_phases_are_made_edited_and_steered(site: Site) -> None:
         )
     assert ask(owner, "POST", "/phases/feedback/acts/freeze")["frozen"]
     assert not ask(owner, "POST", "/phases/feedback/acts/unfreeze")["frozen"]
-    moved = ask(owner, "POST", "/phases/feedback/extend", {"end": "2090-01-01T00:00:00+02:00"})
+    moved = ask(owner, "POST", "/phases/feedback/acts/extend", {"end": "2090-01-01T00:00:00+02:00"})
     assert moved["settings"]["end"] == "2089-12-31T22:00:00+00:00"
-    ask(owner, "POST", "/phases/feedback/extend", {"end": "2090-01-01T00:00:00"}, status=422)
+    ask(owner, "POST", "/phases/feedback/acts/extend", {"end": "2090-01-01T00:00:00"}, status=422)
     new = {
         **settings,
         "key": "second",
@@ -60,10 +60,10 @@ def test_phases_are_made_edited_and_steered(site: Site) -> None:
     made = ask(owner, "POST", "/phases", new, status=201)
     assert (made["key"], made["settings"]["start"]) == ("second", "2029-12-31T15:00:00+00:00")
     assert ask(owner, "POST", "/phases", new, status=422)["field"] == "key"
-    ask(owner, "DELETE", "/phases/second")
+    ask(owner, "POST", "/phases/second/acts/delete")
     assert [row["key"] for row in ask(owner, "GET", "/phases")] == ["feedback"]
     assert [row["key"] for row in ask(owner, "GET", "/phases?deleted=true")] == ["second"]
-    assert ask(owner, "POST", "/phases/second/restore")["deleted_at"] is None
+    assert ask(owner, "POST", "/phases/second/acts/restore")["deleted_at"] is None
     assert acts(site)[-3:] == ["phase.add", "phase.delete", "phase.restore"]
 
 
@@ -134,19 +134,21 @@ def test_other_settings_need_a_version_and_everything_is_scored_again(site: Site
     assert "Data and tasks > Tasks a run" in draft["ways"]["score"]
     assert draft["ways"]["everything"] is None
     again = "/phases/feedback/versions/2"
-    assert ask(owner, "POST", f"{again}/rescore", {"mode": "score"}, status=422)["error"] == "cannot_reuse"
-    assert ask(owner, "POST", f"{again}/rescore", {"mode": "everything"})["runs"] == 1
-    ask(owner, "POST", f"{again}/make-live", status=409)
+    assert (
+        ask(owner, "POST", f"{again}/acts/rescore", {"mode": "score"}, status=422)["error"] == "cannot_reuse"
+    )
+    assert ask(owner, "POST", f"{again}/acts/rescore", {"mode": "everything"})["runs"] == 1
+    ask(owner, "POST", f"{again}/acts/make-live", status=409)
     finish(worker, 0.25)
     (row,) = ask(owner, "GET", again)["compared"]
     assert (row["old"], row["new"], row["submission"]) == (0.5, 0.25, submission)
-    assert ask(owner, "POST", f"{again}/make-live", {"confirm": "feedback"})["live"]
+    assert ask(owner, "POST", f"{again}/acts/make-live", {"confirm": "feedback"})["live"]
     assert site.submission(submission).score == 0.25
     assert [v["live"] for v in ask(owner, "GET", "/phases/feedback/versions")] == [False, True]
-    ask(owner, "POST", "/phases/feedback/versions/1/make-live", {"confirm": "feedback"})
+    ask(owner, "POST", "/phases/feedback/versions/1/acts/make-live", {"confirm": "feedback"})
     assert site.submission(submission).score == 0.5
-    ask(owner, "DELETE", "/phases/feedback/versions/1", status=409)
-    ask(owner, "DELETE", again)
+    ask(owner, "POST", "/phases/feedback/versions/1/acts/discard", status=409)
+    ask(owner, "POST", f"{again}/acts/discard")
 
 
 def test_submissions_are_listed_and_acted_on_in_bulk(site: Site) -> None:
@@ -198,15 +200,17 @@ def test_people_get_roles_quota_and_bans(site: Site) -> None:
     listed = ask(owner, "GET", "/people?q=pia")
     (member,) = listed["items"]
     path = f"/people/{member['id']}"
-    assert ask(owner, "POST", f"{path}/ban", {"reason": "two accounts"})["status"] == "banned"
+    assert ask(owner, "POST", f"{path}/acts/ban", {"reason": "two accounts"})["status"] == "banned"
     assert pia.submit().status_code == 403
-    assert ask(owner, "POST", f"{path}/approve")["status"] == "approved"
+    assert ask(owner, "POST", f"{path}/acts/approve")["status"] == "approved"
     team = ask(owner, "PUT", f"{path}/quota", {"day": 5, "reason": "asked"})["team"]
     assert (team["extra_quota_day"], team["out_of_ranking"]) == (5, False)
     assert ask(owner, "PUT", f"{path}/notes", {"notes": "met"})["notes"] == "met"
-    ask(owner, "PUT", f"{path}/role", {"role": "reviewer"}, status=409)
-    assert ask(owner, "PUT", f"{path}/role", {"role": "reviewer", "confirm": "pia"})["role"] == "reviewer"
-    ask(oscar, "PUT", f"{path}/role", {"role": "owner"}, status=403)
+    ask(owner, "POST", f"{path}/acts/role", {"role": "reviewer"}, status=409)
+    assert (
+        ask(owner, "POST", f"{path}/acts/role", {"role": "reviewer", "confirm": "pia"})["role"] == "reviewer"
+    )
+    ask(oscar, "POST", f"{path}/acts/role", {"role": "owner"}, status=403)
     assert (
         ask(
             owner, "POST", "/people", {"username": "vera", "role": "organizer", "confirm": "vera"}, status=201
@@ -215,8 +219,8 @@ def test_people_get_roles_quota_and_bans(site: Site) -> None:
     )
     ask(owner, "POST", "/people", {"username": "nobody", "role": "organizer"}, status=422)
     (last,) = ask(owner, "GET", "/people?role=owner")["items"]
-    ask(owner, "PUT", f"/people/{last['id']}/role", {"role": "participant"}, status=409)
-    ask(owner, "POST", f"/people/{last['id']}/ban", {}, status=409)
+    ask(owner, "POST", f"/people/{last['id']}/acts/role", {"role": "participant"}, status=409)
+    ask(owner, "POST", f"/people/{last['id']}/acts/ban", {}, status=409)
 
 
 def test_leagues_gates_and_the_final_phase(site: Site) -> None:
@@ -234,8 +238,8 @@ def test_leagues_gates_and_the_final_phase(site: Site) -> None:
         ask(owner, "PUT", "/leagues/invited", {**spec, "title": "By invitation"})["settings"]["title"][:2]
         == "By"
     )
-    assert ask(owner, "DELETE", "/leagues/invited")["deleted"]
-    assert not ask(owner, "POST", "/leagues/invited/restore")["deleted"]
+    assert ask(owner, "POST", "/leagues/invited/acts/delete")["deleted"]
+    assert not ask(owner, "POST", "/leagues/invited/acts/restore")["deleted"]
     submission = site.member("pia").submit(leagues=["free", "invited"]).json()["id"]
     site.member("quin").submit()
     finish(worker, 0.6, 0.3)
@@ -256,13 +260,13 @@ def test_leagues_gates_and_the_final_phase(site: Site) -> None:
     assert candidates["pia"]["enters"]
     assert "0.300 does not beat the gate of 0.500" in candidates["quin"]["reasons"][0]
     ask(owner, "POST", "/phases/feedback/acts/close")
-    ask(owner, "POST", "/phases/final/final/launch", {"expected": 7}, status=409)
-    (entry,) = ask(owner, "POST", "/phases/final/final/launch", {"expected": 1})["submissions"]
+    ask(owner, "POST", "/phases/final/final/acts/launch", {"expected": 7}, status=409)
+    (entry,) = ask(owner, "POST", "/phases/final/final/acts/launch", {"expected": 1})["submissions"]
     finish(worker, 0.55, 0.5, 0.6)
     assert site.submission(entry).score == 0.5
-    published = ask(owner, "POST", "/phases/final/final/publish", {"winners": 1, "confirm": "final"})
+    published = ask(owner, "POST", "/phases/final/final/acts/publish", {"winners": 1, "confirm": "final"})
     assert published["code_of"] == [entry]
-    assert ask(owner, "POST", "/phases/final/final/unpublish")["published_at"] is None
+    assert ask(owner, "POST", "/phases/final/final/acts/unpublish")["published_at"] is None
     assert ask(owner, "PUT", "/gates/final/free", {"score": None}) is None
 
 
@@ -280,14 +284,16 @@ def test_a_baseline_is_measured_over_ten_seeds(site: Site) -> None:
     )
     (baseline,) = ask(owner, "GET", "/baselines")
     assert (baseline["key"], baseline["leagues"]) == ("proto", ["free"])
-    assert ask(owner, "POST", "/baselines/proto/measure", {"phase": "feedback"}, status=202)["runs"] == 10
+    assert (
+        ask(owner, "POST", "/baselines/proto/acts/measure", {"phase": "feedback"}, status=202)["runs"] == 10
+    )
     finish(worker, *[0.30 + index / 100 for index in range(10)])
     (measured,) = ask(owner, "GET", "/gates/measurements")
     assert measured["mean"] == pytest.approx(0.345)
-    assert ask(owner, "POST", "/baselines/proto/run", {"phase": "feedback"}, status=202)["runs"] == 1
+    assert ask(owner, "POST", "/baselines/proto/acts/run", {"phase": "feedback"}, status=202)["runs"] == 1
     finish(worker, 0.31)
     assert [row["is_baseline"] for row in site.board("free")["rows"]] == [True]
-    ask(owner, "DELETE", "/baselines/proto")
+    ask(owner, "POST", "/baselines/proto/acts/remove")
     assert ask(owner, "GET", "/baselines") == []
 
 
@@ -307,9 +313,9 @@ def test_pools_are_filled_versioned_and_published(site: Site, demo_packs: dict[s
     ask(owner, "PUT", "/api/v1/pools/mine/publication", {"published": True, "confirm": "mine"})
     assert ask(stranger, "GET", "/api/v1/pools/mine")["published_at"]
     ask(stranger, "PUT", "/api/v1/pools/mine/publication", {"published": False}, status=404)
-    ask(owner, "DELETE", "/api/v1/pools/small-pool", status=409)
-    assert ask(owner, "DELETE", "/api/v1/pools/mine")["deleted"]
-    assert not ask(owner, "POST", "/api/v1/pools/mine/restore")["deleted"]
+    ask(owner, "POST", "/api/v1/pools/small-pool/acts/delete", status=409)
+    assert ask(owner, "POST", "/api/v1/pools/mine/acts/delete")["deleted"]
+    assert not ask(owner, "POST", "/api/v1/pools/mine/acts/restore")["deleted"]
     assert "pool.publish" in acts(site)
 
 
@@ -324,12 +330,14 @@ def test_settings_texts_and_state(site: Site) -> None:
     one = ask(owner, "POST", "/pages", {"title": "Rules", "body": "No."}, status=201)
     two = ask(owner, "POST", "/pages", {"title": "Data", "body": "Yes."}, status=201)
     assert ask(owner, "PUT", f"/pages/{one['id']}", {"title": "All rules", "body": "No!"})["key"] == "rules"
-    moved = ask(owner, "POST", f"/pages/{two['id']}/move", {"place": 0})["items"]
+    moved = ask(owner, "POST", f"/pages/{two['id']}/acts/move", {"place": 0})["items"]
     assert [page["title"] for page in moved] == ["Data", "All rules"]
     assert ask(owner, "GET", "/pages") == moved
-    left = owner.call("DELETE", f"{MANAGE}/pages/{two['id']}", json={"confirm": "Data"}).json()["items"]
+    left = owner.call("POST", f"{MANAGE}/pages/{two['id']}/acts/delete", json={"confirm": "Data"}).json()[
+        "items"
+    ]
     assert [page["title"] for page in left] == ["All rules"]
-    assert ask(owner, "DELETE", f"/pages/{two['id']}", status=404)
+    assert ask(owner, "POST", f"/pages/{two['id']}/acts/delete", status=404)
     assert ask(owner, "GET", "/state") == {
         "slug": SLUG,
         "state": "published",
@@ -340,9 +348,9 @@ def test_settings_texts_and_state(site: Site) -> None:
         ],
     }
     assert ask(owner, "PUT", "/state", {"state": "draft"})["state"] == "draft"
-    ask(owner, "POST", "/delete", {"confirm": "another"}, status=409)
-    assert ask(owner, "POST", "/delete", {"confirm": SLUG})["deleted"]
-    assert not ask(owner, "POST", "/restore")["deleted"]
+    ask(owner, "POST", "/acts/delete", {"confirm": "another"}, status=409)
+    assert ask(owner, "POST", "/acts/delete", {"confirm": SLUG})["deleted"]
+    assert not ask(owner, "POST", "/acts/restore")["deleted"]
     assert acts(site)[-2:] == ["competition.delete", "competition.restore"]
 
 
@@ -359,16 +367,16 @@ def test_a_logo_and_a_baseline_are_uploaded(site: Site) -> None:
     ask(owner, "POST", "/baselines", {"name": "Bad", "upload_id": bad}, status=422)
     others = site.member("oda", Role.ORGANIZER).upload(make_zip())
     ask(owner, "POST", "/baselines", {"name": "Theirs", "upload_id": others}, status=404)
-    assert ask(owner, "POST", "/baselines/mine/run", {"phase": "feedback"}, status=202)["runs"] == 1
+    assert ask(owner, "POST", "/baselines/mine/acts/run", {"phase": "feedback"}, status=202)["runs"] == 1
 
 
 def test_announcements_webhooks_and_the_log(site: Site) -> None:
     owner = site.owner()
     made = ask(owner, "POST", "/announcements", {"title": "It begins", "body": "Now."}, status=201)
-    assert ask(owner, "DELETE", f"/announcements/{made['id']}")["deleted_at"]
+    assert ask(owner, "POST", f"/announcements/{made['id']}/acts/delete")["deleted_at"]
     assert ask(owner, "GET", "/announcements") == []
     assert ask(owner, "GET", "/announcements?deleted=true")[0]["title"] == "It begins"
-    assert ask(owner, "POST", f"/announcements/{made['id']}/restore")["deleted_at"] is None
+    assert ask(owner, "POST", f"/announcements/{made['id']}/acts/restore")["deleted_at"] is None
     hook = {"url": "https://example.org/hook", "events": ["submission.finished"]}
     added = ask(owner, "POST", "/webhooks", hook, status=201)
     ask(owner, "POST", "/webhooks", {"url": "ftp://example.org"}, status=422)

@@ -142,7 +142,7 @@ def test_a_pool_that_a_phase_uses_is_seen_by_all_organizers_and_changed_by_its_o
         phase = session.query(Phase).filter(Phase.slug == "feedback").one()
         phase.smoke_pool_version_id = list_versions(session, pool)[0].id
     assert names(dana, "bobs") == ["A"]
-    assert dana.call("DELETE", f"{POOLS}/bobs").status_code == 404
+    assert dana.call("POST", f"{POOLS}/bobs/acts/delete").status_code == 404
     assert dana.call("GET", "/organize/pools/bobs").status_code == 200
     assert "Upload packs" not in dana.call("GET", "/organize/pools/bobs").text
 

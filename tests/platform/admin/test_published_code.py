@@ -34,7 +34,7 @@ def ended(final: tuple[Site, Person]) -> tuple[Site, Person]:
 
 def publish(owner: Person, winners: int) -> list[str]:
     body = {"winners": winners, "confirm": "final"}
-    answer = owner.call("POST", f"{MANAGE}/phases/final/final/publish", json=body)
+    answer = owner.call("POST", f"{MANAGE}/phases/final/final/acts/publish", json=body)
     assert answer.status_code == 200, answer.text
     return answer.json()["code_of"]
 
@@ -89,13 +89,13 @@ def test_the_code_of_one_team_is_hidden_and_shown_again(ended: tuple[Site, Perso
 def test_hidden_code_stays_hidden_when_results_are_published(ended: tuple[Site, Person]) -> None:
     site, owner = ended
     path = f"{MANAGE}/code/{team_of(owner, 'pia')}"
-    assert owner.call("POST", f"{path}/hide").json() == {
+    assert owner.call("POST", f"{path}/acts/hide").json() == {
         "message": "The code of “pia” is hidden.",
         "changed": True,
         "warnings": [],  # nobody had it yet
     }
-    assert owner.call("POST", f"{path}/hide").json()["changed"] is False
-    asked = owner.call("POST", f"{MANAGE}/phases/final/final/publish", json={"winners": 2})
+    assert owner.call("POST", f"{path}/acts/hide").json()["changed"] is False
+    asked = owner.call("POST", f"{MANAGE}/phases/final/final/acts/publish", json={"winners": 2})
     assert asked.json()["preview"]["does"][-2:] == [
         "Everybody can download the code of 1 submission.",
         "The code of “pia” stays hidden, as you decided.",
@@ -107,7 +107,7 @@ def test_hidden_code_stays_hidden_when_results_are_published(ended: tuple[Site, 
     assert (quin["name"], quin["hidden"]) == ("quin", False)
     rows = owner.call("GET", f"{MANAGE}/submissions", params={"phase": "final"}).json()["items"]
     assert {row["team"]: row["code_published"] for row in rows} == {"pia": False, "quin": True, "rob": False}
-    owner.call("POST", f"{path}/show", json={"reason": "agreed"})
+    owner.call("POST", f"{path}/acts/show", json={"reason": "agreed"})
     assert published(site) == ["pia", "quin"]
 
 
@@ -137,7 +137,7 @@ def test_a_winner_who_is_disqualified_on_a_frozen_board_wins_nothing(ended: tupl
     rows = owner.call("GET", f"{MANAGE}/submissions", params={"phase": "final"}).json()["items"]
     pia = [row["id"] for row in rows if row["team"] == "pia"]
     owner.call("POST", f"{MANAGE}/submissions/acts", json={"act": "disqualify", "ids": pia, "reason": "x"})
-    asked = owner.call("POST", f"{MANAGE}/phases/final/final/publish", json={"winners": 1}).json()
+    asked = owner.call("POST", f"{MANAGE}/phases/final/final/acts/publish", json={"winners": 1}).json()
     assert "Free style: 1. quin (0.700), 2. rob (0.100)." in asked["preview"]["does"]
     publish(owner, 1)
     assert published(site) == ["quin"]
@@ -149,7 +149,7 @@ def test_no_organizer_hides_code_of_another_competition(ended: tuple[Site, Perso
     orla = site.person("orla")
     with site.services.database.writing() as session:
         create_competition(session, session.get_one(User, orla.id), slug="other", title="Another one")
-    path = f"/api/v1/competitions/other/manage/code/{team_of(owner, 'pia')}/hide"
+    path = f"/api/v1/competitions/other/manage/code/{team_of(owner, 'pia')}/acts/hide"
     assert orla.call("POST", path).status_code == 404
     assert published(site) == ["pia"]
 
@@ -157,9 +157,9 @@ def test_no_organizer_hides_code_of_another_competition(ended: tuple[Site, Perso
 def test_participants_cannot_hide_code(ended: tuple[Site, Person]) -> None:
     site, owner = ended
     publish(owner, 1)
-    path = f"{MANAGE}/code/{team_of(owner, 'pia')}/hide"
+    path = f"{MANAGE}/code/{team_of(owner, 'pia')}/acts/hide"
     assert site.member("eve").call("POST", path).status_code == 403
-    assert owner.call("POST", f"{MANAGE}/code/{'0' * 32}/hide").status_code == 404
+    assert owner.call("POST", f"{MANAGE}/code/{'0' * 32}/acts/hide").status_code == 404
     assert published(site) == ["pia"]
 
 

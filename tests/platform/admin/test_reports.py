@@ -154,7 +154,7 @@ def test_the_same_inputs_are_computed_once_and_new_results_again(board: Site, tm
     assert flash(asked) == "Nothing has changed since this report was created."
     assert owner.call("POST", API, json={**wish, "settings": {"seed": 1}}).json()["id"] != first.json()["id"]
     other_seed = owner.call("GET", API).json()[0]["id"]
-    assert owner.call("POST", f"{API}/{other_seed}/cancel").json()["state"] == "cancelled"
+    assert owner.call("POST", f"{API}/{other_seed}/acts/cancel").json()["state"] == "cancelled"
     board.member("vera").submit()
     worker = board.worker()
     for run in range(3):
@@ -209,7 +209,7 @@ def test_a_plan_and_a_ranking_are_of_entries_and_no_baseline(site: Site) -> None
     entered = {"name": "Proto", "upload_id": owner.upload(make_zip(salt="baseline")), "leagues": ["free"]}
     baselines = f"/api/v1/competitions/{SLUG}/manage/baselines"
     assert owner.call("POST", baselines, json=entered).status_code == 201
-    assert owner.call("POST", f"{baselines}/proto/run", json={"phase": "feedback"}).status_code == 202
+    assert owner.call("POST", f"{baselines}/proto/acts/run", json={"phase": "feedback"}).status_code == 202
     finish_with_results(worker, 0.65, seed=2)
     asked = {
         name: owner.call("POST", API, json={"analysis": name, "phase": "feedback"}).status_code
@@ -315,7 +315,7 @@ def test_reports_name_what_is_hidden_so_only_organizers_see_them(board: Site, tm
     opened, broken = walk_below(reviewer, board.client, f"{BASE}/reports", f"{BASE}/reports")
     assert not broken and f"{BASE}/reports/{report}/files/result.json" in opened
     assert reviewer.call("POST", API, json=wish).status_code == 403
-    assert reviewer.call("DELETE", f"{API}/{report}").status_code == 403
+    assert reviewer.call("POST", f"{API}/{report}/acts/delete").status_code == 403
     assert post(owner, "/organize/new", title="Other", slug="other").status_code == 303
     other = "/api/v1/competitions/other/manage/reports"
     assert owner.call("GET", other).status_code == 200

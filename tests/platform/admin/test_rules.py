@@ -246,7 +246,7 @@ def test_a_gate_is_measured_by_the_rule(site: Site) -> None:
     upload = owner.upload(make_zip())
     added = owner.call("POST", f"{API}/baselines", json={"name": "Proto", "upload_id": upload})
     assert added.status_code == 201, added.text
-    asked = owner.call("POST", f"{API}/baselines/proto/measure", json={"phase": "feedback"})
+    asked = owner.call("POST", f"{API}/baselines/proto/acts/measure", json={"phase": "feedback"})
     assert asked.json()["runs"] == 10, asked.text
     for _ in range(5):
         for scores in ({"alpha": 0.9, "beta": 0.2}, {"alpha": 0.3, "beta": 0.7}):

@@ -91,11 +91,11 @@ def test_a_pool_that_is_hidden_again_ends_smoke_tests_and_their_logs(site: Site)
 
 def test_a_pool_of_smoke_tests_is_in_use(site: Site) -> None:
     owner, slug = site.owner(), site.offer_smoke_tests()
-    refused = owner.call("DELETE", f"/api/v1/pools/{slug}")
+    refused = owner.call("POST", f"/api/v1/pools/{slug}/acts/delete")
     assert refused.status_code == 409
     assert "“Feedback” of “A small competition” uses this pool." in refused.text
     site.set_phase(smoke_pool_version_id=None)
-    assert owner.call("DELETE", f"/api/v1/pools/{slug}").is_success
+    assert owner.call("POST", f"/api/v1/pools/{slug}/acts/delete").is_success
 
 
 def test_smoke_tests_keep_no_pool_hidden(site: Site) -> None:

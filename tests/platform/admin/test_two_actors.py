@@ -589,8 +589,6 @@ FORMS = {
 REPLACING = {
     "files/{name}": "under its name; the one before is in the log by its digest",
     "logo": "one file; the one before is in the log",
-    "people/{membership_id}/role": "an act",
-    "phases/{phase_slug}/final/winners/{username}": "an act",
     "state": "an act",
 }
 
@@ -855,7 +853,7 @@ def test_a_draft_keeps_the_versions_of_pools_and_takes_the_newest_when_asked(sit
         kept = version == 1
         words = "the predictions were made under other" in " ".join(text.split())
         assert words != kept
-        way = f"{MANAGE}/phases/feedback/versions/{number}/rescore"
+        way = f"{MANAGE}/phases/feedback/versions/{number}/acts/rescore"
         answer = owner.call("POST", way, json={"mode": "score"})
         assert answer.is_success == kept, answer.text
         assert kept or "Data and tasks > Meta-test pool" in answer.text

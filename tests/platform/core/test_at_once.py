@@ -72,8 +72,8 @@ def an_owner_stays(site: Site, number: int) -> None:
     owner, other = site.owner(), site.member(f"owner{number}", Role.OWNER)
 
     def demote(who: Person, whom: str) -> Call:
-        path = f"{API}/manage/people/{member_of(site, whom)}/role"
-        return ask(who, "PUT", path, role="reviewer", confirm="")
+        path = f"{API}/manage/people/{member_of(site, whom)}/acts/role"
+        return ask(who, "POST", path, role="reviewer", confirm="")
 
     both(demote(owner, other.id), demote(other, owner.id))
     assert count(site, Membership, Membership.role == Role.OWNER) == 1
@@ -163,7 +163,7 @@ def organizers_crowd_no_team(site: Site, number: int) -> None:
     captain, guest, moved = [site.member(f"crowd{number}{letter}") for letter in "abc"]
     (accept,) = invited(site, captain, guest)
     move = {"team": team_of(site, captain), "confirm": moved.username}
-    path = f"{API}/manage/people/{member_of(site, moved.id)}/move"
+    path = f"{API}/manage/people/{member_of(site, moved.id)}/acts/move"
     both(accept, ask(site.owner(), "POST", path, **move))
     assert count(site, Membership, Membership.team_id == team_of(site, captain)) == 2
 

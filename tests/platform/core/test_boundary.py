@@ -100,7 +100,7 @@ def test_who_was_rejected_stays_out(site: Site) -> None:
     assert alice.call("POST", f"{path}/join", json={}).status_code in (200, 201)
     with site.services.database.reading() as session:
         row = session.scalars(select(Membership.id).where(Membership.user_id == alice.id)).one()
-    reject = owner.call("POST", f"{path}/manage/people/{row}/reject", json={"reason": "not a student"})
+    reject = owner.call("POST", f"{path}/manage/people/{row}/acts/reject", json={"reason": "not a student"})
     assert reject.status_code == 200, reject.text
     with site.services.database.writing() as session:
         site.competition(session).registration = Registration.OPEN

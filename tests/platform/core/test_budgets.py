@@ -67,7 +67,9 @@ def test_drafts_have_an_end_and_a_deleted_one_makes_room(site: Site) -> None:
     allow(site, drafts=2)
     assert [begin(dora, number) for number in range(3)] == [303, 303, 409]
     path = "/api/v1/competitions/draft-dora-0"
-    assert dora.call("POST", f"{path}/manage/delete", json={"confirm": "draft-dora-0"}).status_code == 200
+    assert (
+        dora.call("POST", f"{path}/manage/acts/delete", json={"confirm": "draft-dora-0"}).status_code == 200
+    )
     assert begin(dora, 3) == 303
 
 

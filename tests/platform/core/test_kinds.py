@@ -64,7 +64,7 @@ def measure(site: Site, monkeypatch: pytest.MonkeyPatch, seeds: int) -> Submissi
         "POST", f"{MANAGE}/baselines", json={"name": "Proto", "upload_id": upload, "leagues": ["free"]}
     )
     assert made.status_code == 201, made.text
-    asked = owner.call("POST", f"{MANAGE}/baselines/proto/measure", json={"phase": "feedback"})
+    asked = owner.call("POST", f"{MANAGE}/baselines/proto/acts/measure", json={"phase": "feedback"})
     assert asked.status_code == 202, asked.text
     with site.services.database.reading() as session:
         return session.scalars(select(Submission).where(Submission.gate_of == "proto")).one()

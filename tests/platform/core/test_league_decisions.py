@@ -45,7 +45,12 @@ def test_an_admitted_entry_stays_admitted_in_the_final_whatever_is_found_again(s
     finish(worker, 0.6, WEIGHTS)
     decide(owner, alice, admit=True)
     make_final(owner)
-    ask(owner, "POST", "/phases/final/final/launch", {"expected": 1, "confirm": "final", "override": True})
+    ask(
+        owner,
+        "POST",
+        "/phases/final/final/acts/launch",
+        {"expected": 1, "confirm": "final", "override": True},
+    )
     finish(worker, 0.6, WEIGHTS)
     assert final_board(site, "scratch") == ["alice"]
 
@@ -65,7 +70,12 @@ def test_an_entry_below_a_leagues_gate_is_not_in_that_leagues_final(site: Site) 
     finish(worker, 0.6, CLEAN)
     make_final(owner)
     ask(owner, "PUT", "/gates/final/scratch", {"score": 0.9})
-    ask(owner, "POST", "/phases/final/final/launch", {"expected": 1, "confirm": "final", "override": True})
+    ask(
+        owner,
+        "POST",
+        "/phases/final/final/acts/launch",
+        {"expected": 1, "confirm": "final", "override": True},
+    )
     finish(worker, 0.6, CLEAN)
     assert (final_board(site, "scratch"), final_board(site, "free")) == ([], ["alice"])
 
@@ -95,10 +105,10 @@ def test_an_entry_that_gave_way_before_the_final_is_not_brought_back_by_a_clean_
     assert late is not None
     make_final(owner)
     launch = {"confirm": "final", "override": True}
-    ask(owner, "POST", "/phases/final/final/launch", launch)
+    ask(owner, "POST", "/phases/final/final/acts/launch", launch)
     assert worker.complete(late, 0.7, evidence=CLEAN).is_success
     (team,) = {row["team_id"] for row in ask(owner, "GET", "/phases/final/final")}
-    ask(owner, "POST", "/phases/final/final/launch", {**launch, "replace": [team]})
+    ask(owner, "POST", "/phases/final/final/acts/launch", {**launch, "replace": [team]})
     for score in (0.9, 0.5):  # of the first, which stays in the other league, and of the second
         job = worker.claim()
         assert job is not None and worker.complete(job, score, evidence=CLEAN).is_success

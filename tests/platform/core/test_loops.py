@@ -145,7 +145,7 @@ def test_one_bad_email_keeps_no_other_from_going_out(site: Site, monkeypatch: py
     assert "=?utf-8?q??=@univ.edu: bad" in found["what"]
     with services.database.writing() as session:
         session.execute(update(Email).values(to="bob@example.org"))
-    path = f"/api/v1/admin/set-aside/email/{found['id']}/retry"
+    path = f"/api/v1/admin/set-aside/email/{found['id']}/acts/retry"
     assert root.call("POST", path).json()["since"] is None
     assert mails.send_due_emails(services, say_change) == 1
     assert root.call("GET", "/api/v1/admin/set-aside").json() == []

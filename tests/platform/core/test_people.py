@@ -97,7 +97,7 @@ def test_the_invited_decide_and_nobodys_address_is_told_before(site: Site) -> No
     assert owner.call("POST", f"{API}/manage/people", json=by_address).status_code == 422
     assert owner.call("GET", f"{API}/manage/people", params={"q": "guest@exa"}).json()["total"] == 0
     assert guest.call("GET", API).status_code == 404
-    approved = owner.call("POST", f"{API}/manage/people/{asked.json()['id']}/approve")
+    approved = owner.call("POST", f"{API}/manage/people/{asked.json()['id']}/acts/approve")
     assert approved.status_code == 409  # nobody answers for somebody else
     assert guest.call("POST", f"{API}/invitation", json={"accept": True}).json()["role"] == "reviewer"
     assert guest.call("GET", API).status_code == 200
@@ -141,7 +141,7 @@ def test_where_organizers_approve_nobody_submits_before(site: Site) -> None:
     assert nina.call("POST", f"{API}/join", json={}).is_success
     assert nina.submit().status_code == 403
     (waiting,) = site.owner().call("GET", f"{API}/manage/people", params={"q": "nina"}).json()["items"]
-    assert site.owner().call("POST", f"{API}/manage/people/{waiting['id']}/approve").status_code == 200
+    assert site.owner().call("POST", f"{API}/manage/people/{waiting['id']}/acts/approve").status_code == 200
     assert nina.submit().status_code == 201
 
 

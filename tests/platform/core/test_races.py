@@ -39,7 +39,7 @@ def test_a_final_that_is_launched_eight_times_at_once_has_each_entry_once(final:
     body = {"confirm": "final", "override": True}
 
     def launch(_: int) -> int:
-        return owner.call("POST", f"{FINAL}/launch", json=body).status_code
+        return owner.call("POST", f"{FINAL}/acts/launch", json=body).status_code
 
     with ThreadPoolExecutor(AT_ONCE) as threads:
         statuses = Counter(threads.map(launch, range(AT_ONCE)))
@@ -58,7 +58,7 @@ def test_a_ban_wins_against_who_joins_at_the_same_moment(site: Site) -> None:
             member.status = MemberStatus.WITHDRAWN
 
     for person in people:
-        ban = f"{API}/manage/people/{members[person.id]}/ban"
+        ban = f"{API}/manage/people/{members[person.id]}/acts/ban"
         with ThreadPoolExecutor(2) as threads:
             banned = threads.submit(owner.call, "POST", ban, json={"reason": "x"})
             joined = threads.submit(person.call, "POST", f"{API}/join", json={})

@@ -202,7 +202,7 @@ def test_the_secret_is_not_in_the_database(sqlite_site: Site) -> None:
 
 
 DANGEROUS: list[tuple[str, str, dict[str, Any]]] = [
-    ("POST", f"{API}/manage/delete", {"confirm": SLUG}),
+    ("POST", f"{API}/manage/acts/delete", {"confirm": SLUG}),
     ("PUT", "/api/v1/pools/small-train/publication", {"published": True, "confirm": "small-train"}),
 ]
 
@@ -297,7 +297,7 @@ def test_the_command_line_asks_for_the_code(
         asked: list[str] = []
         with Client(address, token) as client:
             client.ask_for_proof = lambda: asked.append("asked") or code_of(secret)
-            client._ask("POST", f"/competitions/{SLUG}/manage/delete", json={"confirm": SLUG})
+            client._ask("POST", f"/competitions/{SLUG}/manage/acts/delete", json={"confirm": SLUG})
         assert asked == ["asked"]
 
 

@@ -314,7 +314,7 @@ def test_the_commitment_is_published_at_opening_and_verified_later(site: Site) -
     shown = CliRunner().invoke(verify_key, [key, commitment])
     assert shown.exit_code == 0 and secrets_of(version_of(site)).query_order(0).hex() in shown.output
     assert CliRunner().invoke(verify_key, [key, "0" * 64]).exit_code == 1
-    reopened = owner.call("POST", f"{PHASE}/extend", json={"end": None})
+    reopened = owner.call("POST", f"{PHASE}/acts/extend", json={"end": None})
     assert (reopened.status_code, reopened.json()["error"]) == (409, "act_refused")
 
 

@@ -77,7 +77,7 @@ def preview(owner: Person) -> dict[str, dict[str, Any]]:
 
 def launch(owner: Person, **body: Any) -> list[str]:
     said = {"confirm": "final", "override": True, **body}  # whatever of the feedback phase still runs
-    answer = owner.call("POST", f"{FINAL}/launch", json=said)
+    answer = owner.call("POST", f"{FINAL}/acts/launch", json=said)
     assert answer.status_code == 200, answer.text
     return answer.json()["submissions"]
 
@@ -186,7 +186,7 @@ def test_who_launches_is_told_what_participants_see_before_the_results_are_publi
 
 def looked(owner: Person) -> dict[str, Any]:
     """What a launch would do, as its page says it; while the feedback phase is open it asks first."""
-    return owner.call("POST", f"{FINAL}/launch", json={}).json()["preview"]
+    return owner.call("POST", f"{FINAL}/acts/launch", json={}).json()["preview"]
 
 
 def test_members_read_that_the_final_phase_asks_nothing_of_them(final: Site) -> None:

@@ -34,7 +34,7 @@ def test_the_board_follows_the_final_that_is_deleted_and_restored(above: tuple[S
     site, made = above
     ask(site, "POST", "final/acts/delete", {"confirm": "final"})
     assert names(site, "free") == [("ada", 0.2)]
-    ask(site, "POST", "final/restore", {})
+    ask(site, "POST", "final/acts/restore", {})
     assert names(site, "free") == [("ada", 0.4)]
     end_feedback(site)
     assert preview(site.owner())["ada"]["submission"] == made["0.4"]

@@ -178,7 +178,7 @@ def test_a_ban_is_not_lifted_unasked_where_the_team_has_taken_somebody_else_in(s
     ada, bea = team_of_two(site)
     act(site, bea, "ban")
     team_up(ada, site.member("cleo"))
-    here = f"{PEOPLE}/{row_of(site, bea)}/approve"
+    here = f"{PEOPLE}/{row_of(site, bea)}/acts/approve"
     asked = site.owner().call("POST", here, json={})
     assert asked.status_code == 409 and "The team “ada” is full without this person." in asked.text
     act(site, bea, "approve")  # by name, all the same
@@ -197,7 +197,7 @@ def test_the_last_owner_whose_account_is_there_gives_the_role_up_to_nobody(site:
         row = find_membership(session, site.competition(session).id, site.owner_id)
         assert row is not None
     body = {"role": "participant", "confirm": "olga"}
-    refused = site.owner().call("PUT", f"{PEOPLE}/{row.id}/role", json=body)
+    refused = site.owner().call("POST", f"{PEOPLE}/{row.id}/acts/role", json=body)
     assert refused.status_code == 409 and "needs an owner: name another one first" in refused.text
 
 

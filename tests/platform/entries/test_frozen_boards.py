@@ -264,11 +264,13 @@ def make_live(site: Site, worker: PaperWorker, scores: dict[str, float], *, numb
         settings["tasks"]["count"] = 11
         drafted = owner.call("POST", VERSIONS, json={"settings": settings, "reason": "more tasks"})
         assert drafted.status_code == 201, drafted.text
-        assert owner.call("POST", f"{VERSIONS}/2/rescore", json={"mode": "everything"}).status_code == 200
+        assert (
+            owner.call("POST", f"{VERSIONS}/2/acts/rescore", json={"mode": "everything"}).status_code == 200
+        )
         while job := worker.claim():
             worker.complete(job, scores[job["submission_id"]])
-    asked = owner.call("POST", f"{VERSIONS}/{number}/make-live", json={})
-    done = owner.call("POST", f"{VERSIONS}/{number}/make-live", json={"confirm": "feedback"})
+    asked = owner.call("POST", f"{VERSIONS}/{number}/acts/make-live", json={})
+    done = owner.call("POST", f"{VERSIONS}/{number}/acts/make-live", json={"confirm": "feedback"})
     assert done.status_code == 200, done.text
     return asked.json()["preview"]["does"]
 

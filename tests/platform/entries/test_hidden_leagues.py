@@ -166,12 +166,14 @@ def test_a_baseline_whose_leagues_are_all_hidden_is_refused_before_it_runs(
     hiding: Site,
     worker: PaperWorker,
 ) -> None:
-    owner, path = hiding.owner(), f"{MANAGE}/baselines/lonely/run"
+    owner, path = hiding.owner(), f"{MANAGE}/baselines/lonely/acts/run"
     refused = owner.call("POST", path, json={"phase": "feedback"})
     assert (refused.status_code, refused.json()["message"]) == (409, GONE)
     assert GONE in flash(post(owner, f"{BASE}/baselines/lonely/run", phase="feedback"))
     assert worker.claim() is None
-    assert owner.call("POST", f"{MANAGE}/baselines/both/run", json={"phase": "feedback"}).status_code == 202
+    assert (
+        owner.call("POST", f"{MANAGE}/baselines/both/acts/run", json={"phase": "feedback"}).status_code == 202
+    )
     assert worker.complete(worker.claim() or {}, 0.2).status_code == 204
     restore(hiding)
     assert [row["team"] for row in hiding.board("free")["rows"]] == []
@@ -209,7 +211,7 @@ def test_a_baseline_that_an_earlier_release_kept_with_no_league_s_name_stands_no
     with final.services.database.writing() as session:
         session.query(Baseline).one().leagues = ["Free Style"]
     owner = final.owner()
-    refused = owner.call("POST", f"{MANAGE}/baselines/typed/run", json={"phase": "feedback"})
+    refused = owner.call("POST", f"{MANAGE}/baselines/typed/acts/run", json={"phase": "feedback"})
     assert refused.status_code == 409 and "it names the leagues Free Style" in refused.json()["message"]
     assert worker.claim() is None
     copied = owner.call("POST", f"{MANAGE}/clone", json={"slug": "next"})

@@ -74,7 +74,7 @@ def move(site: Site, person: Person, team: str = "", **said: Any) -> Any:
     with site.services.database.reading() as session:
         row = membership_of(session, site, person).id
     body = {"team": team, "confirm": person.username, **said}
-    return site.owner().call("POST", f"{PEOPLE}/{row}/move", json=body)
+    return site.owner().call("POST", f"{PEOPLE}/{row}/acts/move", json=body)
 
 
 @pytest.mark.parametrize("status", list(MemberStatus))

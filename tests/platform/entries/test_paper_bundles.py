@@ -88,7 +88,7 @@ def test_without_the_weights_the_row_says_so_and_nothing_runs(site: Site, olga: 
     assert WORDS in shown and shown.count("is not run") == 6
     for act_name in ("run", "measure"):
         assert WORDS in flash(post(olga, f"{MANAGE}/metadelta-pretrained/{act_name}", phase="feedback"))
-    refused = olga.call("POST", f"{API}/metadelta-pretrained/run", json={"phase": "feedback"})
+    refused = olga.call("POST", f"{API}/metadelta-pretrained/acts/run", json={"phase": "feedback"})
     assert (refused.status_code, WORDS in refused.json()["message"]) == (409, True)
     rows = {row["key"]: row["not_run"] for row in olga.call("GET", API).json()}
     assert (WORDS in rows["metadelta-pretrained"], rows["metadelta"]) == (True, "")
@@ -188,7 +188,7 @@ def test_a_baseline_runs_with_any_settings_that_it_has_and_says_which_it_lacks(
     ]
     assert (words in told) if words else told == ""
     assert words in page(olga, MANAGE).text
-    started = olga.call("POST", f"{API}/prototypical-networks/run", json={"phase": "feedback"})
+    started = olga.call("POST", f"{API}/prototypical-networks/acts/run", json={"phase": "feedback"})
     assert (
         (started.status_code == 409 and words in started.json()["message"]) if words else started.is_success
     )

@@ -231,7 +231,7 @@ def test_rehearsals_have_a_budget_of_their_own_and_need_no_room_for_drafts(ready
         refused += [begun.json()["message"]] if begun.status_code != 201 else []
         for row in owner.call("GET", path).json()["rehearsals"]:
             copy = row["copy_slug"]
-            owner.call("POST", f"/api/v1/competitions/{copy}/manage/delete", json={"confirm": copy})
+            owner.call("POST", f"/api/v1/competitions/{copy}/manage/acts/delete", json={"confirm": copy})
         sweep(site.services)
     assert len(refused) == 1 and "2 a day" in refused[0]
     assert len(owner.call("GET", path).json()["rehearsals"]) == 2

@@ -145,7 +145,7 @@ def test_what_the_team_withdrew_or_cancelled_is_not_repeated(final: Site) -> Non
         played.lose(job)
     act = {"act": "disqualify", "ids": [played.entries["bob"]], "reason": "two accounts"}
     played.owner.call("POST", f"/api/v1/competitions/{SLUG}/manage/submissions/acts", json=act)
-    repeated = played.owner.call("POST", f"{FINAL}/repeat", json={}).json()["items"]
+    repeated = played.owner.call("POST", f"{FINAL}/acts/repeat", json={}).json()["items"]
     assert [(row["team"], row["runs"]) for row in repeated] == [("ada", [1, 2])]
     stop = {"act": "cancel", "ids": [played.entries["ada"]]}
     played.owner.call("POST", f"/api/v1/competitions/{SLUG}/manage/submissions/acts", json=stop)
@@ -159,14 +159,16 @@ def test_publishing_waits_for_what_is_to_be_repeated_and_repeating_for_a_word_on
     played.worker.complete(first, 0.6)
     played.lose(second)
     body = {"confirm": "final"}
-    refused = played.owner.call("POST", f"{FINAL}/publish", json=body)
+    refused = played.owner.call("POST", f"{FINAL}/acts/publish", json=body)
     assert "Runs of ada failed through no fault of theirs. Repeat them first." in refused.text
-    assert played.owner.call("POST", f"{FINAL}/publish", json={**body, "override": True}).status_code == 200
-    asked = played.owner.call("POST", f"{FINAL}/repeat", json={})
+    assert (
+        played.owner.call("POST", f"{FINAL}/acts/publish", json={**body, "override": True}).status_code == 200
+    )
+    asked = played.owner.call("POST", f"{FINAL}/acts/repeat", json={})
     assert "The results of “Final” are public." in asked.text
-    assert played.owner.call("POST", f"{FINAL}/repeat", json={"override": True, **body}).json()["items"][0][
-        "repeated"
-    ]
+    assert played.owner.call("POST", f"{FINAL}/acts/repeat", json={"override": True, **body}).json()["items"][
+        0
+    ]["repeated"]
 
 
 def test_shards_of_a_seed_are_repeated_together(final: Site) -> None:
@@ -180,7 +182,7 @@ def test_shards_of_a_seed_are_repeated_together(final: Site) -> None:
     for job in jobs:
         played.lose(job)
     assert played.status() == "failed"  # nothing waits for a learner that will never come
-    assert played.owner.call("POST", f"{FINAL}/repeat", json={}).json()["items"][0]["runs"] == [1, 2]
+    assert played.owner.call("POST", f"{FINAL}/acts/repeat", json={}).json()["items"][0]["runs"] == [1, 2]
     again = played.jobs()
     assert [(job["shard"], seeds(job)) for job in again] == [([0, 5], seeds(job)) for job in jobs]
 
@@ -208,7 +210,7 @@ def test_a_dataset_of_a_seed_is_repeated_alone(final: Site, tmp_path: Path) -> N
     played.lose(lost)
     sweep(final.services)
     assert played.failed()[0].startswith("ada: run 1 of 2 failed through no fault of the team")
-    played.owner.call("POST", f"{FINAL}/repeat", json={})
+    played.owner.call("POST", f"{FINAL}/acts/repeat", json={})
     (again,) = played.jobs()
     assert (seeds(again), again["dataset"]) == (seeds(lost), lost["dataset"])
     hand_in(played.worker, again, tmp_path)
@@ -234,7 +236,7 @@ def test_scoring_again_finishes_no_entry_that_lacks_a_run(final: Site) -> None:
     }
     assert played.jobs() == [] and played.status("bob") == "finished"  # his predictions were not kept
     assert (played.status(), played.failed()) == ("failed", before)
-    played.owner.call("POST", f"{FINAL}/repeat", json={})
+    played.owner.call("POST", f"{FINAL}/acts/repeat", json={})
     (again,) = played.jobs()
     played.worker.complete(again, 0.6)
     assert (played.status(), played.site.submission(played.entries["ada"]).score) == ("finished", 0.4)

@@ -160,12 +160,15 @@ def verify_winners(owner: Person, base: str = FINAL) -> None:
     for winner in owner.call("GET", f"{base}/winners").json():
         for member in winner["members"]:
             said = {"identity": "verified", "reason": "seen in a call"}
-            assert owner.call("PUT", f"{base}/winners/{member['username']}", json=said).status_code == 200
+            assert (
+                owner.call("POST", f"{base}/winners/{member['username']}/acts/check", json=said).status_code
+                == 200
+            )
 
 
 def publish(site: Site) -> None:
     verify_winners(site.owner())
-    said = site.owner().call("POST", f"{FINAL}/publish", json={"confirm": "final", "winners": 1})
+    said = site.owner().call("POST", f"{FINAL}/acts/publish", json={"confirm": "final", "winners": 1})
     assert said.status_code == 200, said.text
 
 
@@ -414,15 +417,15 @@ def test_feedback_that_is_opened_again_changes_nothing_that_is_public_unasked(
     owner, cem, worker = final.owner(), played["cem"], final.worker()
     feedback = "/api/v1/competitions/small/manage/phases/feedback"
     end = {"end": (now() + timedelta(days=1)).isoformat()}
-    asked = owner.call("POST", f"{feedback}/extend", json=end)
+    asked = owner.call("POST", f"{feedback}/acts/extend", json=end)
     assert asked.status_code == 409 and "The results of “Final” are public" in asked.json()["message"]
     consent = {"confirm": "feedback", "override": True}
-    assert owner.call("POST", f"{feedback}/extend", json={**end, **consent}).status_code == 200
+    assert owner.call("POST", f"{feedback}/acts/extend", json={**end, **consent}).status_code == 200
     scored(worker, cem, 0.95)
     end_feedback(final)
     team = next(row["team_id"] for row in owner.call("GET", FINAL).json() if row["team"] == "cem")
     again = {"replace": [team], "reason": "x"}
-    blocked = owner.call("POST", f"{FINAL}/launch", json=again).json()["preview"]["blocked"]
+    blocked = owner.call("POST", f"{FINAL}/acts/launch", json=again).json()["preview"]["blocked"]
     assert "No. 2 of “cem” was uploaded after the launch." in blocked
     assert "are public" in blocked[0] and rows(cem.call("GET", API)) == WON
 

@@ -43,11 +43,13 @@ def listed(owner: Person) -> dict[str, dict[str, Any]]:
 
 
 def check(owner: Person, name: str, identity: str = "verified", reason: str = REASON) -> Any:
-    return owner.call("PUT", f"{FINAL}/winners/{name}", json={"identity": identity, "reason": reason})
+    return owner.call(
+        "POST", f"{FINAL}/winners/{name}/acts/check", json={"identity": identity, "reason": reason}
+    )
 
 
 def publish(owner: Person, **more: Any) -> Any:
-    return owner.call("POST", f"{FINAL}/publish", json={"confirm": "final", **more})
+    return owner.call("POST", f"{FINAL}/acts/publish", json={"confirm": "final", **more})
 
 
 @pytest.mark.seconds("a whole final")
@@ -96,7 +98,7 @@ def test_who_joins_afterwards_wins_nothing_and_needs_no_check(final: Site, owner
     assert all(row["confirmed"] for row in listed(owner).values())
     final.member("eve")
     people = owner.call("GET", "/api/v1/competitions/small/manage/people?q=eve").json()["items"]
-    path = f"/api/v1/competitions/small/manage/people/{people[0]['id']}/move"
+    path = f"/api/v1/competitions/small/manage/people/{people[0]['id']}/acts/move"
     moved = owner.call("POST", path, json={"team": "cem", "confirm": "eve", "override": True, "reason": "x"})
     assert moved.status_code == 200, moved.text
     assert listed(owner)["cem"]["confirmed"] is True

@@ -56,7 +56,7 @@ def send(
                 continue
             name = arm.name(baseline)
             key = known.get(name) or _add(client, competition, baseline, arm, settings)
-            queued = client.organize("POST", competition, f"/baselines/{key}/run", {"phase": phase})
+            queued = client.organize("POST", competition, f"/baselines/{key}/acts/run", {"phase": phase})
             yield name, queued["runs"]
 
 

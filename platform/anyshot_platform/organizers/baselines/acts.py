@@ -140,7 +140,6 @@ RUN: Act[Playable] = Act(
     do=_run,
     undo=_CANCEL,
     options=Where,
-    also=("POST /run",),
     danger=Danger.NONE,
 )
 MEASURE: Act[Playable] = Act(
@@ -151,7 +150,6 @@ MEASURE: Act[Playable] = Act(
     do=_measure,
     undo=_CANCEL,
     options=Where,
-    also=("POST /measure",),
     danger=Danger.NONE,
 )
 REMOVE, RESTORE = delete_and_restore(

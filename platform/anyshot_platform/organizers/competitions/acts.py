@@ -242,7 +242,6 @@ DELETE = Act(
     "Restore it: nothing is lost.",
     danger=Danger.NAME,
     role=Role.OWNER,
-    also=("POST /delete",),
 )
 RESTORE = Act(
     "competition.restore",
@@ -252,7 +251,6 @@ RESTORE = Act(
     _restore,
     "Delete it again.",
     role=Role.OWNER,
-    also=("POST /restore",),
     danger=Danger.NONE,
 )
 TAKE_SECRETS = Act(

@@ -47,7 +47,6 @@ REMOVE: Act[CompetitionFile] = Act(
     look=_look,
     do=_remove,
     undo="Put the file there again; the log has its digest.",
-    also=("DELETE ",),
     button=Button("Remove", "trash-2", style="btn--small btn--ghost"),
     danger=Danger.PROOF,
 )

@@ -241,7 +241,6 @@ APPROVE = Act(
     _approve,
     "Ban them.",
     PERSON_READS,
-    also=("POST /approve",),
     danger=Danger.NONE,
 )
 REJECT = Act(
@@ -252,7 +251,6 @@ REJECT = Act(
     _reject,
     "Approve them.",
     PERSON_READS,
-    also=("POST /reject",),
     danger=Danger.PROOF,
 )
 BAN = Act(
@@ -264,7 +262,6 @@ BAN = Act(
     "Lift the ban.",
     PERSON_READS,
     danger=Danger.NAME,
-    also=("POST /ban",),
 )
 ROLE = Act(
     "member.role",
@@ -276,7 +273,6 @@ ROLE = Act(
     danger=Danger.NAME,
     role=Role.OWNER,
     options=RoleChoice,
-    also=("PUT /role",),
 )
 INVITE = Act(
     "member.add",

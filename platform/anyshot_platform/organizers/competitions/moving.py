@@ -174,7 +174,6 @@ MOVE = Act(
     "Reason (both teams see it)",
     danger=Danger.NAME,
     options=Destination,
-    also=("POST /move",),
 )
 ACTS = by_name(member_acts.APPROVE, member_acts.REJECT, member_acts.BAN, member_acts.ROLE, MOVE)
 MANY = by_name(member_acts.APPROVE, member_acts.REJECT, member_acts.BAN)

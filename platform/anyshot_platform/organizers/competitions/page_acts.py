@@ -49,7 +49,6 @@ DELETE: Act[CompetitionPage] = Act(
     do=_delete,
     undo="Add a page with the text that the audit log keeps.",
     danger=Danger.NAME,
-    also=("DELETE ",),
     button=Button("Remove this page", "trash-2", style="btn--small btn--danger"),
 )
 
@@ -91,7 +90,6 @@ MOVE: Act[CompetitionPage] = Act(
     do=_move,
     undo="Move it back.",
     options=MoveOptions,
-    also=("POST /move",),
     danger=Danger.NONE,
 )
 ACTS = by_name(MOVE, DELETE)

@@ -411,7 +411,6 @@ ACTS = by_name(
         _extend,
         "Move it back.",
         options=End,
-        also=("POST /extend",),
         danger=Danger.PROOF,
     ),
     _act(
@@ -421,7 +420,6 @@ ACTS = by_name(
         _delete,
         "Restore it: nothing is lost.",
         danger=Danger.NAME,
-        also=("DELETE",),
     ),
     _act(
         "restore",
@@ -429,7 +427,6 @@ ACTS = by_name(
         _look_restore,
         _restore,
         "Delete it again.",
-        also=("POST /restore",),
         danger=Danger.NONE,
     ),
     _act(

@@ -353,7 +353,6 @@ REPEAT = Act(
     look=_look_repeat,
     do=_repeat,
     undo="Cancel the entries under Submissions.",
-    also=("POST /repeat",),
     danger=Danger.NONE,
 )
 PUBLISH = Act(
@@ -365,7 +364,6 @@ PUBLISH = Act(
     undo="It can be taken back, except for the messages; a phase that it ended stays closed until it is opened.",
     danger=Danger.NAME,
     options=Winners,
-    also=("POST /publish",),
 )
 HIDE = Act(
     key="final.unpublish",
@@ -374,7 +372,6 @@ HIDE = Act(
     look=_look_hide,
     do=_hide,
     undo="Publish them again: everybody gets a message again.",
-    also=("POST /unpublish",),
     danger=Danger.PROOF,
 )
 LAUNCH = Act(
@@ -385,7 +382,6 @@ LAUNCH = Act(
     do=_launch,
     undo="Cancel or delete the entries under Submissions.",
     options=Launch,
-    also=("POST /launch",),
     danger=Danger.PROOF,
 )
 ACTS = by_name(LAUNCH, REPEAT, PUBLISH, CORRECT, HIDE)

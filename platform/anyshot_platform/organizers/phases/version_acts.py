@@ -233,7 +233,6 @@ RESCORE = Act(
     do=_rescore,
     undo="Discard the version, or cancel its runs under Submissions.",
     options=RescoringChoice,
-    also=("POST /rescore",),
     danger=Danger.NONE,
 )
 MAKE_LIVE = Act(
@@ -244,7 +243,6 @@ MAKE_LIVE = Act(
     do=_make_live,
     undo="The version before is kept and can be made live again.",
     danger=Danger.NAME,
-    also=("POST /make-live",),
     button=Button(
         "Make it live", "check", _other(VersionState.SCORING, VersionState.RETIRED), style="btn--primary"
     ),
@@ -256,7 +254,6 @@ DISCARD = Act(
     look=_look_discard,
     do=_discard,
     undo="Score what is missing under it, and make it live.",
-    also=("DELETE",),
     button=Button("Discard this version", "x", _other(VersionState.DRAFT, VersionState.SCORING)),
     danger=Danger.PROOF,
 )

@@ -110,7 +110,6 @@ CHECK = Act(
     do=_check,
     undo="Set it back to open, with a reason; the log keeps both.",
     options=IdentityChoice,
-    also=("PUT",),
     danger=Danger.PROOF,
 )
 ACTS = by_name(CHECK)

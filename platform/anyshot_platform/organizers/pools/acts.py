@@ -320,7 +320,6 @@ DELETE: Act[Pool] = Act(
     look=_look_delete,
     do=_delete,
     undo="Restore it.",
-    also=("DELETE ",),
     button=Button("Delete", "trash-2", lambda pool: not pool.deleted_at, style="btn--danger"),
     danger=Danger.PROOF,
 )
@@ -331,7 +330,6 @@ RESTORE: Act[Pool] = Act(
     look=_look_restore,
     do=_restore,
     undo="Delete it again.",
-    also=("POST /restore",),
     button=Button("Restore", "undo-2", lambda pool: bool(pool.deleted_at)),
     danger=Danger.NONE,
 )

@@ -64,7 +64,6 @@ CANCEL: Act[Report] = Act(
     look=_look_cancel,
     do=_cancel,
     undo="Ask for it again.",
-    also=("POST /cancel",),
     button=Button("Cancel", "x", _can_be_stopped),
     danger=Danger.NONE,
 )

@@ -108,7 +108,6 @@ HIDE_CODE = Act(
     look=_look_hide,
     do=_hide,
     undo="It can be shown again.",
-    also=("POST /hide",),
     danger=Danger.PROOF,
 )
 SHOW_CODE = Act(
@@ -118,7 +117,6 @@ SHOW_CODE = Act(
     look=_look_show,
     do=_show,
     undo="It can be hidden again.",
-    also=("POST /show",),
     danger=Danger.PROOF,
 )
 ACTS = by_name(HIDE_CODE, SHOW_CODE)

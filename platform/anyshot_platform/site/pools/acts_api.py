@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fastapi import APIRouter
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -18,8 +16,6 @@ from anyshot_platform.site.pools.api import PoolOut, PoolParam, show
 from anyshot_platform.site.shell.act_routes import add_acts
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/pools", tags=["organizing: pools"])
-# The addresses of earlier releases lie below that of the pool alone.
-_ACTS = {name: replace(act, also=()) for name, act in (acts.ACTS | version_acts.ACTS).items()}
 
 
 def _find(session: Session, competition: Competition, pool_slug: PoolParam) -> Pool:
@@ -35,4 +31,4 @@ def _after(session: Session, access: CompetitionAccess, pool: Pool, outcome: Act
     return show(session, pool, access.viewer)
 
 
-add_acts(router, _ACTS, _find, _after, at="/{pool_slug}")
+add_acts(router, acts.ACTS | version_acts.ACTS, _find, _after, at="/{pool_slug}")

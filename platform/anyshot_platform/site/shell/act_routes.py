@@ -1,4 +1,4 @@
-"""The JSON endpoints of acts, made from their declarations: one at `acts/<name>` and those of earlier releases."""
+"""The JSON endpoints of acts, made from their declarations: `POST .../acts/<name>` each."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def add_acts(
     door: Any = None,
     status: int = 200,
 ) -> None:
-    """Give each act its endpoints below the address `at` of its object, for those who have the act's role.
+    """Give each act its endpoint below the address `at` of its object, for those who have the act's role.
 
     Args:
         find: the object, of a session, the competition and the parameters of the address, which it annotates.
@@ -53,17 +53,14 @@ def add_acts(
             if door is None
             else Annotated[Viewer, Depends(door)]
         )
-        endpoint = _endpoint(act, find, show, shown, who)
-        for address in (f"POST /acts/{act.name}", *act.also):
-            method, _, path = address.partition(" ")
-            router.add_api_route(
-                at + path,
-                endpoint,
-                methods=[method],
-                response_model=answer_model(shown),
-                summary=act.title,
-                status_code=status,
-            )
+        router.add_api_route(
+            f"{at}/acts/{act.name}",
+            _endpoint(act, find, show, shown, who),
+            methods=["POST"],
+            response_model=answer_model(shown),
+            summary=act.title,
+            status_code=status,
+        )
 
 
 def acts_of(routes: Iterable[Any], below: str = "/manage") -> list[tuple[str, Act[Any]]]:
