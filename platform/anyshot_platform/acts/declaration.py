@@ -6,16 +6,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from pydantic import BaseModel, ConfigDict
 from sqlalchemy.orm import Session
+from typing_extensions import TypeVar
 
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.users.viewer import NOBODY, Viewer
-
-Options = Mapping[str, Any]
-S = TypeVar("S")
 
 LOG_HOLDS = "Reason, for the audit log"
 TEAM_READS = "Reason (the team sees it)"
@@ -30,6 +28,18 @@ _OBJECTS = {  # where the first word of an act's key is not what it is done to
     "user": "the person",
 }
 _NAMED = re.compile(r"(the \w+) {}")  # a title that says what its object is
+
+
+class ActOptions(BaseModel):
+    """What an act asks for beside its object: fields of its request, of its form and of the command line."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+NO_OPTIONS = ActOptions()
+S = TypeVar("S")
+Opts = TypeVar("Opts", bound=ActOptions, default=ActOptions)
+Opts_co = TypeVar("Opts_co", bound=ActOptions, default=ActOptions, covariant=True)
 
 
 class Danger(StrEnum):
@@ -58,15 +68,15 @@ class Findings:
 
 
 @dataclass(frozen=True)
-class ActRequest:
-    """Who does it, with which wishes; `viewer` holds their rights, where a wish names another object.
+class ActRequest(Generic[Opts_co]):
+    """Who does it, with which options; `viewer` holds their rights, where an option names another object.
 
     An empty `actor_id` is somebody at the machine of the site, by the command line.
     """
 
     actor_id: str
     reason: str = ""
-    options: Options = field(default_factory=dict)
+    options: Opts_co = NO_OPTIONS  # pyright: ignore[reportAssignmentType]: without options, Opts_co is ActOptions
     viewer: Viewer = NOBODY
 
 
@@ -91,12 +101,6 @@ class Target:
     competitions: Sequence[str] = ()
 
 
-class ActOptions(BaseModel):
-    """What an act asks for beside its object: fields of its request, of its form and of the command line."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
 @dataclass(frozen=True)
 class Button(Generic[S]):
     """How a page offers an act; `fits` says on which objects, `group` where among the page's buttons."""
@@ -109,7 +113,7 @@ class Button(Generic[S]):
 
 
 @dataclass(frozen=True)
-class Act(Generic[S]):
+class Act(Generic[S, Opts]):
     """Something that organizers do. `key` is its name in the log; `{}` in the title is its object's.
 
     Its address is `acts/<name>` below that of its object, over JSON and for `anyshot organize do`.
@@ -118,13 +122,13 @@ class Act(Generic[S]):
     key: str
     title: str
     target: Callable[[Session, S], Target]
-    look: Callable[[Session, S, ActRequest], Findings]
-    do: Callable[[Session, S, ActRequest], ActDone]
+    look: Callable[[Session, S, ActRequest[Opts]], Findings]
+    do: Callable[[Session, S, ActRequest[Opts]], ActDone]
     undo: str  # a sentence
     reason: str = LOG_HOLDS  # what the field of the reason says: who reads it
     danger: Danger = field(kw_only=True)
     role: Role = Role.ORGANIZER
-    options: type[ActOptions] = ActOptions
+    options: type[Opts] = ActOptions  # pyright: ignore[reportAssignmentType]: an act without options has Opts = ActOptions
     button: Button[S] | None = None
 
     @property
@@ -140,7 +144,7 @@ class Act(Generic[S]):
         return _NAMED.sub(r"\1", self.title).format(words)
 
 
-def by_name(*acts: Act[S]) -> dict[str, Act[S]]:
+def by_name(*acts: Act[S, Any]) -> dict[str, Act[S, Any]]:
     """The acts on one kind of object, each under its name."""
     return {act.name: act for act in acts}
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActRequest, Consent
+from anyshot_platform.acts.declaration import Act, ActRequest, Consent, Opts, S
 from anyshot_platform.acts.service import (
     NO_CONSENT,
     NeedsConsent,
@@ -20,8 +20,6 @@ from anyshot_platform.acts.service import (
 )
 from anyshot_platform.errors import Conflict
 from anyshot_platform.kernel.filters import join_texts
-
-S = TypeVar("S")
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,9 @@ class ManyDone:
     warnings: tuple[str, ...] = ()
 
 
-def preview_many(session: Session, act: Act[S], subjects: Sequence[S], request: ActRequest) -> ManyPreview:
+def preview_many(
+    session: Session, act: Act[S, Opts], subjects: Sequence[S], request: ActRequest[Opts]
+) -> ManyPreview:
     """What the act would do to these objects now."""
     found = [rehearse(session, act, subject, request) for subject in subjects]
     why = Counter(words for one in found if (words := _left_out(one)))
@@ -67,9 +67,9 @@ def why_by_itself(shown: Preview) -> str:
 
 def do_to_many(
     session: Session,
-    act: Act[Any],
+    act: Act[Any, Opts],
     subjects: Sequence[Any],
-    request: ActRequest,
+    request: ActRequest[Opts],
     consent: Consent | None = None,
 ) -> ManyDone:
     """Do one thing to many objects; those to which it cannot be done are skipped with the reason.

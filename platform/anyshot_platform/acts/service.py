@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -17,6 +17,8 @@ from anyshot_platform.acts.declaration import (
     Consent,
     Danger,
     Findings,
+    Opts,
+    S,
     Target,
 )
 from anyshot_platform.acts.on_results import do_on_results
@@ -26,7 +28,6 @@ from anyshot_platform.errors import Conflict
 from anyshot_platform.kernel.filters import join_texts
 from anyshot_platform.sight.phases import published_phases
 
-S = TypeVar("S")
 NO_CONSENT = Consent()
 
 
@@ -82,12 +83,12 @@ def warnings_of(outcomes: Iterable[ActOutcome]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words for outcome in outcomes for words in outcome.warnings))
 
 
-def preview(session: Session, act: Act[S], subject: S, request: ActRequest) -> Preview:
+def preview(session: Session, act: Act[S, Opts], subject: S, request: ActRequest[Opts]) -> Preview:
     """What the act would do."""
     return _show(act, act.target(session, subject), act.look(session, subject, request))
 
 
-def rehearse(session: Session, act: Act[S], subject: S, request: ActRequest) -> Preview:
+def rehearse(session: Session, act: Act[S, Opts], subject: S, request: ActRequest[Opts]) -> Preview:
     """What the act would do, with what it would change in public results: where there are any it is tried, and undone.
 
     Raises `NeedsProof` as doing it would.
@@ -107,7 +108,7 @@ def rehearse(session: Session, act: Act[S], subject: S, request: ActRequest) -> 
     return shown
 
 
-def _show(act: Act[Any], target: Target, found: Findings) -> Preview:
+def _show(act: Act[Any, Any], target: Target, found: Findings) -> Preview:
     return Preview(
         act=act.key,
         title=act.title.replace("{}", target.title),
@@ -124,7 +125,7 @@ def _show(act: Act[Any], target: Target, found: Findings) -> Preview:
 
 
 def carry_out(
-    session: Session, act: Act[S], subject: S, request: ActRequest, consent: Consent = NO_CONSENT
+    session: Session, act: Act[S, Opts], subject: S, request: ActRequest[Opts], consent: Consent = NO_CONSENT
 ) -> ActOutcome:
     """Do it in the caller's transaction, and note it in the log of every competition that it concerns.
 
@@ -152,7 +153,7 @@ def carry_out(
     return ActOutcome(done.message, changed=True, result=done.result, warnings=overridden + shown.warnings)
 
 
-def carry_out_by_clock(session: Session, act: Act[S], subject: S, request: ActRequest) -> bool:
+def carry_out_by_clock(session: Session, act: Act[S, Opts], subject: S, request: ActRequest[Opts]) -> bool:
     """Do what somebody asked for in advance, by the same declaration as their button, and say whether it was done.
 
     Nobody is there to say that it be done all the same: whatever stands in the way leaves it undone.
@@ -179,9 +180,9 @@ def _hold(session: Session, target: Target) -> None:
 
 def _do(
     session: Session,
-    act: Act[S],
+    act: Act[S, Opts],
     subject: S,
-    request: ActRequest,
+    request: ActRequest[Opts],
     target: Target,
     shown: Preview,
     consent: Consent,

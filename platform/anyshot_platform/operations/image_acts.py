@@ -50,11 +50,11 @@ def _target(session: Session, image: Image) -> Target:
     return Target("image", image.name, image.name, f"“{image.name}”")
 
 
-def _described(image: Image, request: ActRequest) -> str:
-    return str(request.options.get("description") or "") or image.description
+def _described(image: Image, request: ActRequest[OfferOptions]) -> str:
+    return request.options.description or image.description
 
 
-def _look_offer(session: Session, image: Image, request: ActRequest) -> Findings:
+def _look_offer(session: Session, image: Image, request: ActRequest[OfferOptions]) -> Findings:
     description = _described(image, request)
     if image.enabled and description == image.description:
         return Findings(done="It is offered so already.")
@@ -74,7 +74,7 @@ def _change(session: Session, image: Image, wanted: dict[str, Any], message: str
     return ActDone(message, {field: before[field] for field in changed if field in before}, changed)
 
 
-def _offer(session: Session, image: Image, request: ActRequest) -> ActDone:
+def _offer(session: Session, image: Image, request: ActRequest[OfferOptions]) -> ActDone:
     wanted = {"description": _described(image, request), "enabled": True}
     return _change(session, image, wanted, f"{image.name} is offered to phases.")
 
@@ -99,7 +99,7 @@ def _switch_off(session: Session, image: Image, request: ActRequest) -> ActDone:
     return _change(session, image, {"enabled": False}, f"{image.name} is switched off.")
 
 
-OFFER: Act[Image] = Act(
+OFFER = Act(
     key="image.offer",
     title="Offer the image {}",
     target=_target,
@@ -107,7 +107,7 @@ OFFER: Act[Image] = Act(
     do=_offer,
     undo="Switch it off; a description is replaced by offering it with another one.",
     options=OfferOptions,
-    button=Button("Offer again", fits=lambda image: not image.enabled, style="btn--small"),
+    button=Button[Image]("Offer again", fits=lambda image: not image.enabled, style="btn--small"),
     danger=Danger.PROOF,
 )
 OFF: Act[Image] = Act(

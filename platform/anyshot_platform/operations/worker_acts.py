@@ -148,21 +148,21 @@ def _target_of_tokens(session: Session, tokens: Tokens) -> Target:
     return Target("worker_token", "", "", "")
 
 
-def _of_competition(session: Session, request: ActRequest) -> Competition | None:
-    slug = request.options.get("competition")
+def _of_competition(session: Session, request: ActRequest[TokenOptions]) -> Competition | None:
+    slug = request.options.competition
     return (
         session.scalars(select(Competition).where(Competition.slug == slug)).one_or_none() if slug else None
     )
 
 
-def _look_token(session: Session, tokens: Tokens, request: ActRequest) -> Findings:
+def _look_token(session: Session, tokens: Tokens, request: ActRequest[TokenOptions]) -> Findings:
     wishes, competition = request.options, _of_competition(session, request)
-    if _is_in_use(session, wishes["name"]):
+    if _is_in_use(session, wishes.name):
         words = "A token of this name is in use: revoke it first, or take another name."
         return Findings(refused=[words])
-    if wishes.get("competition") and competition is None:
+    if wishes.competition and competition is None:
         return Findings(refused=["There is no such competition."])
-    hardware = wishes.get("hardware_class")
+    hardware = wishes.hardware_class
     return Findings(
         does=[
             ("Whoever has it gets the code of participants and the hidden images of the runs that it does."),
@@ -172,21 +172,24 @@ def _look_token(session: Session, tokens: Tokens, request: ActRequest) -> Findin
             f"It gets runs of {competition.title} alone."
             if competition
             else "It gets runs of every competition.",
-            f"It ends after {wishes['days']} days.",
+            f"It ends after {wishes.days} days.",
         ]
     )
 
 
-def _make_token(session: Session, tokens: Tokens, request: ActRequest) -> ActDone:
+def _make_token(session: Session, tokens: Tokens, request: ActRequest[TokenOptions]) -> ActDone:
     wishes, competition = request.options, _of_competition(session, request)
-    reach = Reach(wishes.get("hardware_class"), competition.id if competition else None, wishes["days"])
-    text = create_worker_token(session, wishes["name"], request.actor_id, reach)
+    reach = Reach(wishes.hardware_class, competition.id if competition else None, wishes.days)
+    text = create_worker_token(session, wishes.name, request.actor_id, reach)
     token = session.scalars(select(WorkerToken).where(WorkerToken.digest == digest_secret(text))).one()
-    asked = {name: value for name, value in wishes.items() if value is not None}
-    return ActDone("The token, shown once", after={"id": token.id, **asked}, result=MadeToken(token, text))
+    return ActDone(
+        "The token, shown once",
+        after={"id": token.id, **wishes.model_dump(exclude_none=True)},
+        result=MadeToken(token, text),
+    )
 
 
-TOKEN: Act[Tokens] = Act(
+TOKEN = Act(
     key="worker.token",
     title="Create a token for workers",
     target=_target_of_tokens,

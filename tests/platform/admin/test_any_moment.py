@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import func, inspect, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActRequest, Consent
+from anyshot_platform.acts.declaration import Act, ActRequest, Consent, Opts
 from anyshot_platform.acts.service import ActRefused, NeedsConsent, carry_out, preview
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.competitions.models import Membership
@@ -77,11 +77,19 @@ def fields(*rows: Any) -> list[dict[str, Any]]:
     return found
 
 
+def asking(actor_id: str, act: Act[Any, Opts], reason: str = "", /, **options: Any) -> ActRequest[Opts]:
+    """A request for an act, with those of the options that it takes."""
+    taken = {name: value for name, value in options.items() if name in act.options.model_fields}
+    return ActRequest(actor_id, reason, act.options(**taken))
+
+
 def entries(session: Session) -> int:
     return session.scalar(select(func.count(AuditEntry.id))) or 0
 
 
-def outcome(session: Session, act: Act[Any], subject: Any, request: ActRequest, *rows: Any) -> str:
+def outcome(
+    session: Session, act: Act[Any, Opts], subject: Any, request: ActRequest[Opts], *rows: Any
+) -> str:
     """What becomes of an act, tried without consent and then with it; checks that nothing is ever half done."""
     session.flush()
     before, logged = fields(*rows), entries(session)
@@ -123,7 +131,7 @@ def test_every_act_on_a_phase_in_every_state(site: Site) -> None:
                 phase = session.get_one(Phase, site.phase_id)
                 for name, value in values().items():
                     setattr(phase, name, value)
-                wish = ActRequest(actor, options=OPTIONS.get(act_name, dict)())
+                wish = asking(actor, ACTS[act_name], **OPTIONS.get(act_name, dict)())
                 found.append(outcome(session, ACTS[act_name], phase, wish, phase))
                 session.rollback()
         assert " ".join(found) == row, act_name
@@ -204,7 +212,7 @@ def test_every_change_of_a_role(site: Site, now_is: str, row: str) -> None:
     found, actor = [], site.owner().id
     for role in Role:
         with site.services.database.writing() as session:
-            membership, wish = member(session, site, pia.id), ActRequest(actor, options={"role": role})
+            membership, wish = member(session, site, pia.id), asking(actor, member_acts.ROLE, role=role)
             found.append(outcome(session, member_acts.ROLE, membership, wish, membership))
             session.rollback()
     assert " ".join(found) == row
@@ -219,7 +227,7 @@ def member(session: Session, site: Site, user_id: str) -> Membership:
 def test_the_last_owner_stays(site: Site) -> None:
     owner = site.owner()
     with site.services.database.writing() as session:
-        wish = ActRequest(owner.id, options={"role": Role.REVIEWER})
+        wish = asking(owner.id, member_acts.ROLE, role=Role.REVIEWER)
         with pytest.raises(PlatformError, match="name another one first"):
             carry_out(session, member_acts.ROLE, member(session, site, owner.id), wish)
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActRequest, Consent
+from anyshot_platform.acts.declaration import Act, ActRequest, Consent, Opts
 from anyshot_platform.acts.service import ActRefused, NeedsConsent, carry_out, preview
 from anyshot_platform.alerts.models import Alert
 from anyshot_platform.alerts.service import open_alert
@@ -48,6 +48,7 @@ from anyshot_platform.users.models import User
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
 from anyshot_platform.workers.models import Image, Worker, WorkerToken
 from anyshot_platform.workers.tokens import create_worker_token
+from tests.platform.admin.test_any_moment import asking
 from tests.platform.admin.test_guarded_acts import log
 from tests.platform.admin.test_manage import BASE, finish, flash, page, post
 from tests.platform.site import SLUG, Site, make_zip
@@ -107,7 +108,7 @@ def states(site: Site) -> Iterator[Session]:
 _ONCE = {"file.remove", "page.delete", "worker.token"}  # they take their object away, or are refused then
 
 
-def outcome(session: Session, act: Act[Any], subject: Any, wish: ActRequest) -> str:
+def outcome(session: Session, act: Act[Any, Opts], subject: Any, wish: ActRequest[Opts]) -> str:
     """What becomes of an act; done or not, a second time changes nothing, and the log holds what was done once."""
     shown, word, logged = preview(session, act, subject, wish), "d", len(list(_log(session, act)))
     assert shown.undo and (shown.done or shown.refused or shown.does)
@@ -129,20 +130,20 @@ def outcome(session: Session, act: Act[Any], subject: Any, wish: ActRequest) -> 
     return word if done.changed else "a"
 
 
-def _log(session: Session, act: Act[Any]) -> Iterator[Any]:
+def _log(session: Session, act: Act[Any, Any]) -> Iterator[Any]:
     yield from session.query(AuditEntry).filter_by(action=act.key)
 
 
 def hold(
     site: Site,
     kind: str,
-    acts: Mapping[str, Act[Any]],
+    acts: Mapping[str, Act[Any, Any]],
     in_state: tuple[Callable[[Session], Any], ...],
     **wishes: Any,
 ) -> None:
     """Hold each act of a kind against its row of the table."""
-    wish = ActRequest(site.owner_id, "why", wishes)
     for name, act in acts.items():
+        wish = asking(site.owner_id, act, "why", **wishes)
         tried = zip(in_state, states(site), strict=False)
         found = [outcome(session, act, make(session), wish) for make, session in tried]
         assert " ".join(found) == TABLES[kind][name], (kind, name)
@@ -212,7 +213,7 @@ def test_acts_on_a_team_in_a_league(site: Site) -> None:
     site.member("pia")
 
     def applicant(
-        session: Session, before: Act[Any] | None = None, *, asks: bool = True
+        session: Session, before: Act[Any, Any] | None = None, *, asks: bool = True
     ) -> team_acts.Applicant:
         league = session.query(League).filter_by(slug="free").one()
         _changed(league, session, admission=Admission.APPROVAL, every_member_qualifies=asks)
@@ -356,7 +357,7 @@ def test_acts_on_a_baseline(site: Site) -> None:
         found = baseline_acts.Playable(row(session, **values), site.services)
         if queued:
             carry_out(
-                session, baseline_acts.RUN, found, ActRequest(site.owner_id, options={"phase": "feedback"})
+                session, baseline_acts.RUN, found, asking(site.owner_id, baseline_acts.RUN, phase="feedback")
             )
         return found
 
@@ -576,7 +577,7 @@ def test_publishing_says_how_it_is_undone_and_that_the_phase_stays_closed(site: 
         post(owner, f"{BASE}/final/feedback/publish", confirm="feedback", override="1")
         post(owner, f"{BASE}/final/feedback/unpublish")
     else:
-        where = f"{MANAGE}/phases/feedback/final/acts"
+        where = f"{MANAGE}/phases/feedback/final"
         asked = owner.call("POST", f"{where}/acts/publish").json()
         assert words in asked["preview"]["undo"], asked
         owner.call("POST", f"{where}/acts/publish", json={"confirm": "feedback", "override": True})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from sqlalchemy.orm import Session
 
 import anyshot_platform.operations
 import anyshot_platform.organizers
-from anyshot_platform.acts.declaration import Act, ActRequest, Consent
+from anyshot_platform.acts.declaration import Act, ActRequest, Consent, Opts
 from anyshot_platform.acts.service import ActRefused, NeedsConsent, carry_out, preview
 from anyshot_platform.alerts.models import Alert
 from anyshot_platform.announcements.models import Announcement
@@ -32,7 +33,7 @@ from anyshot_platform.organizers.phases import final_acts
 from anyshot_platform.organizers.phases import version_acts as phase_version_acts
 from anyshot_platform.organizers.pools import acts as pool_acts
 from anyshot_platform.organizers.pools import version_acts
-from anyshot_platform.organizers.rehearsals.acts import REHEARSE
+from anyshot_platform.organizers.rehearsals.acts import REHEARSE, Rehearsable
 from anyshot_platform.organizers.submissions import acts as submission_acts
 from anyshot_platform.organizers.submissions import code_acts
 from anyshot_platform.organizers.submissions.bulk import SubmissionAct
@@ -54,7 +55,7 @@ from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
 from anyshot_platform.workers.models import Worker, WorkerToken
 from tests.platform.admin import test_any_moment as first
 from tests.platform.admin import test_any_moment_more as more
-from tests.platform.admin.test_any_moment import HOUR, member, outcome
+from tests.platform.admin.test_any_moment import HOUR, asking, member, outcome
 from tests.platform.admin.test_manage import BASE, finish, post
 from tests.platform.site import SLUG, Site, make_paper_pack
 
@@ -122,9 +123,9 @@ MEMBER_TABLE = {  # invited, pending, approved, banned, rejected, withdrawn
 ELSEWHERE = {"winner.check": "tests/platform/entries/test_winners.py"}
 
 
-def declared() -> dict[str, Act[Any]]:
+def declared() -> dict[str, Act[Any, Any]]:
     """Every act that a module of the organizers' or the administrators' declares, by key."""
-    found: dict[str, Act[Any]] = {}
+    found: dict[str, Act[Any, Any]] = {}
     for module in (
         one
         for package in (anyshot_platform.organizers, anyshot_platform.operations)
@@ -257,7 +258,8 @@ def test_every_act_on_a_pool_in_every_state(site: Site) -> None:
                 "packs": [session.get_one(Pack, delta).digest],
                 "dataset": "nowhere",
             }
-            wish = ActRequest(owner.id, options=wishes, viewer=Viewer(user_id=owner.id, is_site_admin=True))
+            viewer = Viewer(user_id=owner.id, is_site_admin=True)
+            wish = replace(asking(owner.id, act, **wishes), viewer=viewer)
             found.append(outcome(session, act, pool, wish, pool))
         assert " ".join(found) == row, name
     assert POOL_TABLE.keys() == acts.keys()
@@ -280,7 +282,7 @@ def test_what_a_pool_waits_for_and_holds_is_changed_once(site: Site) -> None:
         create_pool_version(session, pool, rows, created_by=owner.id)
         pool.publish_when_over, pool.combines = True, ["small-train"]
         pool.published_at = now() if name == "unpublish" else None
-        wish = ActRequest(owner.id, options=wishes, viewer=Viewer(user_id=owner.id))
+        wish = replace(asking(owner.id, acts[name], **wishes), viewer=Viewer(user_id=owner.id))
         assert outcome(session, acts[name], pool, wish, pool) == "d", name
         assert pool.publish_when_over == (name in ("remove-dataset", "combine"))
 
@@ -400,12 +402,13 @@ def test_every_act_on_a_version_in_every_state(site: Site) -> None:
                 version.phase = phase
                 session.add(version)
                 session.flush()
-            wish = ActRequest(site.owner_id, options={"mode": RescoreMode.EVERYTHING})
-            found.append(attempt(session, phase_version_acts.ACTS[name], version, wish))
+            act = phase_version_acts.ACTS[name]
+            wish = asking(site.owner_id, act, mode=RescoreMode.EVERYTHING)
+            found.append(attempt(session, act, version, wish))
         assert " ".join(found) == row, name
 
 
-def attempt(session: Session, act: Act[Any], subject: Any, wish: ActRequest) -> str:
+def attempt(session: Session, act: Act[Any, Opts], subject: Any, wish: ActRequest[Opts]) -> str:
     """As `outcome`, for acts that may be done again, and for services that refuse by themselves."""
     shown = preview(session, act, subject, wish)
     assert shown.undo and (shown.done or shown.refused or shown.blocked or shown.does)
@@ -447,26 +450,23 @@ def test_every_act_on_a_final_in_every_state(site: Site) -> None:
             for column, value in values().items():
                 setattr(phase, column, value)
             session.flush()
-            found.append(attempt(session, final_acts.ACTS[name], phase, ActRequest(site.owner_id)))
+            found.append(
+                attempt(session, final_acts.ACTS[name], phase, asking(site.owner_id, final_acts.ACTS[name]))
+            )
         assert " ".join(found) == row, name
     assert FINAL_TABLE.keys() == final_acts.ACTS.keys()
 
 
 def test_further_acts_on_a_competition_in_every_state(site: Site) -> None:
     site.set_phase(ends_at=now() + HOUR)
-    acts = {"rehearse": REHEARSE, "take-secrets": competition_acts.TAKE_SECRETS}
+    acts: dict[str, Act[Any, Any]] = {"rehearse": REHEARSE, "take-secrets": competition_acts.TAKE_SECRETS}
     states: list[dict[str, Any]] = [{"state": state} for state in CompetitionState]
     owner = site.owner()
     with site.services.database.writing() as session:
         session.add(
             Baseline(competition_id=site.competition(session).id, slug="r", name="Random", builtin="random")
         )
-    wishes = {
-        "services": site.services,
-        "tasks": 2,
-        "teams": 5,
-        "viewer": Viewer(user_id=owner.id, username=owner.username),
-    }
+    viewer = Viewer(user_id=owner.id, username=owner.username)
     for name, row in COMPETITION_TABLE.items():
         found = []
         for values, session in zip([*states, {"deleted_at": now()}], rolled_back(site), strict=False):
@@ -474,7 +474,9 @@ def test_further_acts_on_a_competition_in_every_state(site: Site) -> None:
             for column, value in values.items():
                 setattr(competition, column, value)
             session.flush()
-            found.append(attempt(session, acts[name], competition, ActRequest(owner.id, options=wishes)))
+            wish = replace(asking(owner.id, acts[name], tasks=2, teams=5), viewer=viewer)
+            subject = Rehearsable(competition, site.services) if name == "rehearse" else competition
+            found.append(attempt(session, acts[name], subject, wish))
         assert " ".join(found) == row, name
     assert COMPETITION_TABLE.keys() == acts.keys()
 
@@ -493,10 +495,10 @@ def test_inviting_and_moving_a_person_in_every_state(site: Site, name: str) -> N
         session.flush()
         if name == "add":
             invitation = Invitation(competition, session.get_one(User, pia.id))
-            wish = ActRequest(site.owner_id, options={"role": Role.REVIEWER})
+            wish = asking(site.owner_id, member_acts.INVITE, role=Role.REVIEWER)
             found.append(attempt(session, member_acts.INVITE, invitation, wish))
         else:
             team = session.get_one(Team, member(session, site, ben.id).team_id)
-            wish = ActRequest(site.owner_id, options={"team": team.name})
+            wish = asking(site.owner_id, MOVE, team=team.name)
             found.append(attempt(session, MOVE, membership, wish))
     assert " ".join(found) == MEMBER_TABLE[name]

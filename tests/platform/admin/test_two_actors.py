@@ -22,7 +22,7 @@ from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import Admission, EntryStatus
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.organizers.entries.team_acts import ADMIT, find_applicant
-from anyshot_platform.organizers.phases.final_acts import PUBLISH
+from anyshot_platform.organizers.phases.final_acts import PUBLISH, Winners
 from anyshot_platform.organizers.pools.organizing import put_packs
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack, Pool
@@ -433,7 +433,7 @@ def test_a_preview_counts_who_hears_of_it(site: Site) -> None:
         assert ADMIT.look(session, one, ActRequest(dana.id)).told == 1
         phase = session.get_one(Phase, site.phase_id)
         members = len(members_of(session, phase.competition))
-        assert PUBLISH.look(session, phase, ActRequest(dana.id, options={"winners": 0})).told == members == 2
+        assert PUBLISH.look(session, phase, ActRequest(dana.id, options=Winners())).told == members == 2
 
 
 def test_two_organizers_decide_over_json(site: Site) -> None:

@@ -145,7 +145,7 @@ ON_PAGES = {
 }
 
 
-def declared_acts() -> dict[str, Act[Any]]:
+def declared_acts() -> dict[str, Act[Any, Any]]:
     """Every act that the platform declares, by key."""
     modules = [
         import_module(found.name)

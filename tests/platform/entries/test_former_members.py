@@ -37,7 +37,7 @@ def act(site: Site, person: Person, way: str) -> None:
         assert move(site, person, "zoe").status_code == 200
         return
     body = {"reason": "a second account", "confirm": person.username, "override": True}
-    answer = site.owner().call("POST", f"{PEOPLE}/{row_of(site, person)}/{way}", json=body)
+    answer = site.owner().call("POST", f"{PEOPLE}/{row_of(site, person)}/acts/{way}", json=body)
     assert answer.status_code == 200, answer.text
 
 

@@ -20,7 +20,7 @@ from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
 from anyshot_platform.leagues.states import Admission
 from anyshot_platform.notifications.service import list_notifications
-from anyshot_platform.organizers.competitions.moving import MOVE
+from anyshot_platform.organizers.competitions.moving import MOVE, Destination
 from anyshot_platform.phases.states import PhaseKind
 from anyshot_platform.teams.models import Team
 from tests.platform.admin.test_any_moment import outcome
@@ -321,7 +321,7 @@ def test_moving_in_every_state(site: Site) -> None:
             membership = membership_of(session, site, ben)
             membership.status = status
             target = session.get_one(Team, membership_of(session, site, ada).team_id)
-            wish = ActRequest(site.owner_id, options={"team": target.name})
+            wish = ActRequest(site.owner_id, options=Destination(team=target.name))
             found.append(outcome(session, MOVE, membership, wish, membership))
             session.rollback()
     assert " ".join(found) == "r r n r r r"  # invited, pending, approved, banned, rejected, withdrawn

@@ -9,7 +9,7 @@ import pytest
 from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.acts.service import preview
 from anyshot_platform.competitions.states import Role
-from anyshot_platform.organizers.competitions.member_acts import ROLE
+from anyshot_platform.organizers.competitions.member_acts import ROLE, RoleChoice
 from tests.platform.admin.test_manage import post
 from tests.platform.entries.test_entries import scored
 from tests.platform.entries.test_members import HERE, PEOPLE, membership_of, move, team_of, team_up
@@ -35,7 +35,7 @@ def give(site: Site, person: Person, role: Role) -> list[str]:
     with site.services.database.reading() as session:
         membership = membership_of(session, site, person)
         where = f"{PEOPLE}/{membership.id}/acts/role"
-        asked = preview(session, ROLE, membership, ActRequest(site.owner_id, options={"role": role}))
+        asked = preview(session, ROLE, membership, ActRequest(site.owner_id, options=RoleChoice(role=role)))
     done = site.owner().call("POST", where, json={"role": role.value, "confirm": person.username})
     assert done.status_code == 200, done.text
     return list(asked.does)
@@ -50,7 +50,7 @@ def take_out(site: Site, person: Person, *, out: bool = True) -> None:
     with site.services.database.reading() as session:
         where = f"{PEOPLE}/{membership_of(session, site, person).id}/quota"
     body = {"day": 0, "phase": 0, "out_of_ranking": out, "reason": "of our laboratory"}
-    assert site.owner().call("POST", where, json=body).is_success
+    assert site.owner().call("PUT", where, json=body).is_success
 
 
 def test_moving_an_organizer_back_brings_the_team_back_into_the_ranking(site: Site) -> None:

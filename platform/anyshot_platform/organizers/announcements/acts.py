@@ -49,11 +49,13 @@ def _said_last(session: Session, competition: Competition) -> Announcement | Non
     return next(iter(list_announcements(session, competition, most=1)), None)
 
 
-def _look_announce(session: Session, competition: Competition, request: ActRequest) -> Findings:
+def _look_announce(
+    session: Session, competition: Competition, request: ActRequest[AnnouncementOptions]
+) -> Findings:
     if competition.deleted_at is not None or competition.state == CompetitionState.DRAFT:
         return Findings(refused=["A draft has nobody to tell: publish the competition first."])
     last, wishes = _said_last(session, competition), request.options
-    if last is not None and (last.title, last.body) == (wishes["title"], wishes["body"]):
+    if last is not None and (last.title, last.body) == (wishes.title, wishes.body):
         return Findings(
             done=(f"This was announced at {moment_words(last.created_at)}; nobody is told it twice.")
         )
@@ -64,9 +66,11 @@ def _look_announce(session: Session, competition: Competition, request: ActReque
     )
 
 
-def _announce(session: Session, competition: Competition, request: ActRequest) -> ActDone:
+def _announce(
+    session: Session, competition: Competition, request: ActRequest[AnnouncementOptions]
+) -> ActDone:
     wishes = request.options
-    made = announce(session, competition, wishes["title"], wishes["body"], request.actor_id)
+    made = announce(session, competition, wishes.title, wishes.body, request.actor_id)
     return ActDone("Announced on the page and by e-mail.", after={"title": made.title}, result=made)
 
 

@@ -57,10 +57,8 @@ def _target_of_playable(session: Session, playable: Playable) -> Target:
     return _target(session, playable.baseline)
 
 
-def _phase(session: Session, baseline: Baseline, request: ActRequest) -> Phase:
-    return find_phase(
-        session, session.get_one(Competition, baseline.competition_id), request.options["phase"]
-    )
+def _phase(session: Session, baseline: Baseline, request: ActRequest[Where]) -> Phase:
+    return find_phase(session, session.get_one(Competition, baseline.competition_id), request.options.phase)
 
 
 def _under_way(session: Session, baseline: Baseline, phase: Phase, *, gate: bool) -> bool:
@@ -81,7 +79,7 @@ def _under_way(session: Session, baseline: Baseline, phase: Phase, *, gate: bool
     return session.scalar(query.limit(1)) is not None
 
 
-def _look(session: Session, playable: Playable, request: ActRequest, *, gate: bool) -> Findings:
+def _look(session: Session, playable: Playable, request: ActRequest[Where], *, gate: bool) -> Findings:
     baseline = playable.baseline
     phase = _phase(session, baseline, request)
     if baseline.deleted_at is not None:
@@ -104,15 +102,15 @@ def _look(session: Session, playable: Playable, request: ActRequest, *, gate: bo
     )
 
 
-def _look_run(session: Session, playable: Playable, request: ActRequest) -> Findings:
+def _look_run(session: Session, playable: Playable, request: ActRequest[Where]) -> Findings:
     return _look(session, playable, request, gate=False)
 
 
-def _look_measure(session: Session, playable: Playable, request: ActRequest) -> Findings:
+def _look_measure(session: Session, playable: Playable, request: ActRequest[Where]) -> Findings:
     return _look(session, playable, request, gate=True)
 
 
-def _run(session: Session, playable: Playable, request: ActRequest) -> ActDone:
+def _run(session: Session, playable: Playable, request: ActRequest[Where]) -> ActDone:
     baseline = playable.baseline
     phase = _phase(session, baseline, request)
     made = service.run_baseline(session, playable.services, phase, baseline, request.actor_id)
@@ -123,7 +121,7 @@ def _run(session: Session, playable: Playable, request: ActRequest) -> ActDone:
     )
 
 
-def _measure(session: Session, playable: Playable, request: ActRequest) -> ActDone:
+def _measure(session: Session, playable: Playable, request: ActRequest[Where]) -> ActDone:
     baseline = playable.baseline
     phase = _phase(session, baseline, request)
     made = gates.measure_gate(session, playable.services, phase, baseline, request.actor_id)
@@ -132,7 +130,7 @@ def _measure(session: Session, playable: Playable, request: ActRequest) -> ActDo
 
 
 _CANCEL = "Cancel or delete its submission under Submissions."
-RUN: Act[Playable] = Act(
+RUN = Act(
     key="baseline.run",
     title="Run {}",
     target=_target_of_playable,
@@ -142,7 +140,7 @@ RUN: Act[Playable] = Act(
     options=Where,
     danger=Danger.NONE,
 )
-MEASURE: Act[Playable] = Act(
+MEASURE = Act(
     key="baseline.measure",
     title="Measure a gate with {}",
     target=_target_of_playable,

@@ -108,8 +108,8 @@ def _who_sees(competition: Competition) -> str:
         ),
         Visibility.PRIVATE: "Its members and invited people see the competition, nobody else",
     }[competition.visibility]
-    waits = competition.opens_at is not None and competition.opens_at > now()
-    return f"{who}, from {moment_words(competition.opens_at)} on." if waits else f"{who}."
+    opens = competition.opens_at
+    return f"{who}, from {moment_words(opens)} on." if opens is not None and opens > now() else f"{who}."
 
 
 def _look_draft(session: Session, competition: Competition, request: ActRequest) -> Findings:

@@ -169,8 +169,8 @@ def _moved(
     return ActDone(words, {"status": before.value}, {"status": status.value})
 
 
-def _look_role(session: Session, membership: Membership, request: ActRequest) -> Findings:
-    role = Role(request.options["role"])
+def _look_role(session: Session, membership: Membership, request: ActRequest[RoleChoice]) -> Findings:
+    role = request.options.role
     if membership.role == role:
         return Findings(done=f"This person is {status_words(role.value)} already.")
     last = membership.role == Role.OWNER and count_owners(session, membership.competition_id) < 2
@@ -193,8 +193,8 @@ def _ranking(session: Session, membership: Membership, role: Role) -> list[str]:
     return [f"The team {team.name} joins the ranking."]
 
 
-def _give_role(session: Session, membership: Membership, request: ActRequest) -> ActDone:
-    before, role = membership.role, Role(request.options["role"])
+def _give_role(session: Session, membership: Membership, request: ActRequest[RoleChoice]) -> ActDone:
+    before, role = membership.role, request.options.role
     people.set_role(session, membership, role)
     return ActDone("The role is given.", {"role": before.value}, {"role": role.value})
 
@@ -204,8 +204,8 @@ def _invited(session: Session, invitation: Invitation) -> Target:
     return Target("user", invitation.user.id, name, name, (invitation.competition.id,))
 
 
-def _look_invite(session: Session, invitation: Invitation, request: ActRequest) -> Findings:
-    role = Role(request.options["role"])
+def _look_invite(session: Session, invitation: Invitation, request: ActRequest[RoleChoice]) -> Findings:
+    role = request.options.role
     known = find_membership(session, invitation.competition.id, invitation.user.id)
     if known is not None and known.status == MemberStatus.APPROVED:
         if known.role == role:
@@ -224,8 +224,8 @@ def _look_invite(session: Session, invitation: Invitation, request: ActRequest) 
     )
 
 
-def _invite(session: Session, invitation: Invitation, request: ActRequest) -> ActDone:
-    role = Role(request.options["role"])
+def _invite(session: Session, invitation: Invitation, request: ActRequest[RoleChoice]) -> ActDone:
+    role = request.options.role
     membership = offer(session, invitation.competition, invitation.user, role)
     waits = membership.status == MemberStatus.INVITED
     words = "Invited: the person becomes a participant by accepting." if waits else "The role is given."

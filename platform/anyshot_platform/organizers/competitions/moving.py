@@ -45,9 +45,9 @@ def find_team_named(session: Session, competition: Competition, name: str) -> Te
     return team
 
 
-def _look(session: Session, membership: Membership, request: ActRequest) -> Findings:
+def _look(session: Session, membership: Membership, request: ActRequest[Destination]) -> Findings:
     competition = session.get_one(Competition, membership.competition_id)
-    target = find_team_named(session, competition, request.options["team"])
+    target = find_team_named(session, competition, request.options.team)
     old = session.get(Team, membership.team_id) if membership.team_id else None
     if old is None or not _may_go(membership, target):
         return Findings(refused=["Only participants are in teams. Admit this person first."])
@@ -128,10 +128,10 @@ def _published(session: Session, competition: Competition) -> list[str]:
     ]
 
 
-def _move(session: Session, membership: Membership, request: ActRequest) -> ActDone:
+def _move(session: Session, membership: Membership, request: ActRequest[Destination]) -> ActDone:
     old = session.get_one(Team, membership.team_id)
     competition = session.get_one(Competition, membership.competition_id)
-    team = go(session, membership, find_team_named(session, competition, request.options["team"]))
+    team = go(session, membership, find_team_named(session, competition, request.options.team))
     for one in (old, team):
         ask_again(session, one.id)
     _tell(session, membership, old, team, request.reason)

@@ -41,7 +41,7 @@ def _delete(session: Session, page: CompetitionPage, request: ActRequest) -> Act
     )
 
 
-DELETE: Act[CompetitionPage] = Act(
+DELETE = Act(
     key="page.delete",
     title="Remove the page {}",
     target=_target,
@@ -59,11 +59,11 @@ class MoveOptions(ActOptions):
     place: Annotated[int, Field(ge=0, le=10_000)]
 
 
-def _wanted(pages: list[CompetitionPage], request: ActRequest) -> int:
-    return min(int(request.options["place"]), len(pages) - 1)
+def _wanted(pages: list[CompetitionPage], request: ActRequest[MoveOptions]) -> int:
+    return min(request.options.place, len(pages) - 1)
 
 
-def _look_move(session: Session, page: CompetitionPage, request: ActRequest) -> Findings:
+def _look_move(session: Session, page: CompetitionPage, request: ActRequest[MoveOptions]) -> Findings:
     pages = session.get_one(Competition, page.competition_id).pages
     place = _wanted(pages, request)
     if pages.index(page) == place:
@@ -71,7 +71,7 @@ def _look_move(session: Session, page: CompetitionPage, request: ActRequest) -> 
     return Findings(does=[f"It becomes page {place + 1} of {len(pages)}."])
 
 
-def _move(session: Session, page: CompetitionPage, request: ActRequest) -> ActDone:
+def _move(session: Session, page: CompetitionPage, request: ActRequest[MoveOptions]) -> ActDone:
     pages = session.get_one(Competition, page.competition_id).pages
     before, place = pages.index(page), _wanted(pages, request)
     others = [one for one in pages if one is not page]
@@ -82,7 +82,7 @@ def _move(session: Session, page: CompetitionPage, request: ActRequest) -> ActDo
     return ActDone(words, {"place": before}, {"title": page.title, "place": place})
 
 
-MOVE: Act[CompetitionPage] = Act(
+MOVE = Act(
     key="page.move",
     title="Move the page {}",
     target=_target,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
-from typing import Any
 
 from pydantic import Field, model_validator
 from sqlalchemy import func, select
@@ -147,8 +145,27 @@ def _resume(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     return ActDone(f"{phase.name} goes on.", {"paused": True}, {"paused": False})
 
 
-def _look_extend(session: Session, phase: Phase, request: ActRequest) -> Findings:
-    end = request.options["end"]
+class End(ActOptions, frozen=False):
+    """The new end; nothing removes it."""
+
+    end: datetime | None
+    zone: str = Field(default="", max_length=64, description="the time zone of an end that names none")
+
+    @model_validator(mode="after")
+    def _has_zone(self) -> End:
+        if self.end is not None and self.end.tzinfo is None:
+            zone = find_zone(self.zone)
+            if zone is not None and (words := words_on_skipped(self.end, zone)):
+                raise ValueError(words)
+            self.end = self.end.replace(tzinfo=zone)
+        if self.end is not None and (self.end.tzinfo is None or not 1970 < self.end.year < 9000):
+            words = "This must be a moment with its time zone, like 2026-09-01T00:00:00Z."
+            raise ValueError(words)
+        return self
+
+
+def _look_extend(session: Session, phase: Phase, request: ActRequest[End]) -> Findings:
+    end = request.options.end
     if end == phase.ends_at and phase.closed_at is None:
         return Findings(done=f"{phase.name} ends then already.")
     opens = end is None or end > now()
@@ -163,8 +180,8 @@ def _look_extend(session: Session, phase: Phase, request: ActRequest) -> Finding
     )
 
 
-def _extend(session: Session, phase: Phase, request: ActRequest) -> ActDone:
-    before, phase.ends_at = phase.ends_at, request.options["end"]
+def _extend(session: Session, phase: Phase, request: ActRequest[End]) -> ActDone:
+    before, phase.ends_at = phase.ends_at, request.options.end
     phase.closed_at = None
     words = f"The end of {phase.name} is moved."
     return ActDone(words, {"ends_at": _iso(before)}, {"ends_at": _iso(phase.ends_at)})
@@ -269,14 +286,6 @@ def _publish_key(session: Session, phase: Phase, request: ActRequest) -> ActDone
     return ActDone("Everybody can verify the key.", after={"published": True})
 
 
-_Look = Callable[[Session, Phase, ActRequest], Findings]
-_Do = Callable[[Session, Phase, ActRequest], ActDone]
-
-
-def _act(key: str, verb: str, look: _Look, do: _Do, undo: str, danger: Danger, **more: Any) -> Act[Phase]:
-    return Act(f"phase.{key}", f"{verb} {{}}", phase_target, look, do, undo, **more, danger=danger)
-
-
 def _by_hand(label: str, icon: str, *statuses: PhaseStatus, style: str = "") -> Button[Phase]:
     return Button(label, icon, lambda phase: status_of(phase) in statuses, group="by hand", style=style)
 
@@ -293,101 +302,91 @@ def _is_free(phase: Phase) -> bool:
     return not image_acts.is_pinned(phase)
 
 
-class End(ActOptions):
-    """The new end; nothing removes it."""
-
-    end: datetime | None
-    zone: str = Field(default="", max_length=64, description="the time zone of an end that names none")
-
-    @model_validator(mode="after")
-    def _has_zone(self) -> End:
-        if self.end is not None and self.end.tzinfo is None:
-            zone = find_zone(self.zone)
-            if zone is not None and (words := words_on_skipped(self.end, zone)):
-                raise ValueError(words)
-            self.end = self.end.replace(tzinfo=zone)
-        if self.end is not None and (self.end.tzinfo is None or not 1970 < self.end.year < 9000):
-            words = "This must be a moment with its time zone, like 2026-09-01T00:00:00Z."
-            raise ValueError(words)
-        return self
-
-
 ACTS = by_name(
-    _act(
-        "pause",
-        "Pause",
+    Act(
+        "phase.pause",
+        "Pause {}",
+        phase_target,
         _look_pause,
         _pause,
         "Resume it.",
         button=_by_hand("Pause", "pause", PhaseStatus.OPEN),
         danger=Danger.PROOF,
     ),
-    _act(
-        "close",
-        "Close",
+    Act(
+        "phase.close",
+        "Close {}",
+        phase_target,
         _look_close,
         _close,
         "Open it again.",
         button=_by_hand("Close", "lock", PhaseStatus.OPEN),
         danger=Danger.PROOF,
     ),
-    _act(
-        "resume",
-        "Resume",
+    Act(
+        "phase.resume",
+        "Resume {}",
+        phase_target,
         _look_resume,
         _resume,
         "Pause it again.",
         button=_by_hand("Resume", "play", PhaseStatus.PAUSED, style="btn--primary"),
         danger=Danger.NONE,
     ),
-    _act(
-        "open",
-        "Open",
+    Act(
+        "phase.open",
+        "Open {}",
+        phase_target,
         _look_open,
         _open,
         "Close it again.",
         button=_by_hand("Open now", "lock-open", PhaseStatus.UPCOMING, PhaseStatus.CLOSED),
         danger=Danger.PROOF,
     ),
-    _act(
-        "freeze",
-        "Freeze the board of",
+    Act(
+        "phase.freeze",
+        "Freeze the board of {}",
+        phase_target,
         _look_freeze,
         _freeze,
         "Unfreeze it.",
         button=Button[Phase]("Freeze the board", "lock", lambda phase: not _frozen(phase), "board"),
         danger=Danger.NONE,
     ),
-    _act(
-        "unfreeze",
-        "Unfreeze the board of",
+    Act(
+        "phase.unfreeze",
+        "Unfreeze the board of {}",
+        phase_target,
         _look_unfreeze,
         _unfreeze,
         "Freeze it again.",
         button=Button("Unfreeze the board", "play", _frozen, group="board"),
         danger=Danger.PROOF,
     ),
-    _act(
-        "redraw_seeds",
-        "Draw a new key for",
+    Act(
+        "phase.redraw_seeds",
+        "Draw a new key for {}",
+        phase_target,
         _look_redraw,
         _redraw,
         "It cannot be undone.",
         button=Button("Draw a new key", "refresh-cw", group="key"),
         danger=Danger.PROOF,
     ),
-    _act(
-        "publish_key",
-        "Publish the key of",
+    Act(
+        "phase.publish_key",
+        "Publish the key of {}",
+        phase_target,
         _look_publish_key,
         _publish_key,
         "It cannot be undone.",
         danger=Danger.NAME,
         button=Button("Publish the key", "lock", group="key"),
     ),
-    _act(
-        "pin_image",
-        "Pin the image of",
+    Act(
+        "phase.pin_image",
+        "Pin the image of {}",
+        phase_target,
         image_acts.look_pin,
         image_acts.pin,
         "Unpin it.",
@@ -395,61 +394,68 @@ ACTS = by_name(
         button=Button[Phase]("Pin to what the workers have now", "lock", _is_free, "image"),
         danger=Danger.PROOF,
     ),
-    _act(
-        "unpin_image",
-        "Unpin the image of",
+    Act(
+        "phase.unpin_image",
+        "Unpin the image of {}",
+        phase_target,
         image_acts.look_unpin,
         image_acts.unpin,
         "Pin it again.",
         button=Button("Unpin the image", "lock-open", image_acts.is_pinned, "image"),
         danger=Danger.PROOF,
     ),
-    _act(
-        "extend",
-        "Move the end of",
+    Act(
+        "phase.extend",
+        "Move the end of {}",
+        phase_target,
         _look_extend,
         _extend,
         "Move it back.",
         options=End,
         danger=Danger.PROOF,
     ),
-    _act(
-        "delete",
-        "Delete",
+    Act(
+        "phase.delete",
+        "Delete {}",
+        phase_target,
         _look_delete,
         _delete,
         "Restore it: nothing is lost.",
         danger=Danger.NAME,
     ),
-    _act(
-        "restore",
-        "Restore",
+    Act(
+        "phase.restore",
+        "Restore {}",
+        phase_target,
         _look_restore,
         _restore,
         "Delete it again.",
         danger=Danger.NONE,
     ),
-    _act(
-        "add_evaluation",
-        "Add an evaluation to",
+    Act(
+        "phase.add_evaluation",
+        "Add an evaluation to {}",
+        phase_target,
         evaluation_acts.look_add,
         evaluation_acts.add,
         "Remove it again.",
         options=evaluation_acts.NewEvaluation,
         danger=Danger.NONE,
     ),
-    _act(
-        "remove_evaluation",
-        "Remove an evaluation of",
+    Act(
+        "phase.remove_evaluation",
+        "Remove an evaluation of {}",
+        phase_target,
         evaluation_acts.look_remove,
         evaluation_acts.remove,
         "Add it again: its scores are kept.",
         options=evaluation_acts.KnownEvaluation,
         danger=Danger.NONE,
     ),
-    _act(
-        "evaluate",
-        "Test further what was submitted to",
+    Act(
+        "phase.evaluate",
+        "Test further what was submitted to {}",
+        phase_target,
         evaluation_acts.look_evaluate,
         evaluation_acts.evaluate,
         "Nothing: scores stay where they are.",

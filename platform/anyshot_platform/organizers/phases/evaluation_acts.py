@@ -44,12 +44,10 @@ class KnownEvaluation(ActOptions):
     evaluation: str = Field(max_length=60)
 
 
-def look_add(session: Session, phase: Phase, request: ActRequest) -> Findings:
+def look_add(session: Session, phase: Phase, request: ActRequest[NewEvaluation]) -> Findings:
     """Refused where it cannot be made, or would test what was trained on."""
     version, before = live_version(session, phase), phase.evaluations
-    line = str(request.options.get("evaluation", ""))
-    if not line:
-        return Findings(does=[RANKS_NOTHING])
+    line = request.options.evaluation
     evaluation = read_evaluation(line)
     if evaluation in read_evaluations(before):
         return Findings(done=f"{phase.name} has {said_title(evaluation)} already.")
@@ -104,9 +102,9 @@ def look_add(session: Session, phase: Phase, request: ActRequest) -> Findings:
     )
 
 
-def add(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+def add(session: Session, phase: Phase, request: ActRequest[NewEvaluation]) -> ActDone:
     """It is a line of the phase's settings from now on."""
-    before, line = phase.evaluations, str(request.options["evaluation"])
+    before, line = phase.evaluations, request.options.evaluation
     phase.evaluations = f"{before}\n{line}".strip()
     hold_pools(session, phase)
     tests, _ = queue_missing(session, live_version(session, phase))
@@ -114,19 +112,19 @@ def add(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     return ActDone(words, {"evaluations": before}, {"evaluations": phase.evaluations}, {"queued": tests})
 
 
-def look_remove(session: Session, phase: Phase, request: ActRequest) -> Findings:
+def look_remove(session: Session, phase: Phase, request: ActRequest[KnownEvaluation]) -> Findings:
     """What is known of it is shown no more."""
-    name = str(request.options.get("evaluation", ""))
-    if name and name not in _lines(phase):
+    name = request.options.evaluation
+    if name not in _lines(phase):
         known = ", ".join(_lines(phase)) or "none"
         return Findings(refused=[f"{phase.name} has no evaluation {name}; it has {known}."])
     return Findings(does=["Its tests that have not ended are cancelled, and its scores are shown no more."])
 
 
-def remove(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+def remove(session: Session, phase: Phase, request: ActRequest[KnownEvaluation]) -> ActDone:
     """Its line is gone; its scores are kept, and shown again if the same line comes back."""
     before, lines = phase.evaluations, _lines(phase)
-    name = str(request.options["evaluation"])
+    name = request.options.evaluation
     if name not in lines:
         raise Invalid(f"There is no evaluation {name}.", field="evaluation")
     phase.evaluations = "\n".join(line for key, line in lines.items() if key != name)

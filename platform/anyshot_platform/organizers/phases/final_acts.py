@@ -106,11 +106,10 @@ def _count_entries(session: Session, phase: Phase, *conditions: ColumnElement[bo
     return session.scalar(query) or 0
 
 
-def _look_publish(session: Session, phase: Phase, request: ActRequest) -> Findings:
+def _look_publish(session: Session, phase: Phase, request: ActRequest[Winners]) -> Findings:
     if phase.deleted_at is not None:
         return Findings(refused=[DELETED])
-    winners = int(request.options.get("winners", 0))
-    codes = publication.best_of_leagues(session, phase, winners)
+    codes = publication.best_of_leagues(session, phase, request.options.winners)
     public = publication_of(phase).published is not None
     if public and all(standing_of(row).code_published for row in codes):
         return Findings(done="The results are public already; nobody is told again.")
@@ -173,10 +172,9 @@ def _codes(winners: list[Submission]) -> list[str]:
     ]
 
 
-def _publish(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+def _publish(session: Session, phase: Phase, request: ActRequest[Winners]) -> ActDone:
     before = publication_of(phase).published is not None
-    winners = int(request.options.get("winners", 0))
-    shown = publication.publish(session, phase, request.reason, winners=winners)
+    shown = publication.publish(session, phase, request.reason, winners=request.options.winners)
     return ActDone(
         f"The results are public; the code of {count(len(shown), 'submission')} too."
         if shown
@@ -209,11 +207,11 @@ def _hide(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     return ActDone("The results are hidden again.", before={"public": True}, after={"public": False})
 
 
-def _look_launch(session: Session, phase: Phase, request: ActRequest) -> Findings:
+def _look_launch(session: Session, phase: Phase, request: ActRequest[Launch]) -> Findings:
     if phase.deleted_at is not None:
         return Findings(refused=[DELETED])
     rows = finals.preview(session, phase)
-    waiting = finals.to_launch(rows, request.options.get("replace", ()))
+    waiting = finals.to_launch(rows, request.options.replace)
     entered = sum(row.entered for row in rows)
     if not waiting and entered:
         return Findings(done=f"All entries are launched already ({entered}).")
@@ -279,9 +277,9 @@ def why_too_early(session: Session, source: Phase) -> list[str]:
     return found
 
 
-def _launch(session: Session, phase: Phase, request: ActRequest) -> ActDone:
-    expected, replace = request.options.get("expected"), request.options.get("replace", ())
-    entered = finals.launch(session, phase, request.actor_id, expected=expected, replace=replace)
+def _launch(session: Session, phase: Phase, request: ActRequest[Launch]) -> ActDone:
+    asked = request.options
+    entered = finals.launch(session, phase, request.actor_id, expected=asked.expected, replace=asked.replace)
     return ActDone(
         "1 entry is queued." if len(entered) == 1 else f"{decimal(len(entered))} entries are queued.",
         after={"entries": len(entered)},

@@ -33,11 +33,11 @@ def is_pinned(phase: Phase) -> bool:
     return phase.live.image_digest is not None
 
 
-def look_pin(session: Session, phase: Phase, request: ActRequest) -> Findings:
+def look_pin(session: Session, phase: Phase, request: ActRequest[Pin]) -> Findings:
     """Refused where no worker has the image, or several have different ones; asks where scores come from others."""
     version = live_version(session, phase)
     workers = taking_work(session, version.hardware_class, competition_id=phase.competition_id)
-    wanted = request.options.get("digest")
+    wanted = request.options.digest
     if version.image_digest is not None and wanted in (None, version.image_digest):
         return Findings(done=f"{phase.name} is pinned to {version.image_digest} already.")
     digest, problem = (wanted, "") if wanted else _common(version, workers)
@@ -54,11 +54,11 @@ def look_pin(session: Session, phase: Phase, request: ActRequest) -> Findings:
     )
 
 
-def pin(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+def pin(session: Session, phase: Phase, request: ActRequest[Pin]) -> ActDone:
     """The version that counts, and its runs that have not begun."""
     version = live_version(session, phase)
     workers = taking_work(session, version.hardware_class, competition_id=phase.competition_id)
-    digest = request.options.get("digest") or _common(version, workers)[0]
+    digest = request.options.digest or _common(version, workers)[0]
     return _set(session, version, digest, f"{phase.name} is pinned to {digest}.")
 
 

@@ -84,16 +84,16 @@ def _target(session: Session, checked: Checked) -> Target:
     )
 
 
-def _look(session: Session, checked: Checked, request: ActRequest) -> Findings:
-    outcome, member = IdentityCheck(request.options["identity"]), checked.member
+def _look(session: Session, checked: Checked, request: ActRequest[IdentityChoice]) -> Findings:
+    outcome, member = request.options.identity, checked.member
     if (outcome, request.reason.strip()) == (member.outcome, member.reason):
         return Findings(done=f"{member.user.username} is noted as {status_words(outcome.value)} already.")
     why = "Say in the reason how the identity was checked, or why it was refused."
     return Findings(refused=[] if request.reason.strip() else [why], does=[_DOES[outcome]])
 
 
-def _check(session: Session, checked: Checked, request: ActRequest) -> ActDone:
-    outcome, member = IdentityCheck(request.options["identity"]), checked.member
+def _check(session: Session, checked: Checked, request: ActRequest[IdentityChoice]) -> ActDone:
+    outcome, member = request.options.identity, checked.member
     note_check(session, checked.phase, member.user, outcome, request.reason.strip(), request.actor_id)
     return ActDone(
         f"The identity of {member.user.username} is noted as {status_words(outcome.value)}.",

@@ -223,15 +223,15 @@ class Receiver(ActOptions):
     competition: str = Field(max_length=64)
 
 
-def _receiver(session: Session, request: ActRequest) -> Competition:
+def _receiver(session: Session, request: ActRequest[Receiver]) -> Competition:
     """The competition that gets the pool; raises `NotFound` or `Forbidden` where who asks does not organize it."""
-    found = find_competition(session, request.options["competition"])
+    found = find_competition(session, request.options.competition)
     access = find_access(session, request.viewer, found)
     require_role(access, Role.ORGANIZER)
     return access.competition
 
 
-def _look_give(session: Session, pool: Pool, request: ActRequest) -> Findings:
+def _look_give(session: Session, pool: Pool, request: ActRequest[Receiver]) -> Findings:
     receiver = _receiver(session, request)
     if pool.deleted_at is not None:
         return Findings(refused=[DELETED])
@@ -254,7 +254,7 @@ def _look_give(session: Session, pool: Pool, request: ActRequest) -> Findings:
     )
 
 
-def _give(session: Session, pool: Pool, request: ActRequest) -> ActDone:
+def _give(session: Session, pool: Pool, request: ActRequest[Receiver]) -> ActDone:
     receiver, before = _receiver(session, request), pool.competition_id
     pool.competition_id = receiver.id
     after = {"pool": pool.slug, "competition": receiver.slug}
@@ -303,7 +303,7 @@ KEEP_HIDDEN: Act[Pool] = Act(
     button=Button("Keep it hidden", "clock", lambda pool: _is_hidden(pool) and pool.publish_when_over),
     danger=Danger.NONE,
 )
-GIVE: Act[Pool] = Act(
+GIVE = Act(
     key="pool.give",
     title="Give away the pool {}",
     target=pool_target,

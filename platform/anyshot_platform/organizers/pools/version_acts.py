@@ -38,14 +38,14 @@ class DatasetChoice(ActOptions):
     dataset: str = Field(max_length=200)
 
 
-def _chosen(session: Session, pool: Pool, request: ActRequest) -> list[Pack]:
+def _chosen(session: Session, pool: Pool, request: ActRequest[Packs]) -> list[Pack]:
     """The packs that the version shall hold; raises `UnknownPacks` for those that are not the viewer's to use."""
     wanted = request.options
-    rows = find_packs(session, request.viewer, wanted["packs"])
-    return organizing.merged(organizing.newest_packs(session, pool), rows) if wanted.get("keep") else rows
+    rows = find_packs(session, request.viewer, wanted.packs)
+    return organizing.merged(organizing.newest_packs(session, pool), rows) if wanted.keep else rows
 
 
-def _look_version(session: Session, pool: Pool, request: ActRequest) -> Findings:
+def _look_version(session: Session, pool: Pool, request: ActRequest[Packs]) -> Findings:
     return _look(session, pool, _chosen(session, pool, request), request.viewer)
 
 
@@ -104,22 +104,22 @@ def _make(session: Session, pool: Pool, rows: Sequence[Pack], note: str, request
     )
 
 
-def _version(session: Session, pool: Pool, request: ActRequest) -> ActDone:
-    return _make(session, pool, _chosen(session, pool, request), request.options.get("note", ""), request)
+def _version(session: Session, pool: Pool, request: ActRequest[Packs]) -> ActDone:
+    return _make(session, pool, _chosen(session, pool, request), request.options.note, request)
 
 
-def _without(session: Session, pool: Pool, request: ActRequest) -> list[Pack]:
-    return [row for row in organizing.newest_packs(session, pool) if row.name != request.options["dataset"]]
+def _without(session: Session, pool: Pool, request: ActRequest[DatasetChoice]) -> list[Pack]:
+    return [row for row in organizing.newest_packs(session, pool) if row.name != request.options.dataset]
 
 
-def _look_remove(session: Session, pool: Pool, request: ActRequest) -> Findings:
-    left, name = _without(session, pool, request), request.options["dataset"]
+def _look_remove(session: Session, pool: Pool, request: ActRequest[DatasetChoice]) -> Findings:
+    left, name = _without(session, pool, request), request.options.dataset
     if len(left) == len(organizing.newest_packs(session, pool)):
         return Findings(done=f"The newest version of {pool.slug} holds no dataset {name}.")
     return _look(session, pool, left, request.viewer)
 
 
-def _remove(session: Session, pool: Pool, request: ActRequest) -> ActDone:
+def _remove(session: Session, pool: Pool, request: ActRequest[DatasetChoice]) -> ActDone:
     return _make(session, pool, _without(session, pool, request), "", request)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -29,7 +31,16 @@ class RehearsalOptions(ActOptions):
     teams: int = Field(default=30, ge=1, le=MOST_TEAMS)
 
 
-def _target(session: Session, competition: Competition) -> Target:
+@dataclass(frozen=True)
+class Rehearsable:
+    """A competition with what it takes to run its baselines."""
+
+    competition: Competition
+    services: Services
+
+
+def _target(session: Session, rehearsable: Rehearsable) -> Target:
+    competition = rehearsable.competition
     return Target(
         "competition", competition.id, competition.slug, f"“{competition.title}”", (competition.id,)
     )
@@ -52,13 +63,14 @@ def _players(
     return [row for row, reason in rows if not reason], [reason for _, reason in rows if reason]
 
 
-def _look(session: Session, competition: Competition, request: ActRequest) -> Findings:
+def _look(session: Session, rehearsable: Rehearsable, request: ActRequest[RehearsalOptions]) -> Findings:
+    competition = rehearsable.competition
     if competition.deleted_at is not None:
         return Findings(refused=[DELETED])
     underway = [row for row in list_rehearsals(session, competition) if row.ended_at is None]
     if underway:
         return Findings(done="A rehearsal is under way.")
-    players, absent = _players(session, request.options["services"], competition)
+    players, absent = _players(session, rehearsable.services, competition)
     missing = what_is_missing(session, competition)
     refused = ["A rehearsal is not rehearsed."] if is_copy(session, competition) else []
     if missing:
@@ -72,7 +84,7 @@ def _look(session: Session, competition: Competition, request: ActRequest) -> Fi
         does=[
             (
                 f"A hidden copy is created, and {names} play in it as teams, through all phases, on at "
-                f"most {count(request.options['tasks'], 'task')} a run (one of each dataset where "
+                f"most {count(request.options.tasks, 'task')} a run (one of each dataset where "
                 "every dataset needs one), up to published results."
             ),
             (
@@ -88,15 +100,15 @@ def is_copy(session: Session, competition: Competition) -> bool:
     return session.scalar(select(Rehearsal.id).where(Rehearsal.copy_id == competition.id)) is not None
 
 
-def _start(session: Session, competition: Competition, request: ActRequest) -> ActDone:
-    wishes = request.options
-    copy = make_copy(session, wishes["services"], competition, wishes["viewer"], tasks=wishes["tasks"])
+def _start(session: Session, rehearsable: Rehearsable, request: ActRequest[RehearsalOptions]) -> ActDone:
+    competition, wishes = rehearsable.competition, request.options
+    copy = make_copy(session, rehearsable.services, competition, request.viewer, tasks=wishes.tasks)
     rehearsal = Rehearsal(
         competition_id=competition.id,
         copy_id=copy.id,
         actor_id=request.actor_id,
-        tasks=wishes["tasks"],
-        teams=wishes["teams"],
+        tasks=wishes.tasks,
+        teams=wishes.teams,
     )
     session.add(rehearsal)
     session.flush()
@@ -105,7 +117,7 @@ def _start(session: Session, competition: Competition, request: ActRequest) -> A
             tell(rehearsal, words)  # it is not in the copy
     for words in say_which_versions(session, competition):
         tell(rehearsal, words)
-    after = {"copy": copy.slug, "tasks": wishes["tasks"], "teams": wishes["teams"]}
+    after = {"copy": copy.slug, **wishes.model_dump()}
     return ActDone("The rehearsal has started.", after=after, result=rehearsal)
 
 

@@ -151,7 +151,9 @@ def _finish(session: Session, rehearsal: Rehearsal, phase: Phase, rows: Sequence
 
 def _publish(session: Session, rehearsal: Rehearsal, phase: Phase) -> None:
     """Publish the results, and keep what an organizer would have been shown before."""
-    found = final_acts.PUBLISH.look(session, phase, ActRequest(rehearsal.actor_id))
+    found = final_acts.PUBLISH.look(
+        session, phase, ActRequest(rehearsal.actor_id, options=final_acts.Winners())
+    )
     for words in found.blocked:
         asked = f"{phase.name}: before publishing you would be asked: {words}"
         tell(rehearsal, asked)

@@ -30,8 +30,8 @@ class NewName(ActOptions):
     name: str = Field(max_length=200)
 
 
-def _look(session: Session, team: Team, request: ActRequest) -> Findings:
-    name = check_team_name(request.options["name"])
+def _look(session: Session, team: Team, request: ActRequest[NewName]) -> Findings:
+    name = check_team_name(request.options.name)
     if team.deleted_at is not None:
         return Findings(refused=["Nobody is left in this team: it is dissolved."])
     if name == team.name:
@@ -57,8 +57,8 @@ def _published(session: Session, team: Team) -> list[str]:
     ]
 
 
-def _rename(session: Session, team: Team, request: ActRequest) -> ActDone:
-    before, name = team.name, check_team_name(request.options["name"])
+def _rename(session: Session, team: Team, request: ActRequest[NewName]) -> ActDone:
+    before, name = team.name, check_team_name(request.options.name)
     give_name(session, team, name)
     _tell(session, team, before, request.reason)
     return ActDone(f"The team is called “{name}” now.", {"name": before}, {"name": name})

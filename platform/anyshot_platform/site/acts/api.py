@@ -41,7 +41,7 @@ def list_acts(request: Request, access: AsReviewer) -> list[ActOut]:
     return show_acts(request.app.state.acts)
 
 
-def show_acts(acts: Iterable[tuple[str, Act[Any]]]) -> list[ActOut]:
+def show_acts(acts: Iterable[tuple[str, Act[Any, Any]]]) -> list[ActOut]:
     """Acts with their addresses, as programs read them."""
     return [
         ActOut(

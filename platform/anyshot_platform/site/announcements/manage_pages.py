@@ -84,7 +84,7 @@ def edit_announcement(
 
     def change() -> None:
         current = organizing.announcement_fields(row)
-        sent = read_options(ADD, form.filled(current))
+        sent = read_options(ADD, form.filled(current)).model_dump()
         changed = merge(session, form, ("announcement", row.id), sent, current)
         organizing.edit_announcement(session, row, changed, access.viewer.id)
 

@@ -61,7 +61,7 @@ def list_announcements(
 @router.post("", status_code=201)
 def announce(access: AsOrganizer, session: SessionDep, body: AnnouncementOptions) -> AnnouncementOut:
     """Tell all participants something; what was said last is not said twice."""
-    request = ActRequest(access.viewer.id, options=dict(body))
+    request = ActRequest(access.viewer.id, options=body)
     return _newest(session, access, access.competition, carry_out(session, ADD, access.competition, request))
 
 

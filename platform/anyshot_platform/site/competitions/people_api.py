@@ -173,7 +173,7 @@ def act_on_many(access: AsOrganizer, session: SessionDep, body: PeopleActIn) -> 
 def invite(access: AsOwner, session: SessionDep, body: InviteIn) -> ActAnswer:
     """Invite a user as organizer, reviewer or participant, by name; a member gets the role at once."""
     user = people.find_user(session, body.username)
-    wish = ActRequest(access.viewer.id, body.reason, {"role": body.role})
+    wish = ActRequest(access.viewer.id, body.reason, member_acts.RoleChoice(role=body.role))
     invitation = Invitation(access.competition, user)
     outcome = carry_out(session, member_acts.INVITE, invitation, wish, body.consent())
     membership = find_membership(session, access.competition.id, user.id)

@@ -188,7 +188,7 @@ def offer_image(request: Request, viewer: Admin, session: SessionDep, form: Form
     def change() -> str:
         image = image_acts.find_image(session, form.text("name", 64))
         options = read_options(image_acts.OFFER, form)
-        described = {"description": text} if (text := options["description"]) else {}
+        described = {"description": text} if (text := options.description) else {}
         merge(session, form, ("image", image.name), described, image_acts.image_fields(image))
         wish = ActRequest(viewer.id, options=options, viewer=viewer)
         return carry_out(session, image_acts.OFFER, image, wish).message

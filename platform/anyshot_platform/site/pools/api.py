@@ -5,14 +5,14 @@ from __future__ import annotations
 import tempfile
 from datetime import datetime
 from pathlib import Path as FilePath
-from typing import Annotated, Any
+from typing import Annotated
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActRequest
+from anyshot_platform.acts.declaration import NO_OPTIONS, Act, ActRequest, Opts
 from anyshot_platform.acts.service import ActOutcome, carry_out
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
@@ -264,12 +264,18 @@ def put_dataset(
     (pack,) = find_packs(session, viewer, [body.pack])
     if pack.name != name:
         raise Invalid(f"This pack holds {pack.name}, not {name}.", field="pack")
-    return _make(session, viewer, pool, version_acts.VERSION, packs=[body.pack], keep=True, note=body.note)
+    return _make(
+        session,
+        viewer,
+        pool,
+        version_acts.VERSION,
+        version_acts.Packs(packs=[body.pack], keep=True, note=body.note),
+    )
 
 
-def _make(session: Session, viewer: Viewer, pool: Pool, act: Act[Pool], **wishes: Any) -> ActAnswer:
+def _make(session: Session, viewer: Viewer, pool: Pool, act: Act[Pool, Opts], options: Opts) -> ActAnswer:
     """Create a version as an act does, at one of the addresses of earlier releases."""
-    outcome = carry_out(session, act, pool, ActRequest(viewer.id, options=wishes, viewer=viewer))
+    outcome = carry_out(session, act, pool, ActRequest(viewer.id, options=options, viewer=viewer))
     session.flush()
     return answer(PoolDetail, _show_detail(session, pool, viewer), outcome)
 
@@ -280,14 +286,14 @@ def remove_dataset(session: SessionDep, viewer: Owner, pool_slug: PoolParam, nam
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     if name not in {row.name for row in organizing.newest_packs(session, pool)}:
         raise NotFound(f"The newest version of {pool_slug} holds no dataset {name}.")
-    return _make(session, viewer, pool, version_acts.REMOVE_DATASET, dataset=name)
+    return _make(session, viewer, pool, version_acts.REMOVE_DATASET, version_acts.DatasetChoice(dataset=name))
 
 
 @router.put("/{pool_slug}/competition", response_model=answer_model(PoolOut))
 def give_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: GiveIn) -> ActAnswer:
     """Give a pool to a competition that the viewer organizes: from then on it belongs to its organizers."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
-    asked = ActRequest(viewer.id, body.reason, {"competition": body.competition}, viewer)
+    asked = ActRequest(viewer.id, body.reason, acts.Receiver(competition=body.competition), viewer)
     outcome = carry_out(session, acts.GIVE, pool, asked, body.consent())
     return answer(PoolOut, show(session, pool, viewer), outcome)
 
@@ -304,14 +310,16 @@ def put_packs(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: Po
     422 `unknown_packs` for all others, whether or not they are on this site: a digest is no right to a dataset.
     """
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
-    return _make(session, viewer, pool, version_acts.VERSION, packs=body.packs, note=body.note)
+    return _make(
+        session, viewer, pool, version_acts.VERSION, version_acts.Packs(packs=body.packs, note=body.note)
+    )
 
 
 @router.post("/{pool_slug}/combine", status_code=201, response_model=answer_model(PoolDetail))
 def combine(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> ActAnswer:
     """Create a version of the packs of the pools that this one combines."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
-    return _make(session, viewer, pool, version_acts.COMBINE)
+    return _make(session, viewer, pool, version_acts.COMBINE, NO_OPTIONS)
 
 
 @router.put("/{pool_slug}/publication", response_model=answer_model(PoolOut))

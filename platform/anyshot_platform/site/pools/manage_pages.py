@@ -134,11 +134,9 @@ def upload_packs(services: ServicesDep, viewer: Owner, slug: str, form: FormDep)
         with services.database.writing() as session:
             pool = organizing.find_pool(session, viewer, slug, to_change=True)
             brought = [session.get_one(Pack, pack_id).digest for pack_id in ids]
-            wishes = {
-                "packs": [*brought, *form.all("pack_digest")],
-                "keep": form.flag("keep"),
-                "note": form.text("note"),
-            }
+            wishes = version_acts.Packs(
+                packs=[*brought, *form.all("pack_digest")], keep=form.flag("keep"), note=form.text("note")
+            )
             asked = ActRequest(viewer.id, options=wishes, viewer=viewer)
             made = carry_out(session, version_acts.VERSION, pool, asked)
             message = join_texts((made.message, *made.warnings))

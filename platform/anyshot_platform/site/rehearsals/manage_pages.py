@@ -11,6 +11,7 @@ from anyshot_platform.organizers.rehearsals.acts import (
     MOST_TASKS,
     MOST_TEAMS,
     REHEARSE,
+    Rehearsable,
     is_copy,
     list_rehearsals,
 )
@@ -53,8 +54,6 @@ def rehearse(
     request: Request, access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep
 ) -> Response:
     """Start a rehearsal."""
-    options = {**read_options(REHEARSE, form), "services": services, "viewer": access.viewer}
-    asked = ActRequest(access.viewer.id, form.text("reason"), options)
-    return perform(
-        request, session, form, REHEARSE, access.competition, asked, manage_path(access, "/rehearsals")
-    )
+    subject = Rehearsable(access.competition, services)
+    asked = ActRequest(access.viewer.id, form.text("reason"), read_options(REHEARSE, form), access.viewer)
+    return perform(request, session, form, REHEARSE, subject, asked, manage_path(access, "/rehearsals"))

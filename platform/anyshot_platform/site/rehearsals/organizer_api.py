@@ -11,7 +11,12 @@ from sqlalchemy.orm import Session
 from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.acts.service import carry_out
 from anyshot_platform.competitions.models import Competition, Rehearsal
-from anyshot_platform.organizers.rehearsals.acts import REHEARSE, RehearsalOptions, list_rehearsals
+from anyshot_platform.organizers.rehearsals.acts import (
+    REHEARSE,
+    Rehearsable,
+    RehearsalOptions,
+    list_rehearsals,
+)
 from anyshot_platform.organizers.rehearsals.checklist import checklist
 from anyshot_platform.organizers.rehearsals.forecast import forecast
 from anyshot_platform.organizers.rehearsals.story import story_of
@@ -101,9 +106,9 @@ def show_rehearsals(access: AsReviewer, session: SessionDep, services: ServicesD
 )
 def rehearse(access: AsOrganizer, session: SessionDep, services: ServicesDep, body: RehearseIn) -> ActAnswer:
     """Play the competition with its baselines in a hidden copy; one that is under way is shown instead."""
-    options = {"services": services, "viewer": access.viewer, "tasks": body.tasks, "teams": body.teams}
-    asked = ActRequest(access.viewer.id, body.reason, options)
-    outcome = carry_out(session, REHEARSE, access.competition, asked, body.consent())
+    options = RehearsalOptions(tasks=body.tasks, teams=body.teams)
+    asked = ActRequest(access.viewer.id, body.reason, options, access.viewer)
+    outcome = carry_out(session, REHEARSE, Rehearsable(access.competition, services), asked, body.consent())
     session.flush()
     newest = _show(session, services, list_rehearsals(session, access.competition)[0])
     return answer(RehearsalOut, newest, outcome)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 from fastapi import Header, Request
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.declaration import Act, ActRequest, Consent, Options
+from anyshot_platform.acts.declaration import Act, ActRequest, Consent, Opts, S
 from anyshot_platform.acts.merging import Fields, SeenFields, Stale, Subject, changes, seal, unseal
 from anyshot_platform.acts.service import ActOutcome, NeedsConsent, Preview, carry_out, warnings_of
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
@@ -25,7 +25,6 @@ from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.forms import SentForm
 from anyshot_platform.web.rendering import redirect, render
 
-S = TypeVar("S")
 _ANSWERS = frozenset({"csrf_token", "insist", "keep"})
 _OWN = frozenset({"csrf_token", "confirm", "override", "reason"})
 
@@ -76,7 +75,7 @@ def perform_named(
     request: Request,
     session: Session,
     form: SentForm,
-    acts: Mapping[str, Act[S]],
+    acts: Mapping[str, Act[S, Any]],
     name: str,
     subject: S,
     access: CompetitionAccess | Viewer,
@@ -107,11 +106,11 @@ def perform_named(
     )
 
 
-def read_options(act: Act[S], form: SentForm) -> Options:
+def read_options(act: Act[S, Opts], form: SentForm) -> Opts:
     """What an act asks for, out of a form; raises `Invalid` with the first field that is wrong."""
     sent = {name: _sent(form, name, field) for name, field in act.options.model_fields.items()}
     try:
-        return dict(act.options.model_validate({name: value for name, value in sent.items() if value != ""}))
+        return act.options.model_validate({name: value for name, value in sent.items() if value != ""})
     except ValidationError as error:
         field, words = next(iter(problems_of(error).items()))
         raise Invalid(words, field=field) from error
@@ -127,9 +126,9 @@ def perform(
     request: Request,
     session: Session,
     form: SentForm,
-    act: Act[S],
+    act: Act[S, Opts],
     subject: S,
-    asked: ActRequest,
+    asked: ActRequest[Opts],
     target: str,
 ) -> Response:
     """Do it and go to `target`; ask first where the act asks; a refusal changes nothing and is shown there."""

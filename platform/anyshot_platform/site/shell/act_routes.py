@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 from fastapi import APIRouter, Depends
 from fastapi.routing import APIRoute
 from pydantic import create_model
 
-from anyshot_platform.acts.declaration import Act, ActRequest, Danger
+from anyshot_platform.acts.declaration import Act, ActRequest, Danger, Opts, S
 from anyshot_platform.acts.service import carry_out
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import ConsentIn, answer, answer_model
@@ -18,7 +18,6 @@ from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import competition_role
 from anyshot_platform.web.services import SessionDep
 
-S = TypeVar("S")
 _PROOF = " 403 `prove` until password or code were sent to `/me/proof` lately."
 _ASKED = {
     Danger.NONE: "",
@@ -29,7 +28,7 @@ _ASKED = {
 
 def add_acts(
     router: APIRouter,
-    acts: Mapping[str, Act[S]],
+    acts: Mapping[str, Act[S, Any]],
     find: Callable[..., S],
     show: Callable[..., Any],
     at: str = "",
@@ -63,7 +62,7 @@ def add_acts(
         )
 
 
-def acts_of(routes: Iterable[Any], below: str = "/manage") -> list[tuple[str, Act[Any]]]:
+def acts_of(routes: Iterable[Any], below: str = "/manage") -> list[tuple[str, Act[Any, Any]]]:
     """The acts among routes with `below` in their address, by key, each with what comes after it."""
     found = {
         act.key: (route.path.partition(below)[2], act)
@@ -77,7 +76,7 @@ def acts_of(routes: Iterable[Any], below: str = "/manage") -> list[tuple[str, Ac
 
 
 def _endpoint(
-    act: Act[S], find: Callable[..., S], show: Callable[..., Any], shown: Any, who: Any
+    act: Act[S, Opts], find: Callable[..., S], show: Callable[..., Any], shown: Any, who: Any
 ) -> Callable[..., Any]:
     model = create_model(
         f"{act.key.title().replace('.', '').replace('_', '')}In", __base__=(ConsentIn, act.options)
@@ -91,7 +90,9 @@ def _endpoint(
             (access, access) if isinstance(access, Viewer) else (access.viewer, access.competition)
         )
         subject = find(session, where, **{name: place[name] for name in of_find})
-        options = {name: getattr(said, name) for name in act.options.model_fields}
+        options = act.options.model_construct(
+            **{name: getattr(said, name) for name in act.options.model_fields}
+        )
         request = ActRequest(viewer.id, said.reason, options, viewer)
         outcome = carry_out(session, act, subject, request, said.consent())
         session.flush()
@@ -116,7 +117,7 @@ def _keyword(name: str, annotation: Any, default: Any = Parameter.empty) -> Para
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _words(act: Act[Any]) -> str:
+def _words(act: Act[Any, Any]) -> str:
     """What `/api/docs` says of an act."""
     asked = _ASKED[act.danger]
     own = " ".join((act.options.__doc__ or "").split()) if act.options.model_fields else ""

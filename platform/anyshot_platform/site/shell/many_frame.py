@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from fastapi import Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.declaration import LOG_HOLDS, Act, ActRequest
+from anyshot_platform.acts.declaration import LOG_HOLDS, Act, ActRequest, S
 from anyshot_platform.acts.many import do_to_many, preview_many
 from anyshot_platform.acts.service import NeedsConsent, preview, rehearse
 from anyshot_platform.errors import Invalid, PlatformError
@@ -19,8 +19,6 @@ from anyshot_platform.site.shell.act_frame import ask, consent_of, kept_of, show
 from anyshot_platform.site.shell.manage_frame import render_manage
 from anyshot_platform.web.forms import SentForm
 from anyshot_platform.web.rendering import redirect
-
-S = TypeVar("S")
 
 
 @dataclass(frozen=True)
