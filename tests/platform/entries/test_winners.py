@@ -88,7 +88,8 @@ def test_a_refused_winner_holds_the_results_until_disqualified_or_overridden(
     assert "was refused" not in page(final.person("vera"), RESULTS).text
     entries = owner.call("GET", f"{MANAGE}?phase=final").json()["items"]
     cem = next(row["id"] for row in entries if row["team"] == "cem")
-    owner.call("POST", f"{MANAGE}/acts", json={"act": "disqualify", "ids": [cem], "reason": "not the person"})
+    said = {"reason": "not the person", "confirm": cem[:12], "override": True}
+    assert owner.call("POST", f"{MANAGE}/{cem}/acts/disqualify", json=said).status_code == 200
     assert set(listed(owner)) == {"ada", "b_e%n"} and "Identities to verify" not in page(owner, RESULTS).text
 
 
