@@ -28,6 +28,7 @@ from anyshot_platform.described.quantities import (
 )
 
 M = TypeVar("M")
+P = TypeVar("P", bound=Part)
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,21 @@ class Offered:
 @dataclass(frozen=True)
 class Elsewhere:
     """The setting is no field of the form: it is secret, or has a page of its own."""
+
+
+class Effect(StrEnum):
+    """What a change of a setting sets off."""
+
+    VERSION = "version"  # scores would be incomparable: a new version takes it
+    BOARD = "board"  # the boards are computed again
+    CONDITIONS = "conditions"  # a league's entries follow; who must answer its questions gets a message
+
+
+@dataclass(frozen=True)
+class Triggers:
+    """A change of the setting sets this off."""
+
+    effect: Effect
 
 
 @dataclass(frozen=True)
@@ -173,6 +189,15 @@ _WIDGETS = {
 def settings_of(model: type[Part]) -> tuple[Setting, ...]:
     """The settings of a description, those of its parts included, in their order."""
     return tuple(_walk(model, ""))
+
+
+def effects(old: P, new: P) -> set[Effect]:
+    """What the changes between two descriptions of one kind set off."""
+    return {
+        mark.effect
+        for setting in settings_of(type(old))
+        if (mark := setting.mark(Triggers)) and setting.value(old) != setting.value(new)
+    }
 
 
 def _walk(model: type[Part], prefix: str) -> Iterator[Setting]:

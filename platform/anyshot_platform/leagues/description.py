@@ -10,9 +10,11 @@ from pydantic import Field
 from anyshot_core.metric_titles import METRIC_TITLES
 from anyshot_platform.described.parts import MOST, Key, Part, Title
 from anyshot_platform.described.quantities import Moment
+from anyshot_platform.described.settings import Effect, Triggers
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission, AwardSplit
 
+_CONDITION = Triggers(Effect.CONDITIONS)
 METRIC_WORDS = {
     **METRIC_TITLES,
     "duration": "Duration",
@@ -69,9 +71,11 @@ class LeagueSpec(Part):
     key: Key
     title: Title
     description: str = ""
-    admission: Admission = Admission.ALL
-    every_member: bool = Field(default=False, description="every member of a team must answer the questions")
-    questions: list[LeagueQuestionSpec] = Field(default=[], max_length=20)
+    admission: Annotated[Admission, _CONDITION] = Admission.ALL
+    every_member: Annotated[bool, _CONDITION] = Field(
+        default=False, description="every member of a team must answer the questions"
+    )
+    questions: Annotated[list[LeagueQuestionSpec], _CONDITION] = Field(default=[], max_length=20)
     closed_to_newcomers: bool = Field(default=False, description="teams without an entry cannot get one")
     opens: Moment | None = Field(default=None, description="when the league takes its first entries")
     quota: LeagueQuotaSpec | None = None

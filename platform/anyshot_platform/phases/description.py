@@ -26,10 +26,12 @@ from anyshot_platform.described.quantities import Duration, Moment, Size
 from anyshot_platform.described.settings import (
     Choices,
     Column,
+    Effect,
     Elsewhere,
     Lines,
     Offered,
     Setting,
+    Triggers,
     settings_of,
 )
 from anyshot_platform.kernel.filters import join_texts
@@ -52,6 +54,9 @@ _VERSIONS = "phase_versions"  # the tables by name: who reads a file needs no da
 _Phase = partial(Column, "phases")
 _Version = partial(Column, _VERSIONS)
 _Sent = partial(Column, _VERSIONS, sent=True)  # to the worker, as it is
+_BOARD = Triggers(Effect.BOARD)
+# Becomes something else than one column of the version: a pool's version, drawn seeds, the root key.
+_VERSION = Triggers(Effect.VERSION)
 
 
 @dataclass(frozen=True)
@@ -152,10 +157,10 @@ class MachineSpec(Part):
 class TasksSpec(Part):
     """Which hidden tasks a run is tested on, and what it may learn from."""
 
-    meta_train: Annotated[Key | None, Offered("pools")] = Field(
+    meta_train: Annotated[Key | None, Offered("pools"), _VERSION] = Field(
         default=None, title="Meta-train pool", description="what a run may learn from"
     )
-    meta_test: Annotated[Key | None, Offered("pools"), _RETESTED] = Field(
+    meta_test: Annotated[Key | None, Offered("pools"), _VERSION, _RETESTED] = Field(
         default=None, title="Meta-test pool", description="hidden from participants"
     )
     protocol: Annotated[dict[str, Any], _Version("protocol"), _RETESTED] = Field(
@@ -175,10 +180,10 @@ class TasksSpec(Part):
     count: Annotated[int, _Version("tasks"), _RETESTED] = Field(
         default=100, ge=1, le=10_000_000, title="Tasks a run"
     )
-    train_seeds: Annotated[list[Seed], Elsewhere()] = Field(
+    train_seeds: Annotated[list[Seed], _VERSION, Elsewhere()] = Field(
         default=[], max_length=20, description="one a run, drawn where left out; its code sees it"
     )
-    key: Annotated[Key256 | None, Elsewhere(), _RETESTED] = Field(
+    key: Annotated[Key256 | None, _VERSION, Elsewhere(), _RETESTED] = Field(
         default=None,
         description="secret, 64 hex digits, drawn where left out: tasks, query order and class split follow from it",
     )
@@ -295,25 +300,25 @@ class TasksSpec(Part):
 class ScoringSpec(Part):
     """Which runs count, what is shown, what is ranked by."""
 
-    runs: int = Field(default=1, ge=1, le=20, title="Seeded runs of an entry")
+    runs: Annotated[int, _VERSION] = Field(default=1, ge=1, le=20, title="Seeded runs of an entry")
     ranking: Annotated[str, _Version("ranking_rule"), Offered("rules"), _RESCORED] = Field(
         default="worst_run",
         title="Ranking",
         description="decides which runs count, the score and the order; the phase's page says how",
     )
-    board_shows: Annotated[BoardShows, _Phase("board_shows"), Choices(BOARD_WORDS)] = Field(
+    board_shows: Annotated[BoardShows, _Phase("board_shows"), Choices(BOARD_WORDS), _BOARD] = Field(
         default=BoardShows.LAST,
         title="What counts for a team in each league",
         description="on the board, and into a phase that takes its entries from here",
     )
-    ladder_step: Annotated[float, _Phase("ladder_step")] = Field(
+    ladder_step: Annotated[float, _Phase("ladder_step"), _BOARD] = Field(
         default=0.01,
         gt=0,
         le=0.5,
         title="Step of the Ladder",
         description="what a submission must gain to move its team; about the half width of a score's interval",
     )
-    team_chooses: Annotated[bool, _Phase("team_chooses")] = Field(
+    team_chooses: Annotated[bool, _Phase("team_chooses"), _BOARD] = Field(
         default=False,
         title="A team may choose which of its submissions counts",
         description="on its page of leagues, while the phase is open",
@@ -457,14 +462,10 @@ def labels_of(paths: Iterable[str]) -> str:
 def decides_scores(setting: Setting) -> bool:
     """Whether another value would make scores incomparable: the setting is kept with the version."""
     column = setting.mark(Column)
-    return column.table == _VERSIONS if column else setting.path in _OF_THE_VERSION
+    return column.table == _VERSIONS if column else setting.mark(Triggers) == _VERSION
 
 
 def hinders(path: str, way: RescoreMode) -> bool:
     """Whether another value of this setting makes earlier results useless for this way of scoring again."""
     mark = next(setting.mark(Reusable) for setting in SETTINGS if setting.path == path)
     return mark is None or way not in mark.ways
-
-
-# Settings that become something else than one column of the version: a pool's version, drawn seeds, the root key.
-_OF_THE_VERSION = {"tasks.meta_train", "tasks.meta_test", "tasks.train_seeds", "tasks.key", "scoring.runs"}

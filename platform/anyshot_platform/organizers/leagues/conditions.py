@@ -20,8 +20,6 @@ from anyshot_platform.sight.standing import counting
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 
-CONDITIONS = frozenset({"admission", "every_member", "questions"})  # of a league's description
-
 
 def teams_in(session: Session, league: League) -> list[Team]:
     """The teams that have a submission in a league."""

@@ -14,12 +14,13 @@ from anyshot_platform.acts.merging import NOTHING_SEEN, SeenFields, require_seen
 from anyshot_platform.acts.service import NO_CONSENT, ActOutcome, carry_out
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.described.settings import Effect, effects
 from anyshot_platform.errors import Invalid
 from anyshot_platform.leagues.description import LeagueSpec, describe_league, league_values
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.leagues.states import EntryStatus
-from anyshot_platform.organizers.leagues.conditions import CONDITIONS, follow_conditions, standing_in
+from anyshot_platform.organizers.leagues.conditions import follow_conditions, standing_in
 from anyshot_platform.organizers.leagues.entry_acts import VERDICTS, Judged, find_judged, name_of, written
 from anyshot_platform.organizers.leagues.waiting import judged_entries
 from anyshot_platform.submissions.models import Submission
@@ -55,9 +56,10 @@ def save_league(
             raise Invalid(f"There is a league “{spec.key}” already.", field="key")
         league = League(competition_id=competition.id, slug=spec.key, position=len(known))
         session.add(league)
-        before: dict[str, Any] = {}
+        old, before = spec, dict[str, Any]()
     else:
-        before = describe_league(league).model_dump(mode="json")
+        old = describe_league(league)
+        before = old.model_dump(mode="json")
     for name, value in league_values(spec).items():
         setattr(league, name, value)
     session.flush()
@@ -65,7 +67,7 @@ def save_league(
     if after:
         was = {name: before[name] for name in after if name in before}
         _record(session, league, actor_id, "league.save", before=was, after=after)
-    if standing is not None and CONDITIONS & after.keys():
+    if standing is not None and Effect.CONDITIONS in effects(old, spec):
         follow_conditions(session, competition, league, standing)
     return league
 

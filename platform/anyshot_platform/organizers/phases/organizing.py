@@ -13,6 +13,7 @@ from anyshot_platform.baselines.gates import follow_gates
 from anyshot_platform.bundles.sense import judge_circles
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
+from anyshot_platform.described.settings import Effect, effects
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.evaluations.points import hold_pools
 from anyshot_platform.judging.further import cancel_dropped, queue_missing
@@ -113,8 +114,6 @@ def change_phase(
         )
     if changed:
         _require_same_key(session, phase, version, wanted)
-    board = ("board_shows", "ladder_step", "team_chooses")
-    shows_other = any(getattr(spec.scoring, name) != getattr(phase, name) for name in board)
     evaluations_before = phase.evaluations
     for name, value in phase_values(spec, spec.timezone or "UTC").items():
         setattr(phase, name, value)
@@ -133,7 +132,7 @@ def change_phase(
     if evaluated:
         cancel_dropped(session, version, by=actor_id)
         queue_missing(session, version)
-    if shows_other:
+    if Effect.BOARD in effects(old, spec):
         rebuild_boards(session, version)
     if phase.gate_phase_id != source_before:
         follow_gates(session, source_before, phase.gate_phase_id)
