@@ -274,7 +274,7 @@ def put_dataset(
 
 
 def _make(session: Session, viewer: Viewer, pool: Pool, act: Act[Pool, Opts], options: Opts) -> ActAnswer:
-    """Create a version as an act does, at one of the addresses of earlier releases."""
+    """Create a version of a pool as the act does."""
     outcome = carry_out(session, act, pool, ActRequest(viewer.id, options=options, viewer=viewer))
     session.flush()
     return answer(PoolDetail, _show_detail(session, pool, viewer), outcome)
