@@ -20,7 +20,7 @@ from anyshot_core.report.stored import manifest_markup, read_report
 
 
 def words(text: str) -> str:
-    return sources._words(sources._without_docstrings(ast.parse(text)))
+    return sources._words(sources._bare(ast.parse(text)))
 
 
 def test_types_are_no_change() -> None:
@@ -32,6 +32,13 @@ def test_formatting_and_docstrings_are_no_change() -> None:
     plain = 'def f(x):\n    """What it does."""\n    return x + 1  # one more\n'
     assert words(plain) == words("def f(x):\n    return (x\n        + 1)\n")
     assert words(plain) != words("def f(x):\n    return x + 2\n")
+
+
+def test_a_module_that_moves_changes_no_module_that_imports_it() -> None:
+    """What it computes has a digest of its own."""
+    moved = "from {} import f\n\n\ndef g(x):\n    return f(x)\n"
+    assert words(moved.format("here")) == words(moved.format("elsewhere.f"))
+    assert words(moved.format("here")) != words(moved.format("here").replace("f(x)", "f(x) + 1"))
 
 
 def test_the_code_of_a_reproduction_is_what_it_computes_with() -> None:

@@ -98,8 +98,8 @@ def _all_in(module: str) -> Iterator[str]:
 
 
 def _without_export(tree: ast.Module) -> ast.Module:
-    """Without docstrings, and without the learners' optional method `features`, which no score comes from."""
-    tree = _without_docstrings(tree)
+    """Bare, and without the learners' optional method `features`, which no score comes from."""
+    tree = _bare(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             node.body = [part for part in node.body if getattr(part, "name", "") != "features"]
@@ -126,7 +126,10 @@ def code_of(name: str) -> dict[str, str]:
 
 
 def code_from(start: str) -> dict[str, str]:
-    """Digest of a module and of each that it computes with, itself first; layout, words and types do not count."""
+    """Digest of a module and of each that it computes with, itself first.
+
+    Layout, words, types and imports do not count.
+    """
     found, waiting = {}, [start]
     while waiting:
         module = waiting.pop()
@@ -149,8 +152,8 @@ def changed(stored: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
 def _digest(module: str) -> str:
     tree = _tree(module)
     assert tree is not None  # only modules that were found come here
-    bare = _without_export(tree) if module.startswith(KIT) else _without_docstrings(tree)
-    return hashlib.sha256(_words(bare).encode()).hexdigest()[:12]
+    own = _without_export(tree) if module.startswith(KIT) else _bare(tree)
+    return hashlib.sha256(_words(own).encode()).hexdigest()[:12]
 
 
 @cache
@@ -185,7 +188,8 @@ def _home(module: str, name: str) -> str:
     return module
 
 
-def _without_docstrings(tree: ast.Module) -> ast.Module:
+def _bare(tree: ast.Module) -> ast.Module:
+    """Without docstrings and imports: what is imported has a digest of its own, wherever it stands."""
     tree = ast.parse(ast.unparse(tree))
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
@@ -193,7 +197,8 @@ def _without_docstrings(tree: ast.Module) -> ast.Module:
             node.body = [  # pyright: ignore[reportAttributeAccessIssue]
                 part
                 for part in body
-                if not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
+                if not isinstance(part, ast.Import | ast.ImportFrom)
+                and not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
             ]
     return tree
 
