@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
-PROJECTS := scoring core starting_kit analysis worker platform
+PROJECTS := scoring core starting_kit analysis studies worker platform
 READY := .venv/.ready
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 # One process more than there are cores: with as many, a tenth of the time is spent waiting for servers and sandboxes.
@@ -43,7 +43,7 @@ test: $(READY)  ## Run the test suite on all cores, of its long lists the slice 
 	@ANYSHOT_ROTATE=$(SLICE) $(ON_ALL_CORES) $(ARGS)
 
 # What starts a site, builds packages or runs commands stays out, and is not even imported.
-QUICK := tests/scoring tests/core tests/starting_kit/runner tests/analysis tests/worker tests/architecture tests/baselines
+QUICK := tests/scoring tests/core tests/starting_kit/runner tests/analysis tests/studies tests/worker tests/architecture tests/baselines
 test-fast: $(READY)  ## Of `make test`, what needs no site, no sandbox, no browser, no training and no second or two
 	@ANYSHOT_ROTATE=$(SLICE) $(BIN)/python -m pytest -n $(CORES) --durations=25 -m "not docker and not browser and not training and not slow and not seconds" \
 		$(QUICK) $(ARGS)
@@ -114,7 +114,7 @@ docs: $(READY)  ## Build the documentation site into site/
 COMPILE = $(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --python-version 3.11 \
 	$(foreach name,$(subst _,-,$(PROJECTS)),--no-emit-package anyshot-$(name))
 pins: $(READY)  ## Write constraints.txt anew: what packages and tests ask for, for Python 3.11 to 3.13
-	@printf '%s\n' ./scoring './core[results]' './starting_kit[torch]' ./analysis './worker[analysis]' ./platform torchvision timm \
+	@printf '%s\n' ./scoring './core[results]' './starting_kit[torch]' ./analysis ./studies './worker[analysis]' ./platform torchvision timm \
 		| $(COMPILE) --output-file constraints.txt $(ARGS) - tests/requirements.txt >/dev/null
 
 hashes: $(READY)  ## Write what the images install, each file by its hash, beside their Dockerfiles; goes before building them
@@ -132,7 +132,7 @@ image: $(READY)  ## Build the sandbox image unless it is there (ARGS="--flavour 
 	@$(BIN)/anyshot worker image build $(ARGS)
 
 reproduce: $(READY)  ## List the papers' tables and figures: done, stands in, not possible here; NAME=... runs a study anew (docs/reproductions/index.md)
-	@if [ -n "$(NAME)" ]; then $(BIN)/python -m anyshot_analysis.studies.reproduce $(NAME) --out docs/reproductions $(ARGS); else $(BIN)/anyshot reproduce $(ARGS); fi
+	@if [ -n "$(NAME)" ]; then $(BIN)/python -m anyshot_studies.reproduce $(NAME) --out docs/reproductions $(ARGS); else $(BIN)/anyshot reproduce $(ARGS); fi
 
 clean:  ## Remove .venv and what was built
 	rm -rf .venv site .pytest_cache .ruff_cache

@@ -1,4 +1,4 @@
-"""What the six packages say of themselves alike: a hook of their build (hatchling).
+"""What the seven packages say of themselves alike: a hook of their build (hatchling).
 
 `version.txt` beside this file is the one place of the version. Each project links to this folder as `about`, so that
 an unpacked sdist has it too. The dependencies stand in each `pyproject.toml`, in `tool.hatch.metadata.hooks.custom`:

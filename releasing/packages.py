@@ -1,4 +1,4 @@
-"""Wheels and sdists of the six packages, each with what it brings along."""
+"""Wheels and sdists of the seven packages, each with what it brings along."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from releasing.commands import run
 
-PROJECTS = ("scoring", "core", "starting_kit", "analysis", "worker", "platform")
+PROJECTS = ("scoring", "core", "starting_kit", "analysis", "studies", "worker", "platform")
 
 
 def build(tree: Path, target: Path) -> None:

@@ -9,12 +9,4 @@ COMMANDS = {
         "anyshot_analysis.readers.command:read_dataset",
         "The papers' datasets as Meta-Album folders.",
     ),
-    "experiment": (
-        "anyshot_analysis.studies.experiment.command:experiment",
-        "Run experiments with baselines.",
-    ),
-    "reproduce": (
-        "anyshot_analysis.studies.reproduce.command:reproduce",
-        "Reproduce the tables and figures of the papers.",
-    ),
 }

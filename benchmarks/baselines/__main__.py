@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from anyshot_analysis.studies.reproduce.papers import as_lines
 from anyshot_core.data.pack import pack_dataset
 from anyshot_core.demo_data import make_demo_data
 from anyshot_core.taskserver.tuning import TUNING, runner_environment
 from anyshot_starting_kit.training import MetricSettings
+from anyshot_studies.reproduce.papers import as_lines
 from benchmarks.baselines.throughput import apart, measure_ours, measure_theirs
 from benchmarks.figures import Figure, figure, keep
 from benchmarks.rates import Rate

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from anyshot_analysis.studies.reproduce.sources import code_from
 from anyshot_core.charts import Chart, ReliabilityBin, draw_reliability
 from anyshot_scoring.reliability import (
     POPULATIONS,
@@ -33,6 +32,7 @@ from anyshot_scoring.reliability.shared_tasks import where_all_count
 from anyshot_scoring.reliability.verdicts import weigh_differences
 from anyshot_scoring.rules import Rule, find_rule
 from anyshot_scoring.undefined import Undefined
+from anyshot_studies.reproduce.sources import code_from
 from benchmarks.calibration.boards import FAMILIES, SimulatedBoard, simulate
 from benchmarks.calibration.separate import model_alone
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from anyshot_analysis.studies.experiment.arms import Arm
 from anyshot_core.baselines import find_baselines, pack_baseline
 from anyshot_core.command import main
 from anyshot_core.protocols.keys import draw_mark
 from anyshot_core.results import read_predictions
+from anyshot_studies.experiment.arms import Arm
 from tests.baselines.trial import FOLDER
 from tests.core.conftest import HONEST
 from tests.core.tinydata import write_dataset

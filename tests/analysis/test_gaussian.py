@@ -34,7 +34,9 @@ from anyshot_analysis.heads import problem_of
 from anyshot_analysis.heads.problem import BadProblem
 from anyshot_analysis.jobs.gaussians import TEST_STEPS, loss_curve
 from anyshot_analysis.jobs.registry import run
-from anyshot_analysis.studies.reproduce.gaussians import (
+from anyshot_analysis.task_level.estimate import oracle
+from anyshot_analysis.undefined import Undefined
+from anyshot_studies.reproduce.gaussians import (
     FULL,
     SMALL,
     Size,
@@ -42,8 +44,6 @@ from anyshot_analysis.studies.reproduce.gaussians import (
     draw_distances,
     draw_losses,
 )
-from anyshot_analysis.task_level.estimate import oracle
-from anyshot_analysis.undefined import Undefined
 from tests.analysis.worlds import make_features
 
 WIDE = GaussianBenchmark(0, 10, 1, 0.01)

@@ -19,7 +19,7 @@ from pathlib import Path
 import grimp
 
 ROOT = Path(__file__).parents[2]
-PROJECTS = ("scoring", "core", "starting_kit", "analysis", "worker", "platform")
+PROJECTS = ("scoring", "core", "starting_kit", "analysis", "studies", "worker", "platform")
 PLATFORM = "anyshot_platform"
 _DATA = ("_migrations", "_baselines", "_docs")  # a wheel's data, in a checkout links to other folders
 _CLIMBING = re.compile(r"parents\[(\d)\]|(?:\.parent){3,}")

@@ -11,7 +11,7 @@ import pytest
 from anyshot_scoring.rules import RULES
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("scoring", "core", "starting_kit", "analysis", "worker", "platform")
+PACKAGES = ("scoring", "core", "starting_kit", "analysis", "studies", "worker", "platform")
 HOME = "scoring/anyshot_scoring/rules.py"
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from anyshot_analysis.studies.experiment.arms import Arm
 from anyshot_core.baselines import find_baselines, pack_baseline
 from anyshot_core.protocols import Range
 from anyshot_core.taskserver.job import Hooks
@@ -19,6 +18,7 @@ from anyshot_core.wire.worker_api import Budget
 from anyshot_starting_kit import api
 from anyshot_starting_kit.dryrun.evaluate import DryRun, DryRunPlan, carry_out
 from anyshot_starting_kit.dryrun.publicdata import PublicData
+from anyshot_studies.experiment.arms import Arm
 from tests.services.material import TEST, TRAIN
 
 FOLDER = Path(__file__).parents[2] / "baselines"

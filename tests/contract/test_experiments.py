@@ -8,14 +8,14 @@ import httpx
 import numpy as np
 import pytest
 
-from anyshot_analysis.studies.experiment.arms import Arm
-from anyshot_analysis.studies.experiment.carry_out import run_experiment
-from anyshot_analysis.studies.experiment.plan import Experiment
-from anyshot_analysis.studies.experiment.site import collect, fetch_archive, send
 from anyshot_core.baselines import find_baselines
 from anyshot_core.client import Client
 from anyshot_core.protocols import Range
 from anyshot_starting_kit.dryrun.publicdata import PublicData
+from anyshot_studies.experiment.arms import Arm
+from anyshot_studies.experiment.carry_out import run_experiment
+from anyshot_studies.experiment.plan import Experiment
+from anyshot_studies.experiment.site import collect, fetch_archive, send
 from tests.contract.stage import PROTOCOL, TASKS, Stage, Wire
 from tests.services.material import BASELINES, TEST, TRAIN
 

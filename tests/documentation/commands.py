@@ -14,7 +14,7 @@ _COMPOSE = (
 )
 _IMAGES = "tests/platform/core/test_deployment.py::test_images_of_others_are_named_by_version"
 _IMPORTING = "tests/core/data/test_importing.py"
-_EXPERIMENT = "tests/analysis/test_experiment.py"
+_EXPERIMENT = "tests/studies/test_experiment.py"
 _ROLES = "tests/starting_kit/cli/test_dry_run.py"
 
 # What cannot be run from the wheels of one environment, by how a line begins: the test that runs it, and why there.
@@ -61,7 +61,7 @@ ELSEWHERE = {
         "tests/platform/admin/test_organizer_api.py::test_a_competition_lives_in_a_folder_by_command_line",
     ),
     **dict.fromkeys(
-        ("cp OUT/", "python -m anyshot_analysis.studies.reproduce.conditions"),
+        ("cp OUT/", "python -m anyshot_studies.reproduce.conditions"),
         "tests/documentation/test_reproductions.py"
         "::test_a_joined_experiment_gets_its_conditions_by_the_documented_command",
     ),

@@ -28,6 +28,7 @@ COMMANDS = {
     "anyshot_platform": DOCS / "operators" / "commands.md",
     "anyshot_worker": DOCS / "operators" / "commands.md",
     "anyshot_analysis": DOCS / "science" / "commands.md",
+    "anyshot_studies": DOCS / "science" / "commands.md",
 }
 SETTINGS = DOCS / "operators" / "settings.md"
 PHASES = DOCS / "organizers" / "competition-file.md"

@@ -13,25 +13,25 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from anyshot_analysis.studies.reproduce.__main__ import NAMES
-from anyshot_analysis.studies.reproduce.conditions import main as write_conditions
-from anyshot_analysis.studies.reproduce.conditions import stored_conditions
-from anyshot_analysis.studies.reproduce.sources import (
+from anyshot_core.report.documentation import draw_page, drawn_below, reproductions, verdicts
+from anyshot_core.report.published import EXPERIMENT, read_published
+from anyshot_core.report.stored import read_report
+from anyshot_studies.reproduce.__main__ import NAMES
+from anyshot_studies.reproduce.conditions import main as write_conditions
+from anyshot_studies.reproduce.conditions import stored_conditions
+from anyshot_studies.reproduce.sources import (
     changed,
     code_from,
     code_of,
     code_of_experiment,
 )
-from anyshot_core.report.documentation import draw_page, drawn_below, reproductions, verdicts
-from anyshot_core.report.published import EXPERIMENT, read_published
-from anyshot_core.report.stored import read_report
 from benchmarks.calibration.__main__ import QUESTIONS, SOURCES, SOURCES_OF_PAIRS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 
 
-CONDITIONS_ANEW = "python -m anyshot_analysis.studies.reproduce.conditions docs/reproductions"
+CONDITIONS_ANEW = "python -m anyshot_studies.reproduce.conditions docs/reproductions"
 STORED = sorted(reproductions(DOCS))
 DOCUMENTED = {
     "first": "truly best over other datasets",

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-PROJECTS = ("scoring", "core", "starting_kit", "analysis", "worker", "platform")
+PROJECTS = ("scoring", "core", "starting_kit", "analysis", "studies", "worker", "platform")
 UV = str(Path(sys.executable).with_name("uv"))
 
 

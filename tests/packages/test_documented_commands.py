@@ -162,7 +162,7 @@ def results(site: Site, desk: Path) -> Iterator[None]:
     yield
 
 
-@pytest.mark.slow("builds six wheels, fills two environments, types 33 commands")
+@pytest.mark.slow("builds seven wheels, fills two environments, types 33 commands")
 def test_the_commands_of_the_documentation_from_the_installed_packages(
     site: Site, results: None, desk: Path, programs: dict[str, Path], tmp_path: Path
 ) -> None:

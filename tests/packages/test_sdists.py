@@ -1,4 +1,4 @@
-"""What a release uploads: six wheels and six sdists, complete, and the same package either way."""
+"""What a release uploads: seven wheels and seven sdists, complete, and the same package either way."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from anyshot_core.command import main as anyshot
 from tests.packages.building import PROJECTS, build, run
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.slow("builds six wheels and six sdists, and each wheel again from its sdist")
+pytestmark = pytest.mark.slow("builds seven wheels and seven sdists, and each wheel again from its sdist")
 VERSION = (ROOT / "about/version.txt").read_text().strip()
 
 
@@ -62,6 +62,14 @@ def test_metadata_are_complete_and_our_own_packages_are_pinned(made: Path, proje
         asked.partition(";")[0] for asked in told.get_all("Requires-Dist", []) if asked.startswith("anyshot")
     ]
     assert all(re.fullmatch(rf"anyshot-[a-z-]+(\[[a-z]+\])?=={re.escape(VERSION)}", one) for one in ours)
+
+
+def test_no_package_brings_the_studies_along(made: Path) -> None:
+    told = [metadata_of(wheel_of(made, project)) for project in PROJECTS]
+    asked = {one["Name"]: " ".join(one.get_all("Requires-Dist", [])) for one in told}
+    assert [name for name, packages in asked.items() if "anyshot-studies" in packages] == []
+    held = [name for name in contents(wheel_of(made, "studies")) if "/_reproductions/" in name]
+    assert held == ["anyshot_studies/_reproductions/published.toml"], "results are the documentation's"
 
 
 @pytest.mark.parametrize("project", PROJECTS)

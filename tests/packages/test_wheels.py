@@ -19,7 +19,7 @@ from tests.services.processes import free_port
 from tests.services.sites import served
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.slow("builds six wheels and fills four environments")
+pytestmark = pytest.mark.slow("builds seven wheels and fills four environments")
 
 Environment = Callable[..., subprocess.CompletedProcess[str]]
 

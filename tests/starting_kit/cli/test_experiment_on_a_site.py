@@ -11,8 +11,6 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from anyshot_analysis.studies.experiment.carry_out import Done
-from anyshot_analysis.studies.experiment.tables import make_rows, pooled
 from anyshot_platform.database import now
 from anyshot_platform.evaluations.points import list_points
 from anyshot_platform.judging.kinds import FURTHER
@@ -21,6 +19,8 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore
 from anyshot_platform.submissions.models import Submission
+from anyshot_studies.experiment.carry_out import Done
+from anyshot_studies.experiment.tables import make_rows, pooled
 from tests.contract.recording import part_failure
 from tests.platform.admin.results import draw_table, finish_with_table
 from tests.platform.site import SLUG, Site
