@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any
 
 import click
+from pydantic.fields import FieldInfo
 from rich.console import Console
 from rich.progress import Progress
 
 from anyshot_analysis.jobs.inputs import BadAnalysis
-from anyshot_analysis.jobs.options import choices_of, help_of
+from anyshot_analysis.jobs.options import choices_of, settings_of
 from anyshot_analysis.jobs.registry import JOBS, again, run
 from anyshot_core.data.problems import DataError
 from anyshot_core.exports import array_role
@@ -79,7 +79,7 @@ def command_of(name: str) -> click.Command:
             show_default=True,
             help="Folder of the report.",
         ),
-        *[option_of(name, field) for field in fields(kind)],
+        *[option_of(name, field) for name, field in settings_of(kind).items()],
     ]
     about = f"{JOBS[name].about}\n\n{FILES}"
     return click.Command(name, params=options, callback=runner(name), help=about, short_help=JOBS[name].about)
@@ -115,13 +115,13 @@ def again_command(
     click.echo(f"The same numbers, byte for byte: {out / 'result.json'}")
 
 
-def option_of(analysis: str, field: Field[Any]) -> click.Option:
+def option_of(name: str, field: FieldInfo) -> click.Option:
     """An option of a parameter, explained, with its choices; lists are separated by commas, anything deeper is JSON."""
-    default = field.default if field.default is not MISSING else field.default_factory()  # pyright: ignore[reportCallIssue]
-    flag, words = "--" + field.name.replace("_", "-"), help_of(analysis, field.name)
+    default = field.get_default(call_default_factory=True)
+    flag, words = "--" + name.replace("_", "-"), field.description or ""
     if isinstance(default, bool):
         return click.Option([f"{flag}/--no-{flag[2:]}"], default=default, show_default=True, help=words)
-    if choices := choices_of(analysis, field.name):
+    if choices := choices_of(field):
         return click.Option(
             [flag], type=click.Choice(choices), default=default, show_default=True, help=words
         )
@@ -148,19 +148,14 @@ def read_option(value: Any, default: Any) -> Any:
     return int(value) if value.isdigit() else value
 
 
-def default_of(field: Field[Any]) -> Any:
-    """The value that a parameter has when nobody gives one."""
-    if field.default_factory is not MISSING:
-        return field.default_factory()
-    return field.default
-
-
 def runner(name: str) -> Callable[..., None]:
     """The callback of an analysis's command."""
 
     def call(files: tuple[Path, ...], train: tuple[Path, ...], out: Path, **options: Any) -> None:
         kind, _ = JOBS[name].load()
-        defaults = {f.name: default_of(f) for f in fields(kind)}
+        defaults = {
+            key: field.get_default(call_default_factory=True) for key, field in settings_of(kind).items()
+        }
         given = {
             key: read_option(value, defaults[key]) for key, value in options.items() if value is not None
         }

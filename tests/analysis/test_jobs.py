@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from anyshot_analysis.backbones import UnknownBackbone, make_backbone
 from anyshot_analysis.cli import analyse
 from anyshot_analysis.features import extract_pack
-from anyshot_analysis.jobs import JOBS, BadAnalysis, digest, run
+from anyshot_analysis.jobs import JOBS, BadAnalysis, digest, options, run
 from anyshot_analysis.jobs.registry import again, read_parameters
 from anyshot_analysis.pages import PageTable, ReportPage, write_report
 from anyshot_analysis.undefined import Undefined
@@ -206,7 +206,7 @@ def test_every_analysis_writes_the_same_bytes_twice(
     stored = json.loads((tmp_path / "0" / "result.json").read_text())
     assert stored == json.loads(json.dumps(summary))
     assert stored["analysis"] == name
-    settings = set(read_parameters(name, {})[1].__dataclass_fields__)
+    settings = set(options.settings_of(JOBS[name].load()[0]))
     assert set(stored["manifest"]["parameters"]) == settings - {"cache"}, "seeds too"
     assert len(stored["finding"]) > 20
     assert len(stored["population"]) > 5

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import click
 import pytest
 from click.testing import CliRunner
 
 from anyshot_analysis.cli import analyse, command_of
 from anyshot_analysis.jobs import JOBS
-from anyshot_analysis.jobs.options import CHOICES, OWN, WORDS
+from anyshot_analysis.jobs.options import settings_of
+from anyshot_analysis.jobs.registry import read_parameters
+from anyshot_core.wire.reports import REPORTS
 
 
 @pytest.mark.parametrize("name", JOBS)
@@ -24,10 +24,10 @@ def test_every_option_explains_itself(name: str) -> None:
                 kind(**{str(option.name): value})  # refused by none
 
 
-def test_no_text_is_for_an_option_that_does_not_exist() -> None:
-    there = {(name, field.name) for name in JOBS for field in fields(JOBS[name].load()[0])}
-    assert set(WORDS) == {option for _, option in there}
-    assert set(OWN) <= there and set(CHOICES) <= set(WORDS)
+@pytest.mark.parametrize("name", REPORTS)
+def test_what_the_form_proposes_the_analysis_takes(name: str) -> None:
+    there = settings_of(JOBS[name].load()[0])
+    read_parameters(name, {one.name: one.default for one in REPORTS[name].asked() if one.name in there})
 
 
 @pytest.mark.parametrize(("name", "option"), [("diversity", "--distance"), ("representations", "--maps")])

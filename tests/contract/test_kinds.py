@@ -15,10 +15,10 @@ from anyshot_core.command import main
 from anyshot_core.data.pack import Pack
 from anyshot_core.results import Maker, find_runs
 from anyshot_core.wire.jobs import Evaluate, JobKind, LogPolicy
+from anyshot_core.wire.reports import REPORTS
 from anyshot_platform.app import create_app
 from anyshot_platform.baselines import gates
 from anyshot_platform.database import now
-from anyshot_platform.organizers.reports.catalogue import KINDS as REPORTS
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.submissions.states import SubmissionKind

@@ -7,8 +7,8 @@ import copy
 import pytest
 
 from anyshot_core.wire.jobs import JobKind
+from anyshot_core.wire.reports import REPORTS
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_platform.organizers.reports.catalogue import KINDS as REPORTS
 from anyshot_worker.chain import KINDS
 from tests.contract import recording
 from tests.contract.test_jobs import PLAYED

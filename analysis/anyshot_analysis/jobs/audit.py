@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from anyshot_analysis.disjointness import (
     classes_variance,
@@ -24,27 +25,29 @@ from anyshot_analysis.disjointness import (
     unordered_tasks,
 )
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
+from anyshot_analysis.jobs.options import ProtocolDict
 from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import Bar, draw_bars, draw_curves
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import AnyWayAnyShot, FixedWaysShots, Protocol, protocol_from_dict
 from anyshot_core.report.estimates import Estimate, exact, resampled
+from anyshot_core.wire.reports import Audit
 from anyshot_scoring.summary import Group
 
 PROTOCOL = {"name": "fixed", "ways": 5, "shots": 1, "query": 1}
 DRAWN = 2_000  # tasks by which the chances of classes are estimated where no formula has them
 
 
-@dataclass(frozen=True)
-class Parameters:
+class Parameters(Audit):
     """`tasks` of the whole phase, which its datasets share; `protocol` draws them; `rho`: the risk of disjoint sets."""
 
-    tasks: int = 100
-    protocol: dict[str, Any] = field(default_factory=lambda: dict(PROTOCOL))
-    rho: float = 0.01
+    protocol: ProtocolDict = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+        default_factory=lambda: dict(PROTOCOL)
+    )
+    rho: Annotated[float, Field(description="Risk of two samples of tasks that share no class.")] = 0.01
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: object, /) -> None:
         if self.tasks < 1:
             raise BadAnalysis("the number of tasks is positive")
 

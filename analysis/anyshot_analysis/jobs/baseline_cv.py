@@ -3,37 +3,44 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from anyshot_analysis.episodes import draw_within_datasets
 from anyshot_analysis.heads import BaselineHead, compact, problem_of
 from anyshot_analysis.jobs.heads import features_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.jobs.left_out import say_left_out
+from anyshot_analysis.jobs.options import Backbone, Cache, Pixels, Query, Shots, Tasks, Ways, Weights
 from anyshot_analysis.pages import PageTable, ReportPage, bar_of, points
 from anyshot_analysis.task_level.baseline_cv import STRENGTHS, baseline_cv
 from anyshot_analysis.task_level.estimate import oracle
 from anyshot_core.charts import draw_bars
 from anyshot_core.report.estimates import mean
 from anyshot_core.report.stored import estimate_words
+from anyshot_core.wire.reports import Seed
 
 
 @dataclass(frozen=True)
 class Parameters:
     """`strengths` are scikit-learn's C, on features of unit length; `fixed` is the one to compare with."""
 
-    strengths: tuple[float, ...] = STRENGTHS
-    fixed: float = 1.0
-    backbone: str = "conv4"
-    pixels: int | None = None
-    weights: str | None = None
-    cache: str | None = None
-    ways: int = 5
-    shots: int = 5
-    query: int = 15
-    tasks: int = 200
-    seed: int = 0
+    strengths: Annotated[
+        tuple[float, ...],
+        Field(description="Penalties to choose from, scikit-learn's C, separated by commas."),
+    ] = STRENGTHS
+    fixed: Annotated[float, Field(description="Penalty to compare with, scikit-learn's C.")] = 1.0
+    backbone: Backbone = "conv4"
+    pixels: Pixels = None
+    weights: Weights = None
+    cache: Cache = None
+    ways: Ways = 5
+    shots: Shots = 5
+    query: Query = 15
+    tasks: Tasks = 200
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
         if len(self.strengths) < 2 or min(*self.strengths, self.fixed) <= 0:

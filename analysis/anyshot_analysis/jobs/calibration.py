@@ -23,8 +23,8 @@ from anyshot_analysis.pages import Cell, PageTable, ReportPage, points
 from anyshot_core.charts import ReliabilityBin, draw_reliability
 from anyshot_core.report.estimates import Estimate, exact, mean
 from anyshot_core.report.stored import estimate_words
+from anyshot_core.wire.reports import Calibration
 from anyshot_scoring.calibration import (
-    BINS,
     LEAST,
     CalibrationError,
     calibration_error,
@@ -39,14 +39,10 @@ _TOLERANCE = 1e-3  # of the sum of a distribution
 _ROUNDING = 1e-4  # points that probabilities in float32 may differ by
 
 
-@dataclass(frozen=True)
-class Parameters:
+class Parameters(Calibration):
     """`bins` of equal width that confidences are put into; `seed` of the draws that say what chance would do."""
 
-    bins: int = BINS
-    seed: int = 0
-
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: object, /) -> None:
         if not 2 <= self.bins <= MOST_BINS:
             raise BadAnalysis(f"bins is a number from 2 to {MOST_BINS}")
 

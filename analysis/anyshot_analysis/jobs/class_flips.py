@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 from scipy import special
 
 from anyshot_analysis.base_flips import flip_over_base_draws
@@ -13,12 +15,14 @@ from anyshot_analysis.features import Features
 from anyshot_analysis.flips import FEWEST_DRAWS, ClassDraws, flip_over_class_draws, nearest_mean_methods
 from anyshot_analysis.jobs.heads import features_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
+from anyshot_analysis.jobs.options import Backbone, Cache, Pixels, Query, Shots, Ways, Weights
 from anyshot_analysis.pages import Cell, PageTable, ReportPage, points
 from anyshot_analysis.undefined import Undefined, is_defined
 from anyshot_analysis.whitening import centre_and_normalise, moments, whiten_within
 from anyshot_core.charts import draw_curves, draw_distributions
 from anyshot_core.report.estimates import Estimate, mean, share
 from anyshot_core.report.stored import estimate_words, percent_words
+from anyshot_core.wire.reports import Choices, Seed
 from anyshot_scoring.summary import Group
 
 CLASSES = ("novel", "base")
@@ -43,18 +47,28 @@ TASKS = {
 class Parameters:
     """`classes` says what is drawn: novel classes that are tested on, or base classes of the meta-train packs."""
 
-    classes: str = "novel"
-    sizes: tuple[int, ...] = (5, 10, 20)
-    draws: int = FEWEST_DRAWS
-    tasks: int = 40
-    ways: int = 5
-    shots: int = 5
-    query: int = 10
-    backbone: str = "conv4"
-    pixels: int | None = None
-    weights: str | None = None
-    cache: str | None = None
-    seed: int = 0
+    classes: Annotated[
+        str,
+        Field(
+            description="What is drawn: novel classes that are tested on, or base classes that are learned from."
+        ),
+        Choices(("novel", "base")),
+    ] = "novel"
+    sizes: Annotated[
+        tuple[int, ...], Field(description="Numbers of classes to draw, separated by commas.")
+    ] = (5, 10, 20)
+    draws: Annotated[int, Field(description="Sets of classes that are drawn for each number.")] = FEWEST_DRAWS
+    tasks: Annotated[
+        int, Field(description="Tasks of each draw; few of them make flips by their noise alone.")
+    ] = 40
+    ways: Ways = 5
+    shots: Shots = 5
+    query: Query = 10
+    backbone: Backbone = "conv4"
+    pixels: Pixels = None
+    weights: Weights = None
+    cache: Cache = None
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
         if self.classes not in CLASSES:

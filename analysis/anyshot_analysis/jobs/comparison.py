@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from anyshot_analysis.jobs.inputs import OF_THE_MODEL, SAME_TASKS, BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Cell, PageTable, ReportPage
@@ -14,6 +16,7 @@ from anyshot_core.chances import chance_words
 from anyshot_core.charts import draw_distributions
 from anyshot_core.report.estimates import Estimate
 from anyshot_core.report.stored import interval_cell
+from anyshot_core.wire.reports import RuleName
 from anyshot_core.words import count_of
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.reliability import POPULATIONS, NotComparable, Population, align
@@ -34,8 +37,10 @@ WORDS: dict[Verdict, str] = {
 class Parameters:
     """`margin` in accuracy: what is too small to matter. `rule` is that of the phase, which the verdict goes by."""
 
-    margin: float = MARGIN
-    rule: str = "worst_run"
+    margin: Annotated[float, Field(description="Difference that is too small to matter, in accuracy.")] = (
+        MARGIN
+    )
+    rule: RuleName = "worst_run"
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:

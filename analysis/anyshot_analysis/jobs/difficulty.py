@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_core.charts import draw_difficulty
 from anyshot_core.report.estimates import Estimate, around
 from anyshot_core.report.stored import estimate_words
+from anyshot_core.wire.reports import Difficulty as DifficultyReport
 from anyshot_core.words import count_of
 from anyshot_scoring.difficulty import Difficulty, measure_difficulty
 from anyshot_scoring.intervals import t_interval
@@ -21,12 +22,8 @@ from anyshot_scoring.table import TaskTable
 from anyshot_scoring.undefined import Undefined
 
 
-@dataclass(frozen=True)
-class Parameters:
+class Parameters(DifficultyReport):
     """`names` are the names to show; `baselines` says that the results are those of baselines alone."""
-
-    names: dict[str, str] = field(default_factory=dict)
-    baselines: bool = False
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:

@@ -4,20 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 from scipy import special
 
 from anyshot_analysis.equivalence import EquivalenceVerdict, compare_paired
 from anyshot_analysis.jobs.heads import features_of, heads_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
 from anyshot_analysis.jobs.left_out import say_left_out
+from anyshot_analysis.jobs.options import (
+    Backbone,
+    Cache,
+    Heads,
+    Mixing,
+    Pixels,
+    Query,
+    Shots,
+    Tasks,
+    Ways,
+    Weights,
+)
 from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_analysis.shift import LAMBDAS, LambdaPoint, lambda_curves, split_sides_of_pool
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_curves
 from anyshot_core.report.estimates import Estimate, around, mean
 from anyshot_core.report.stored import estimate_words
+from anyshot_core.wire.reports import Seed
 from anyshot_core.words import count_of
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.summary import Group
@@ -30,18 +45,20 @@ class Parameters:
     `mixing` is `weighted` (the papers' code, the default) or `coin` (their text).
     """
 
-    heads: tuple[str, ...] = ("protonet", "r2d2", "metaoptnet-svm")
-    backbone: str = "conv4"
-    pixels: int | None = None
-    weights: str | None = None
-    cache: str | None = None
-    ways: int = 5
-    shots: int = 3
-    query: int = 5
-    tasks: int = 200
-    mixing: str = "weighted"
-    split_seed: int = 0
-    seed: int = 0
+    heads: Heads = ("protonet", "r2d2", "metaoptnet-svm")
+    backbone: Backbone = "conv4"
+    pixels: Pixels = None
+    weights: Weights = None
+    cache: Cache = None
+    ways: Ways = 5
+    shots: Shots = 3
+    query: Query = 5
+    tasks: Tasks = 200
+    mixing: Mixing = "weighted"
+    split_seed: Annotated[
+        int, Field(description="Seed of the kit's split of classes, by which the weights were trained.")
+    ] = 0
+    seed: Seed = 0
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:

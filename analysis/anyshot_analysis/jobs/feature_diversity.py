@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from anyshot_analysis.diversity.images import (
     GroupDistances,
@@ -22,21 +24,21 @@ from anyshot_core.charts import draw_heat_map
 from anyshot_core.report.estimates import Estimate, around
 from anyshot_core.report.stored import estimate_words
 from anyshot_core.wire.messages import IMAGE_ARRAYS
+from anyshot_core.wire.reports import FeatureDiversity
 
 OUT = "features"  # what the kit's learners call the output of their backbone
 OVER = "other datasets like these"
 FEWEST = 100
 
 
-@dataclass(frozen=True)
-class Parameters:
+class Parameters(FeatureDiversity):
     """`layer` by its name; empty for `features`, or the last one. `permutations` deal the images at random."""
 
-    layer: str = ""
-    permutations: int = 400
-    seed: int = 0
+    layer: Annotated[
+        str, Field(description="Layer whose features count; by default `features`, or the last one.")
+    ] = ""
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: object, /) -> None:
         if self.permutations < FEWEST:
             raise BadAnalysis(f"at least {FEWEST} permutations: fewer give no range")
 

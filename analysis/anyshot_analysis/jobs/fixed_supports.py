@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 from torch import nn
 
 from anyshot_analysis.episodes import draw_episodes
@@ -14,10 +15,12 @@ from anyshot_analysis.fixml import EpisodicSettings, QuerySource, embedded, trai
 from anyshot_analysis.heads import ProtoNet
 from anyshot_analysis.jobs.heads import features_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
+from anyshot_analysis.jobs.options import Backbone, Cache, Pixels, Shots, Tasks, Ways, Weights
 from anyshot_analysis.pages import Cell, PageTable, ReportPage, bar_of, points
 from anyshot_analysis.shift import LAMBDAS, Sides, accuracies, joined, mixture_episodes, split_sides
 from anyshot_core.charts import draw_bars, draw_curves
 from anyshot_core.report.estimates import mean
+from anyshot_core.wire.reports import Choices, Seed
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.summary import Group
 
@@ -33,18 +36,26 @@ Row = dict[str, Any]  # of the Parquet table
 class Parameters:
     """`networks` are hidden and output widths of embeddings trained on cached features."""
 
-    networks: tuple[tuple[int, ...], ...] = ((32,), (512, 512))
-    seeds: int = 3
-    episodes: int = 400
-    query_from: QuerySource = "rest"
-    backbone: str = "pixels"
-    pixels: int | None = None
-    weights: str | None = None
-    cache: str | None = None
-    ways: int = 5
-    shots: int = 3
-    tasks: int = 300
-    seed: int = 0
+    networks: Annotated[
+        tuple[tuple[int, ...], ...], Field(description="Widths of the layers of each embedding, as JSON.")
+    ] = ((32,), (512, 512))
+    seeds: Annotated[int, Field(description="Trainings of each arm, at least three.")] = 3
+    episodes: Annotated[int, Field(description="Meta-batches of training, four tasks each.")] = 400
+    query_from: Annotated[
+        QuerySource,
+        Field(
+            description="Where queries are drawn: the rest of the images, or all of them as the paper has it."
+        ),
+        Choices(("rest", "all")),
+    ] = "rest"
+    backbone: Backbone = "pixels"
+    pixels: Pixels = None
+    weights: Weights = None
+    cache: Cache = None
+    ways: Ways = 5
+    shots: Shots = 3
+    tasks: Tasks = 300
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
         if self.seeds < 3:

@@ -6,9 +6,11 @@ MAML trains with five inner steps and is tested with five, and with ten as the p
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from anyshot_analysis.diversity.hellinger import GaussianBenchmark, hellinger_diversity
 from anyshot_analysis.equivalence import Equivalence, compare_paired
@@ -16,10 +18,12 @@ from anyshot_analysis.gaussian.maml import MamlSettings, Trained, adapted_hits, 
 from anyshot_analysis.gaussian.usl import UslSettings, regression_hits, train_union
 from anyshot_analysis.gaussian.world import draw_tasks, draw_world, optimal_hits
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
+from anyshot_analysis.jobs.options import Tasks
 from anyshot_analysis.pages import PageTable, ReportPage, bar_of, points
 from anyshot_core.charts import draw_bars, draw_curves, draw_distributions
 from anyshot_core.report.estimates import around, exact, mean
 from anyshot_core.report.stored import estimate_words
+from anyshot_core.wire.reports import Seed
 from anyshot_core.words import count_of
 from anyshot_scoring.summary import Group
 
@@ -32,16 +36,22 @@ PLACES = 40  # of a loss curve
 class Parameters:
     """The benchmark (standard deviations), and the scale of the experiment; the papers' width is 128."""
 
-    mu_m: float = 0.0
-    sigma_m: float = 10.0
-    mu_s: float = 1.0
-    sigma_s: float = 0.01
-    width: int = 64
-    iterations: int = 1000
-    meta_batch: int = 8
-    union_iterations: int = 4000
-    tasks: int = 500
-    seed: int = 0
+    mu_m: Annotated[float, Field(description="Mean of the means of the classes.")] = 0.0
+    sigma_m: Annotated[float, Field(description="Standard deviation of the means of the classes.")] = 10.0
+    mu_s: Annotated[float, Field(description="Mean of the standard deviations of the classes.")] = 1.0
+    sigma_s: Annotated[
+        float, Field(description="Standard deviation of the standard deviations of the classes.")
+    ] = 0.01
+    width: Annotated[int, Field(description="Neurons of each hidden layer; the papers have 128.")] = 64
+    iterations: Annotated[
+        int, Field(description="Meta-batches of MAML at most; it ends when its loss stops falling.")
+    ] = 1000
+    meta_batch: Annotated[int, Field(description="Tasks of each meta-batch; the papers have 100.")] = 8
+    union_iterations: Annotated[
+        int, Field(description="Batches of the union learner at most; it ends when its loss stops falling.")
+    ] = 4000
+    tasks: Tasks = 500
+    seed: Seed = 0
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.jobs.ranges import held_within
@@ -27,6 +28,7 @@ from anyshot_core.charts import Bar, draw_bars, draw_heat_map
 from anyshot_core.report.estimates import Estimate, around
 from anyshot_core.report.stored import estimate_words
 from anyshot_core.wire.messages import IMAGE_ARRAYS
+from anyshot_core.wire.reports import Choices, Representations
 from anyshot_core.words import number_words
 
 FORMS: dict[str, Callable[[NDArray[np.floating]], Rows]] = {
@@ -42,17 +44,21 @@ SIDES = {"x": "first file", "y": "second file"}
 BLANK = "Blank pairs of layers have maps of other sizes, so other rows; with pooled maps all layers can be compared."
 
 
-@dataclass(frozen=True)
-class Parameters:
+class Parameters(Representations):
     """How convolutional maps become rows: some positions of each image, averaged over positions, or flattened.
 
     `permutations` pairings of whole images give the chance levels that have no formula.
     """
 
-    maps: str = "positions"
-    permutations: int = 40
+    maps: Annotated[
+        str,
+        Field(
+            description="How maps become rows: positions of each image, their mean (pooled), or all of them (flat)."
+        ),
+        Choices(("positions", "pooled", "flat")),
+    ] = "positions"
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: object, /) -> None:
         if self.permutations < 20:
             raise BadAnalysis("at least 20 permutations: fewer give no range")
         if self.maps not in FORMS:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from anyshot_analysis.disjointness import novel_in_task
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
+from anyshot_analysis.jobs.options import Mixing, Ways
 from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_analysis.shift import LAMBDAS
 from anyshot_core.charts import draw_curves, draw_heat_map
@@ -21,10 +24,10 @@ OVER = "tasks of the mixture"
 class Parameters:
     """Classes of a dataset on either side, ways of a task, and the rule of the mixture."""
 
-    base_classes: int = 20
-    novel_classes: int = 10
-    ways: int = 5
-    mixing: str = "weighted"
+    base_classes: Annotated[int, Field(description="Base classes of the dataset.")] = 20
+    novel_classes: Annotated[int, Field(description="Novel classes of the dataset.")] = 10
+    ways: Ways = 5
+    mixing: Mixing = "weighted"
 
     def __post_init__(self) -> None:
         if self.mixing not in ("weighted", "coin"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +10,7 @@ from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_core.charts import draw_distributions
 from anyshot_core.report.estimates import Estimate, mean, share
 from anyshot_core.report.stored import percent_words
+from anyshot_core.wire.reports import NWayFlips
 from anyshot_scoring.predictions import ClassTable
 from anyshot_scoring.reliability import NotComparable, align
 from anyshot_scoring.reliability.flips import FEWEST_SUBSETS
@@ -21,16 +20,10 @@ from anyshot_scoring.reliability.shared_tasks import mean_of_runs
 from anyshot_scoring.undefined import Undefined
 
 
-@dataclass(frozen=True)
-class Parameters:
+class Parameters(NWayFlips):
     """`share` of each dataset's classes makes a set; `draws` sets are drawn; `names` to show by submission."""
 
-    share: float = 0.75
-    draws: int = 2 * FEWEST_SUBSETS
-    names: dict[str, str] = field(default_factory=dict)
-    seed: int = 0
-
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: object, /) -> None:
         if not 0 < self.share < 1:
             raise BadAnalysis("share is a part of the classes, between 0 and 1")
         if self.draws < FEWEST_SUBSETS:

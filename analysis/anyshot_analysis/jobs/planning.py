@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from anyshot_analysis.jobs.common_tasks import CommonTasks, keep_submissions
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
@@ -13,6 +15,7 @@ from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_curves
 from anyshot_core.report.estimates import Estimate
+from anyshot_core.wire.reports import Plan
 from anyshot_core.words import count_of
 from anyshot_scoring.reliability import (
     Components,
@@ -29,26 +32,36 @@ from anyshot_scoring.summary import Group
 LEADS = (0.005, 0.01, 0.02, 0.05)
 
 
-@dataclass(frozen=True)
-class Parameters:
+class Parameters(Plan):
     """Standard deviations of the difference of two submissions are estimated from `results`, where there are any.
 
     Else they are assumptions: between datasets, between classes of a dataset, between tasks, in normalized accuracy.
     `rule` ranks the board, whose first two are taken; `names` to show by submission.
     """
 
-    lead: float = 0.01
-    flip: float = 0.05
-    sd_datasets: float = 0.03
-    sd_classes: float = 0.05
-    sd_tasks: float = 0.10
-    datasets: int = 10
-    classes: int = 20
-    tasks: int = 600
-    rule: str = "worst_run"
-    names: dict[str, str] = field(default_factory=dict)
+    sd_datasets: Annotated[
+        float,
+        Field(
+            description="Assumed standard deviation of the difference between datasets, where no results are given."
+        ),
+    ] = 0.03
+    sd_classes: Annotated[
+        float,
+        Field(
+            description="Assumed standard deviation of the difference between classes, where no results are given."
+        ),
+    ] = 0.05
+    sd_tasks: Annotated[
+        float,
+        Field(
+            description="Assumed standard deviation of the difference between tasks, where no results are given."
+        ),
+    ] = 0.10
+    datasets: Annotated[int, Field(description="Datasets of the phase, where no results are given.")] = 10
+    classes: Annotated[int, Field(description="Classes of a dataset, where no results are given.")] = 20
+    tasks: Annotated[int, Field(description="Tasks of a dataset, where no results are given.")] = 600
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: object, /) -> None:
         if not 0 < self.flip < 0.5 or self.lead <= 0:
             raise BadAnalysis("the lead is positive and the flip probability lies between 0 and 0.5")
 

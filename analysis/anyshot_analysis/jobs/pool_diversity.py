@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from anyshot_analysis.backbones import make_backbone
 from anyshot_analysis.diversity.coefficient import (
@@ -21,6 +22,7 @@ from anyshot_analysis.diversity.coefficient import (
 )
 from anyshot_analysis.diversity.pool import PoolDiversity, measure_pool
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
+from anyshot_analysis.jobs.options import BACKBONES, ProtocolDict, Weights
 from anyshot_analysis.jobs.ranges import held_within
 from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_analysis.undefined import Undefined
@@ -29,6 +31,7 @@ from anyshot_core.data.overlap import SharedImages, find_shared_images
 from anyshot_core.protocols import protocol_from_dict
 from anyshot_core.report.estimates import Estimate, around
 from anyshot_core.report.stored import estimate_words, percent_words
+from anyshot_core.wire.reports import Choices, Diversity
 from anyshot_core.words import count_of
 
 OTHER_TASKS = "other tasks that this protocol draws from these datasets"
@@ -39,24 +42,32 @@ DRAWN = ", and the draw of random weights has an error that is not in the interv
 MOST_TASKS = 30  # in the heat map of a single dataset
 
 
-@dataclass(frozen=True)
-class Parameters:
+class Parameters(Diversity):
     """`overlap` looks for images of the meta-test pool that are in the meta-train pool too, by their digests.
 
     `weights` is a file of the operator's.
     """
 
-    tasks: int = 60
-    floor_tasks: int = 12
-    probe: str = "conv4"
-    pixels: int = 32
-    weights: str | None = None
-    distance: str = "task2vec"
-    overlap: bool = True
-    seed: int = 0
-    protocol: dict[str, Any] = field(default_factory=lambda: dict(PROTOCOL))
+    probe: Annotated[str, Field(description=f"Network that tasks are embedded by: {BACKBONES}.")] = "conv4"
+    pixels: Annotated[
+        int, Field(description="Side that images are shrunk to; by default what the network usually takes.")
+    ] = 32
+    weights: Weights = None
+    distance: Annotated[
+        str,
+        Field(
+            description="Of two tasks: task2vec as the papers' code computes it, or the plain cosine of their text."
+        ),
+        Choices(("task2vec", "cosine")),
+    ] = "task2vec"
+    overlap: Annotated[
+        bool, Field(description="Look for images that are in both pools, by their digests.")
+    ] = True
+    protocol: ProtocolDict = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+        default_factory=lambda: dict(PROTOCOL)
+    )
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: object, /) -> None:
         if self.tasks < 4 or self.floor_tasks < 2 or self.floor_tasks > self.tasks:
             raise BadAnalysis("needs at least 4 tasks, of which 2 for the floor")
 

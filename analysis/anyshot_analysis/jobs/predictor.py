@@ -16,20 +16,17 @@ from anyshot_analysis.task_level.trust import Trust
 from anyshot_analysis.undefined import Quantity, Undefined
 from anyshot_core.charts import draw_bars, draw_distributions
 from anyshot_core.report.estimates import Estimate, mean, undefined
+from anyshot_core.wire.reports import PredictorTrust
 
 EVALUATORS = {"k_fold": "k-fold", "hold_out": "hold-out"}
 OVER = "other tasks like those of this run, by this learner"
 FEWEST = 8
 
 
-@dataclass(frozen=True)
-class Parameters:
+class Parameters(PredictorTrust):
     """`wanted` is the accuracy to be safe of, `coverage` the share of tasks that the band is to hold."""
 
-    wanted: float = 0.6
-    coverage: float = 0.8
-
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: object, /) -> None:
         if not (0 < self.wanted < 1 and 0 < self.coverage < 1):
             raise BadAnalysis("wanted and coverage are shares between 0 and 1")
 

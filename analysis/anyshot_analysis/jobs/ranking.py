@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from anyshot_analysis.jobs.common_tasks import keep_submissions
 from anyshot_analysis.jobs.inputs import OF_THE_MODEL, SAME_TASKS, BadAnalysis, Inputs, Progress
@@ -13,29 +14,25 @@ from anyshot_analysis.pages import ReportPage
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.report import reliability_section
 from anyshot_core.report.estimates import Estimate, undefined
+from anyshot_core.wire.reports import Flips
 from anyshot_core.words import count_of
 from anyshot_scoring.reliability import POPULATIONS, Assessment, Interval, align, assess
 from anyshot_scoring.reliability.assessment import PopulationReport
 from anyshot_scoring.reliability.over_datasets import MARGIN
 
 
-@dataclass(frozen=True)
-class Parameters:
+class Parameters(Flips):
     """`rule` ranks the board; `margin` is the difference in score that does not matter.
 
     `feedback` holds scores of the feedback phase by submission; `submissions` how many its team had scored there, or
     here where there is no feedback phase; `names` what to show.
     """
 
-    replicates: int = 2000
-    rule: str = "worst_run"
-    margin: float = MARGIN
-    feedback: dict[str, float] = field(default_factory=dict)
-    submissions: dict[str, int] = field(default_factory=dict)
-    names: dict[str, str] = field(default_factory=dict)
-    seed: int = 0
+    margin: Annotated[float, Field(description="Difference that is too small to matter, in accuracy.")] = (
+        MARGIN
+    )
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: object, /) -> None:
         if self.replicates < 1000:
             raise BadAnalysis("at least 1,000 replicates: fewer carry points of noise")
         if self.margin <= 0:

@@ -6,7 +6,7 @@ import hashlib
 import importlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
@@ -15,10 +15,11 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, silent
+from anyshot_analysis.jobs.options import settings_of
 from anyshot_analysis.pages import TABLE, Manifest, ReportPage, write_report
 from anyshot_core.data.pack import SUFFIX, Pack
 from anyshot_core.report.stored import FIGURES, RESULT
-from anyshot_core.wire.reports import ANALYSIS_VERSION
+from anyshot_core.wire.reports import ANALYSIS_VERSION, REPORTS, Subject
 
 # What numbers come from, in a report's manifest: another version may give others.
 PACKAGES = (
@@ -54,59 +55,38 @@ class Analysis:
         return module.Parameters, module.make
 
 
+def described(name: str, module: str) -> Analysis:
+    """The analysis of a report that organizers ask for; one on submissions tells their participants' own."""
+    report = REPORTS[name]
+    own = report.subject == Subject.SUBMISSIONS
+    return Analysis(module, ReportAudience.PARTICIPANT if own else ReportAudience.ORGANIZER, report.question)
+
+
 JOBS: dict[str, Analysis] = {
-    "diversity": Analysis(
-        "pool_diversity", ReportAudience.ORGANIZER, "How different the tasks of a pool are."
-    ),
-    "audit": Analysis(
-        "audit", ReportAudience.ORGANIZER, "How many classes the tasks of a phase see, and share."
-    ),
-    "plan": Analysis(
-        "planning", ReportAudience.ORGANIZER, "How many tasks, classes and datasets settle a lead."
-    ),
-    "flips": Analysis(
-        "ranking", ReportAudience.ORGANIZER, "How likely the order of a board would turn round."
-    ),
-    "difficulty": Analysis(
-        "difficulty", ReportAudience.ORGANIZER, "How difficult each dataset of a board is."
-    ),
+    "diversity": described("diversity", "pool_diversity"),
+    "audit": described("audit", "audit"),
+    "plan": described("plan", "planning"),
+    "flips": described("flips", "ranking"),
+    "difficulty": described("difficulty", "difficulty"),
     "shift": Analysis(
         "distribution_shift", ReportAudience.ORGANIZER, "In- and out-of-distribution accuracy of heads."
     ),
     "fixml": Analysis(
         "fixed_supports", ReportAudience.ORGANIZER, "Training with one fixed support a class, or without."
     ),
-    "representations": Analysis(
-        "layers", ReportAudience.PARTICIPANT, "How alike the layers of two networks are."
-    ),
+    "representations": described("representations", "layers"),
     "task-trust": Analysis(
         "trust", ReportAudience.PARTICIPANT, "What support sets tell about a predictor's accuracy."
     ),
     "compare": Analysis(
         "comparison", ReportAudience.PARTICIPANT, "Two runs: different, equivalent or undecided."
     ),
-    "snapshots": Analysis(
-        "snapshots", ReportAudience.PARTICIPANT, "Which snapshot of a training run to take, by four rules."
-    ),
-    "submission-shift": Analysis(
-        "submission_shift", ReportAudience.PARTICIPANT, "In- and out-of-distribution score of a submission."
-    ),
-    "predictor-trust": Analysis(
-        "predictor", ReportAudience.PARTICIPANT, "What support sets tell about your own predictor."
-    ),
-    "calibration": Analysis(
-        "calibration", ReportAudience.PARTICIPANT, "Whether your own predictor's probabilities hold."
-    ),
-    "feature-diversity": Analysis(
-        "feature_diversity",
-        ReportAudience.PARTICIPANT,
-        "How different the datasets of a pool look to your learner.",
-    ),
-    "n-way-flips": Analysis(
-        "n_way_flips",
-        ReportAudience.PARTICIPANT,
-        "Flips of two submissions over sets of classes, by the tasks within them.",
-    ),
+    "snapshots": described("snapshots", "snapshots"),
+    "submission-shift": described("submission-shift", "submission_shift"),
+    "predictor-trust": described("predictor-trust", "predictor"),
+    "calibration": described("calibration", "calibration"),
+    "feature-diversity": described("feature-diversity", "feature_diversity"),
+    "n-way-flips": described("n-way-flips", "n_way_flips"),
     "class-flips": Analysis(
         "class_flips", ReportAudience.PARTICIPANT, "Flips of two methods over novel or base classes."
     ),
@@ -132,7 +112,7 @@ def read_parameters(name: str, parameters: Mapping[str, Any]) -> tuple[Any, Any]
     if name not in JOBS:
         raise BadAnalysis(f"unknown analysis {name!r}; there are {', '.join(JOBS)}")
     kind, make = JOBS[name].load()
-    unknown = sorted(set(parameters) - set(kind.__dataclass_fields__))
+    unknown = sorted(set(parameters) - set(settings_of(kind)))
     if unknown:
         raise BadAnalysis(f"analysis {name} has no parameter {', '.join(unknown)}")
     try:
@@ -170,9 +150,14 @@ def run(
     return write_report(report, Path(out_folder), manifest_of(inputs, settings))
 
 
+def plain_settings(settings: Any) -> dict[str, Any]:
+    """The settings of an analysis by name."""
+    return {name: getattr(settings, name) for name in settings_of(type(settings))}
+
+
 def manifest_of(inputs: Mapping[str, Sequence[Path]], settings: Any) -> Manifest:
     """Parameters, inputs by digest (weights among them), and versions of a report; no folder of this machine."""
-    parameters = asdict(settings)
+    parameters = plain_settings(settings)
     parameters.pop("cache", None)  # decides no number
     read = {role: list(paths) for role, paths in sorted(inputs.items()) if paths}
     if parameters.get("weights"):
@@ -254,5 +239,10 @@ def digest(name: str, input_digests: Mapping[str, Sequence[str]], parameters: Ma
     """Key of a report in a cache: sha256 over analysis, version, inputs by digest and all parameters."""
     _, settings = read_parameters(name, parameters)
     roles = {role: list(values) for role, values in sorted(input_digests.items())}
-    key = {"analysis": name, "version": ANALYSIS_VERSION, "inputs": roles, "parameters": asdict(settings)}
+    key = {
+        "analysis": name,
+        "version": ANALYSIS_VERSION,
+        "inputs": roles,
+        "parameters": plain_settings(settings),
+    }
     return hashlib.sha256(json.dumps(key, sort_keys=True, default=str).encode()).hexdigest()

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import PageTable, ReportPage, points
@@ -18,6 +20,7 @@ from anyshot_analysis.undefined import Quantity
 from anyshot_core.charts import draw_curves
 from anyshot_core.report.estimates import resampled
 from anyshot_core.report.stored import estimate_words
+from anyshot_core.wire.reports import Seed
 from anyshot_core.words import count_of
 from anyshot_scoring.reliability import tau_b
 from anyshot_scoring.summary import Group
@@ -30,8 +33,8 @@ OVER = "other tasks of the same classes, {}s as they are"
 class Parameters:
     """`replicates` redraws of the tasks, each chosen and judged anew, give the intervals."""
 
-    replicates: int = 1000
-    seed: int = 0
+    replicates: Annotated[int, Field(description="Redraws of the bootstrap.")] = 1000
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
         if self.replicates < 200:

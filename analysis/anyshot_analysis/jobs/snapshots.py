@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +15,10 @@ from anyshot_analysis.shift import ShiftChoice, Snapshots, choose_snapshots
 from anyshot_analysis.undefined import Quantity, Undefined
 from anyshot_core.charts import draw_curves
 from anyshot_core.report.estimates import Estimate, around, mean
+from anyshot_core.wire.reports import SnapshotAdvice
 from anyshot_core.words import count_of
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.reliability import tau_b
-from anyshot_scoring.reliability.verdicts import MARGIN
 from anyshot_scoring.summary import Group
 
 NEEDED, SCORES = ("train_loss", "base", "validation"), ("base", "validation", "novel")
@@ -28,11 +27,8 @@ SAME = Undefined("the same snapshot")
 RULES = {"train_loss": "lowest training loss", "base": "best BaseGen", "validation": "best ValGen"}
 
 
-@dataclass(frozen=True)
-class Parameters:
+class Parameters(SnapshotAdvice):
     """`margin` in accuracy: what is too small to matter when two snapshots are compared task by task."""
-
-    margin: float = MARGIN
 
 
 def read_scores(path: Path) -> dict[str, NDArray[np.float64]]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from anyshot_analysis.episodes import draw_within_datasets
 from anyshot_analysis.heads import HEADS, BaselineHead, FittingProblem, Head, compact, problem_of
 from anyshot_analysis.jobs.heads import features_of, heads_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.jobs.left_out import say_left_out
+from anyshot_analysis.jobs.options import Backbone, Cache, Heads, Pixels, Query, Shots, Tasks, Ways, Weights
 from anyshot_analysis.jobs.ranges import held_within
 from anyshot_analysis.pages import Cell, PageTable, ReportPage, bar_of, points
 from anyshot_analysis.task_level.error import (
@@ -28,6 +31,7 @@ from anyshot_analysis.undefined import Quantity, Undefined, defined_only, is_def
 from anyshot_core.charts import draw_bars, draw_distributions
 from anyshot_core.report.estimates import Estimate, mean, share, undefined
 from anyshot_core.report.stored import estimate_words
+from anyshot_core.wire.reports import Seed
 
 BASELINE = (
     "The head baseline has the penalty C = {:g} (strength) on features of unit length. Its errors hang on it: with a "
@@ -43,19 +47,19 @@ class Parameters:
     penalty of the head `baseline`, scikit-learn's C, which its leave-one-out and bootstrap errors hang on.
     """
 
-    heads: tuple[str, ...] = tuple(HEADS)
-    backbone: str = "conv4"
-    pixels: int | None = None
-    weights: str | None = None
-    cache: str | None = None
-    ways: int = 5
-    shots: int = 5
-    query: int = 15
-    tasks: int = 200
-    wanted: float = 0.6
-    coverage: float = 0.9
-    strength: float = 1.0
-    seed: int = 0
+    heads: Heads = tuple(HEADS)
+    backbone: Backbone = "conv4"
+    pixels: Pixels = None
+    weights: Weights = None
+    cache: Cache = None
+    ways: Ways = 5
+    shots: Shots = 5
+    query: Query = 15
+    tasks: Tasks = 200
+    wanted: Annotated[float, Field(description="Accuracy to be safe of.")] = 0.6
+    coverage: Annotated[float, Field(description="Share of tasks whose accuracy the band is to hold.")] = 0.9
+    strength: Annotated[float, Field(description="Penalty of the head baseline, scikit-learn's C.")] = 1.0
+    seed: Seed = 0
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:

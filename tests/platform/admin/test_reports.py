@@ -9,16 +9,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from anyshot_analysis.jobs import JOBS, ReportAudience
 from anyshot_analysis.jobs.inputs import SAME_TASKS
-from anyshot_analysis.jobs.registry import read_parameters
 from anyshot_core.wire.reports import ANALYSIS_VERSION
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
 from anyshot_platform.notifications.models import Notification
-from anyshot_platform.organizers.reports.catalogue import KINDS, Subject
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
@@ -32,14 +29,6 @@ from tests.platform.web.crawling import walk_below
 from tests.services.material import TRAIN
 
 API = f"/api/v1/competitions/{SLUG}/manage/reports"
-
-
-def test_the_platform_offers_what_the_workers_can_compute() -> None:
-    for kind in KINDS.values():
-        own = JOBS[kind.name].audience == ReportAudience.PARTICIPANT
-        assert own == (kind.subject == Subject.SUBMISSIONS) == (kind.most > 0)
-        defaults = {s.name: s.default for s in kind.settings if s.name not in ("entries", "run")}
-        read_parameters(kind.name, defaults)
 
 
 @pytest.fixture

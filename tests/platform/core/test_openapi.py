@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis.core.result import Ok
 
-from anyshot_core.wire.reports import FlipsParameters
+from anyshot_core.wire.reports import Flips
 from anyshot_platform.accounts.service import create_token
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
@@ -92,7 +92,7 @@ def make_objects(site: Site, callers: Callers) -> dict[str, Any]:
             phase_id=site.phase_id,
             phase_version_id=version.id,
             analysis="flips",
-            parameters=FlipsParameters(replicates=100, seed=1, rule="mean", names={}, feedback={}),
+            parameters=Flips(replicates=100, seed=1, rule="mean", names={}, feedback={}),
             digest="0" * 64,
             run_id=submission["runs"][0]["id"],
         )

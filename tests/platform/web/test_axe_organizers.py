@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_analysis.jobs import run as analyse
 from anyshot_core.results import write_results
-from anyshot_core.wire.reports import DifficultyParameters, ReportSummary
+from anyshot_core.wire.reports import Difficulty, ReportSummary
 from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
@@ -85,7 +85,7 @@ def add_report(session: Session, live: LiveSite, state: RunState) -> Report:
     run = Run(kind=RunKind.ANALYSE, state=state, **values)
     session.add(run)
     session.flush()
-    asked = DifficultyParameters(names={}, baselines=False)
+    asked = Difficulty(names={}, baselines=False)
     report = Report(analysis="difficulty", parameters=asked, digest="0" * 64, run_id=run.id, **values)
     session.add(report)
     session.flush()

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session, aliased
 
 from anyshot_core.protocols import ProtocolError, protocol_from_dict
-from anyshot_core.wire.reports import Audit, DifficultyParameters, Diversity, FlipsParameters, PlanParameters
+from anyshot_core.wire.reports import Audit, Difficulty, Diversity, Flips, Plan
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import Conflict
 from anyshot_platform.judging.pairs import MOST_ON_A_BOARD
@@ -208,7 +208,7 @@ def pack_digests(session: Session, pool_version_id: str | None) -> list[str]:
 
 def board_parameters(
     name: str, version: PhaseVersion, board: BoardInputs, settings: Mapping[str, float]
-) -> tuple[BoardInputs, DifficultyParameters | PlanParameters | FlipsParameters]:
+) -> tuple[BoardInputs, Difficulty | Plan | Flips]:
     """Which of those on the board the report is about, and the parameters of its analysis.
 
     What ranks is about those that the board ranks: a row out of the ranking moves nobody.
@@ -217,21 +217,15 @@ def board_parameters(
     if name == "difficulty":
         baselines = [stander for stander in board.standers if stander.baseline]
         chosen = board.of(baselines if len(baselines) > 1 else board.standers)
-        return _two(chosen), DifficultyParameters(names=chosen.names, baselines=len(baselines) > 1)
+        return _two(chosen), Difficulty(names=chosen.names, baselines=len(baselines) > 1)
     if name == "plan":
         chosen = board.of(ranked[:MOST_ON_A_BOARD])  # the model of all of them knows how two differ
-        return _two_ranked(chosen), PlanParameters(
-            lead=settings["lead"], flip=settings["flip"], rule=version.rule.name, names=chosen.names
+        return _two_ranked(chosen), Plan.model_validate(
+            {**settings, "rule": version.rule.name, "names": chosen.names}
         )
     chosen = board.of(ranked[: int(settings["entries"])])
-    return _two_ranked(chosen), FlipsParameters(
-        replicates=int(settings["replicates"]),
-        seed=int(settings["seed"]),
-        rule=version.rule.name,
-        names=chosen.names,
-        feedback=chosen.feedback,
-        submissions=chosen.submissions,
-    )
+    facts = {"names": chosen.names, "feedback": chosen.feedback, "submissions": chosen.submissions}
+    return _two_ranked(chosen), Flips.model_validate({**settings, **facts, "rule": version.rule.name})
 
 
 def _two(board: BoardInputs) -> BoardInputs:
@@ -254,5 +248,4 @@ def pool_parameters(name: str, version: PhaseVersion, settings: Mapping[str, flo
         raise NothingToReport(f"The phase's task protocol cannot be used: {error!s}") from error
     if name == "audit":
         return Audit(tasks=version.tasks, protocol=protocol)
-    tasks, drawn_twice = int(settings["tasks"]), int(settings["floor_tasks"])
-    return Diversity(tasks=tasks, floor_tasks=drawn_twice, seed=int(settings["seed"]), protocol=protocol)
+    return Diversity.model_validate({**settings, "protocol": protocol})

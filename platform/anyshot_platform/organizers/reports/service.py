@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.wire.reports import ANALYSIS_VERSION, ReportParameters
+from anyshot_core.wire.reports import ANALYSIS_VERSION, REPORTS, ReportDescription, ReportParameters, Subject
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition
@@ -17,7 +17,7 @@ from anyshot_platform.errors import NotFound
 from anyshot_platform.judging.kinds import REPORT
 from anyshot_platform.judging.queueing import enqueue
 from anyshot_platform.leagues.models import League
-from anyshot_platform.organizers.reports.catalogue import KINDS, ReportKind, Subject
+from anyshot_platform.organizers.reports.catalogue import read_settings
 from anyshot_platform.organizers.reports.inputs import (
     NothingToReport,
     board_parameters,
@@ -38,7 +38,7 @@ def request_report(
     session: Session,
     competition: Competition,
     phase: Phase,
-    kind: ReportKind,
+    kind: type[ReportDescription],
     actor_id: str,
     *,
     league: League | None = None,
@@ -52,7 +52,7 @@ def request_report(
     compute from.
     """
     version = live_version(session, phase)
-    chosen = {setting.name: setting.read((settings or {}).get(setting.name)) for setting in kind.settings}
+    chosen = read_settings(kind, settings or {})
     inputs = ReportInputs()
     if kind.subject == Subject.BOARD:
         if league is None:
@@ -93,7 +93,7 @@ def request_report(
 
 def _key(
     session: Session,
-    kind: ReportKind,
+    kind: type[ReportDescription],
     version: PhaseVersion,
     parameters: ReportParameters,
     inputs: ReportInputs,
@@ -149,7 +149,7 @@ def list_pool_reports(session: Session, pool_version_ids: list[str]) -> list[tup
         .join(Run, Run.id == Report.run_id)
         .where(
             PhaseVersion.meta_test_pool_version_id.in_(pool_version_ids),
-            Report.analysis.in_([kind.name for kind in KINDS.values() if kind.subject == Subject.POOL]),
+            Report.analysis.in_([kind.name for kind in REPORTS.values() if kind.subject == Subject.POOL]),
             Report.deleted_at.is_(None),
             Competition.deleted_at.is_(None),
             Run.state == RunState.FINISHED,

@@ -14,8 +14,9 @@ from anyshot_core.wire.reports import (
     Calibration,
     FeatureDiversity,
     NWayFlips,
-    OnSubmissions,
     PredictorTrust,
+    ReportDescription,
+    ReportParameters,
     Representations,
     SnapshotAdvice,
     SubmissionShift,
@@ -23,7 +24,6 @@ from anyshot_core.wire.reports import (
 from anyshot_platform.errors import Invalid
 from anyshot_platform.evaluations.reading import read_runs, read_scores
 from anyshot_platform.kernel.filters import count
-from anyshot_platform.organizers.reports.catalogue import ReportKind
 from anyshot_platform.organizers.reports.inputs import NothingToReport, files_of, results_of
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.reports.records import ExportedFile, ReportInputs
@@ -55,10 +55,10 @@ def show_name(submission: Submission) -> str:
 def gather_submissions(
     session: Session,
     version: PhaseVersion,
-    kind: ReportKind,
+    kind: type[ReportDescription],
     ids: Sequence[str],
     settings: Mapping[str, float],
-) -> tuple[ReportInputs, OnSubmissions]:
+) -> tuple[ReportInputs, ReportParameters]:
     """The files of the submissions of these ids, and the parameters of the analysis.
 
     Raises `Invalid` for submissions that are not scored ones of the phase, or too many or few of them, and
@@ -67,7 +67,6 @@ def gather_submissions(
     chosen = _find(session, version.phase, kind, ids)
     names = {submission.id: show_name(submission) for submission in chosen}
     subjects = tuple(names.values())
-    seed = int(settings.get("seed", 0))
     if kind.name == "submission-shift":
         return ReportInputs(subjects=subjects), _tested(session, version, names)
     if kind.name == "n-way-flips":
@@ -78,33 +77,33 @@ def gather_submissions(
             raise NothingToReport(
                 "The predictions of one of them are not kept: they say which classes a task has."
             )
-        parameters = NWayFlips(share=settings["share"], draws=int(settings["draws"]), names=names, seed=seed)
+        parameters = NWayFlips.model_validate({**settings, "names": names})
         return ReportInputs(runs=tuple(results), subjects=subjects), parameters
     if kind.name == "predictor-trust":
         files = _exported(session, version, names, ESTIMATES)
-        trust = PredictorTrust(wanted=settings["wanted"], coverage=settings["coverage"])
-        return ReportInputs(exports=tuple(files), subjects=subjects), trust
+        return ReportInputs(exports=tuple(files), subjects=subjects), PredictorTrust.model_validate(settings)
     if kind.name == "calibration":
         files = _exported(session, version, names, PROBABILITIES)
-        calibration = Calibration(bins=int(settings["bins"]), seed=seed)
-        return ReportInputs(exports=tuple(files), subjects=subjects), calibration
+        return ReportInputs(exports=tuple(files), subjects=subjects), Calibration.model_validate(settings)
     run = int(settings["run"]) - 1
     if kind.name == "snapshots":
         file = _of_run(_exported(session, version, names, SNAPSHOTS), run)
-        return ReportInputs(exports=file, subjects=subjects), SnapshotAdvice(margin=settings["margin"])
-    layers, permutations = _exported(session, version, names, LAYERS), int(settings["permutations"])
+        return ReportInputs(exports=file, subjects=subjects), SnapshotAdvice.model_validate(settings)
+    layers = _exported(session, version, names, LAYERS)
     if kind.name == "feature-diversity":
-        seen = FeatureDiversity(permutations=permutations, seed=seed)
+        seen = FeatureDiversity.model_validate(settings)
         return ReportInputs(exports=_of_run(layers, run), subjects=subjects), seen
     both = tuple(layers[:2]) if len(names) == 1 else _of_run(layers, run)
     if len(both) != 2:
         raise NothingToReport(
             "The layers of two runs are compared, and there are those of one: choose two submissions."
         )
-    return ReportInputs(exports=both, subjects=subjects), Representations(permutations=permutations)
+    return ReportInputs(exports=both, subjects=subjects), Representations.model_validate(settings)
 
 
-def _find(session: Session, phase: Phase, kind: ReportKind, ids: Sequence[str]) -> list[Submission]:
+def _find(
+    session: Session, phase: Phase, kind: type[ReportDescription], ids: Sequence[str]
+) -> list[Submission]:
     wanted = list(dict.fromkeys(ids))
     if not kind.least <= len(wanted) <= kind.most:
         many = (

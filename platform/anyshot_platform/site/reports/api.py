@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_core.wire.reports import ReportParameters, ReportSummary
+from anyshot_core.wire.reports import REPORTS, ReportParameters, ReportSummary
 from anyshot_platform.acts.service import ActOutcome
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.leagues.models import League
@@ -18,7 +18,7 @@ from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.organizers.phases.checks import open_protocol
 from anyshot_platform.organizers.reports import service
 from anyshot_platform.organizers.reports.acts import ACTS
-from anyshot_platform.organizers.reports.catalogue import KINDS, find_kind
+from anyshot_platform.organizers.reports.catalogue import find_kind
 from anyshot_platform.phases.service import find_phase
 from anyshot_platform.reports.models import Report
 from anyshot_platform.reports.records import FILES
@@ -40,7 +40,7 @@ class ReportIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    analysis: str = Field(max_length=32, description=f"one of {', '.join(KINDS)}")
+    analysis: str = Field(max_length=32, description=f"one of {', '.join(REPORTS)}")
     phase: str = Field(max_length=64)
     league: str | None = Field(default=None, max_length=64, description="of a board; the first if left out")
     submissions: list[Annotated[str, Field(max_length=32)]] = Field(

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_core.wire.reports import REPORTS, ReportDescription, Subject
 from anyshot_platform.confined.service import TooCostly, run_confined
 from anyshot_platform.errors import NotFound, PlatformError
 from anyshot_platform.kernel.storage import as_file
@@ -16,7 +17,7 @@ from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.organizers.reports import service
 from anyshot_platform.organizers.reports.acts import ACTS
-from anyshot_platform.organizers.reports.catalogue import KINDS, ReportKind, Subject, find_kind
+from anyshot_platform.organizers.reports.catalogue import find_kind
 from anyshot_platform.organizers.reports.submissions import list_choices
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, list_phases, status_of
@@ -62,7 +63,7 @@ def show_reports(
             _row(session, report)
             for report in service.list_reports(session, access.competition, deleted=True)
         ],
-        kinds=list(KINDS.values()),
+        kinds=list(REPORTS.values()),
         phases=[(row.slug, row.name) for row in phases],
         phase=chosen.slug if chosen else "",
         leagues=[(row.slug, row.name) for row in leagues],
@@ -83,7 +84,7 @@ def request_report(access: AsOrganizer, session: SessionDep, form: FormDep) -> R
             if list_leagues(session, access.competition)
             else None
         )
-        settings = {setting.name: form.decimal(setting.name) for setting in kind.settings}
+        settings = {setting.name: form.decimal(setting.name) for setting in kind.asked()}
         report, queued = service.request_report(
             session,
             access.competition,
@@ -105,7 +106,7 @@ def request_report(access: AsOrganizer, session: SessionDep, form: FormDep) -> R
 
 
 def _phase_of(
-    session: Session, access: AsOrganizer, kind: ReportKind, slug: str, submissions: list[str]
+    session: Session, access: AsOrganizer, kind: type[ReportDescription], slug: str, submissions: list[str]
 ) -> Phase:
     """The phase that was chosen; of a report on submissions, that of the first one."""
     first = session.get(Submission, submissions[0]) if submissions else None
