@@ -19,7 +19,7 @@ help:  ## Show this list
 setup: $(READY)  ## Create .venv with every package of the project in it
 
 # The stamp depends on what decides the content of .venv; editable installs make code changes visible without it.
-$(READY): about/version.txt about/metadata.py constraints.txt tests/requirements.txt $(PROJECTS:%=%/pyproject.toml)
+$(READY): about/version.txt about/metadata.py constraints.txt tests/requirements.txt $(PROJECTS:%=%/pyproject.toml) releasing/reference.py
 	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 to 3.13 is needed; set PYTHON=..."; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
@@ -28,6 +28,7 @@ $(READY): about/version.txt about/metadata.py constraints.txt tests/requirements
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt uv
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt \
 		--requirement tests/requirements.txt torchvision timm $(PROJECTS:%=--editable %)
+	@$(BIN)/python -m releasing.reference
 	@touch $@
 
 demo: $(READY)  ## Run the main job end to end and print the leaderboard (ARGS=--exit stops the server after it)
@@ -117,7 +118,8 @@ pins: $(READY)  ## Write constraints.txt anew: what packages and tests ask for, 
 	@printf '%s\n' ./scoring './core[results]' './starting_kit[torch]' ./analysis ./studies './worker[analysis]' ./platform torchvision timm \
 		| $(COMPILE) --output-file constraints.txt $(ARGS) - tests/requirements.txt >/dev/null
 
-hashes: $(READY)  ## Write what the images install, each file by its hash, beside their Dockerfiles; goes before building them
+hashes: $(READY)  ## Write what the images install, each file by its hash, and generated pages; goes before building them
+	@$(BIN)/python -m releasing.reference
 	@$(BIN)/python -m releasing.hashes
 
 release: $(READY)  ## Release VERSION=x.y.z into dist/: packages, images, inventories, documentation, a tried upgrade (ARGS=--dry-run)

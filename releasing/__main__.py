@@ -67,7 +67,7 @@ def make(version: str, dry_run: bool, skipped: set[str], upgrade_from: str | Non
     (target / "NOTES.md").write_text(notes)
     with copy_of(checkout) as copy:
         copy.commit_release(version, datetime.now(UTC).date())
-        _step("packages", lambda: packages.build(copy.folder, target))
+        _step("packages", lambda: _package(copy.folder, target))
         before = upgrade_from or copy.last_release()
         for name, work in _parts(copy, target, version, before, dry_run).items():
             if name not in skipped:
@@ -94,6 +94,11 @@ def _step(name: str, work: Callable[[], object]) -> None:
     began = time.monotonic()
     work()
     click.echo(f"== {name}: {time.monotonic() - began:.0f} s")
+
+
+def _package(tree: Path, target: Path) -> None:
+    run("python", "-m", "releasing.reference", cwd=tree)
+    packages.build(tree, target)
 
 
 def _document(tree: Path, target: Path, version: str) -> None:

@@ -1,6 +1,4 @@
-"""What `mkdocs build` draws from stored data: pages of reproductions, and charts below pages that people wrote."""
-
-from __future__ import annotations
+"""What `mkdocs build` makes: pages from the code, pages of reproductions, and charts below pages that people wrote."""
 
 from pathlib import Path
 from typing import Any
@@ -8,6 +6,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 from anyshot_core.report.documentation import (
+    GENERATED,
     SECTION,
     SECTIONS,
     draw_page,
@@ -15,23 +14,28 @@ from anyshot_core.report.documentation import (
     reading_order,
     reproductions,
 )
+from releasing.reference import DOCS, write_pages
 
 BEHIND = (("developers", "For developers"), ("decisions", "Decisions"))  # of the built documentation alone
 
 
 def on_config(config: Any) -> Any:
     """The pages in the order in which they are learned."""
-    docs = Path(config["docs_dir"])
+    write_pages()
     config["nav"] = ["index.md"] + [
-        {heading: [f"{section}/{name}.md" for name in reading_order(docs, section)]}
+        {heading: [f"{section}/{name}.md" for name in reading_order(DOCS, section)]}
         for section, heading in (*SECTIONS, *BEHIND)
     ]
     return config
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """A page for each stored reproduction."""
+    """The pages that follow from the code, and one for each stored reproduction."""
     docs = Path(config["docs_dir"])
+    made = DOCS.with_name(GENERATED)
+    for page in sorted(made.rglob("*.md")):
+        content = page.read_text()
+        files.append(File.generated(config, page.relative_to(made).as_posix(), content=content))
     for name in reproductions(docs):
         page = draw_page(docs, name)
         content = f"# {page.title}\n\n<div>{page.body}</div>\n"

@@ -21,7 +21,12 @@ import grimp
 ROOT = Path(__file__).parents[2]
 PROJECTS = ("scoring", "core", "starting_kit", "analysis", "studies", "worker", "platform")
 PLATFORM = "anyshot_platform"
-_DATA = ("_migrations", "_baselines", "_docs")  # a wheel's data, in a checkout links to other folders
+_DATA = (
+    "_migrations",
+    "_baselines",
+    "_docs",
+    "_reference",
+)  # a wheel's data, in a checkout links to other folders
 _CLIMBING = re.compile(r"parents\[(\d)\]|(?:\.parent){3,}")
 _KIND = re.compile(r"\b(?:Job|Run)Kind\.\w+")
 _TOOLS = ("about", "baselines", "benchmarks", "migrations", "releasing")

@@ -110,7 +110,9 @@ assert is_current(services.database)
 names = ("random", "train-from-scratch", "prototypical-networks", "matching-networks", "fo-maml", "metadelta")
 assert all(builtin_folder(services, name) for name in names), [n for n in names if not builtin_folder(services, n)]
 client = TestClient(create_app(settings, services))
-for page in ("/", "/docs", "/docs/participants/", "/docs/operators/deployment/", "/api/docs", "/ready"):
+written = ("/docs", "/docs/participants/", "/docs/operators/deployment/")
+generated = ("/docs/participants/commands/", "/docs/operators/settings/", "/docs/science/commands/")
+for page in ("/", *written, *generated, "/api/docs", "/ready"):
     answer = client.get(page)
     assert answer.status_code == 200, (page, answer.status_code)
 assert "torch" not in sys.modules
@@ -165,6 +167,7 @@ def test_wheels_carry_no_link_and_no_path_out(wheels: Path) -> None:
     """What is a link in a checkout is a file in a wheel."""
     (platform,) = wheels.glob("anyshot_platform-*.whl")
     names = zipfile.ZipFile(platform).namelist()
-    for name in ("_docs/index.md", "_migrations/env.py", "_baselines/prototypical_networks/model.py"):
+    needed = ("_docs/index.md", "_reference/science/commands.md", "_migrations/env.py")
+    for name in (*needed, "_baselines/prototypical_networks/model.py"):
         assert f"anyshot_platform/{name}" in names
     assert not any(".." in name or "__pycache__" in name for name in names)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -147,14 +146,6 @@ def test_every_rule_says_what_counts_in_words(name: str) -> None:
     assert rule.join.noun in rule.words(3)
     assert rule.join.noun in rule.score_words(3)
     assert "runs" not in rule.score_words(1)
-
-
-def test_the_documentation_says_of_each_rule_what_the_rule_says() -> None:
-    page = (Path(__file__).parents[2] / "docs/science/scoring.md").read_text()
-    lines = [line.split("|") for line in page.splitlines() if line.startswith("| `")]
-    rows = {cells[1].strip(" `"): cells[2].strip() for cells in lines}
-    said = {name: rows.get(name) for name in RULES}
-    assert said == {name: rule.words() for name, rule in RULES.items()}
 
 
 def test_an_unknown_rule_is_refused_with_those_that_there_are() -> None:

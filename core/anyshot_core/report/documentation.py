@@ -1,7 +1,8 @@
-"""Pages of the documentation that follow from stored data, for the built documentation and the site's `/docs` alike.
+"""Pages of the documentation, those that follow from stored data included, for its built site and a platform's `/docs`.
 
-A folder below `docs/reproductions/` with `result.json` is a page of its own; one with `figures.json` alone holds the
-charts below the page of its name. `published.toml` holds what the papers printed.
+What is generated from code lies in the folder `_reference` beside that of the pages that people wrote. A folder below
+`docs/reproductions/` with `result.json` is a page of its own; one with `figures.json` alone holds the charts below the
+page of its name. `published.toml` holds what the papers printed.
 """
 
 from __future__ import annotations
@@ -29,9 +30,14 @@ SECTIONS = (
     (SECTION, "Reproductions"),
 )
 DATA = (RESULT, FIGURES, "table.parquet", "scores.csv", "published.toml")
-
-
+GENERATED = "_reference"
 _LINK = re.compile(r"\]\(([a-z0-9-]+)\.md\)")
+
+
+def page_files(docs: Path, section: str) -> dict[str, Path]:
+    """Files of a section's pages by name, written and generated."""
+    folders = (docs / section, docs.with_name(GENERATED) / section)
+    return {file.stem: file for folder in folders for file in folder.glob("*.md")}
 
 
 def reading_order(docs: Path, section: str) -> list[str]:
@@ -39,11 +45,10 @@ def reading_order(docs: Path, section: str) -> list[str]:
 
     Stored reproductions have no file, and come behind those that have one; what no index links comes last.
     """
-    files = [file.stem for file in sorted((docs / section).glob("*.md"))]
-    index = docs / section / "index.md"
-    linked = _LINK.findall(index.read_text(encoding="utf-8")) if index.is_file() else []
+    files = page_files(docs, section)
+    linked = _LINK.findall(files["index"].read_text(encoding="utf-8")) if "index" in files else []
     order = list(dict.fromkeys(["index", *linked]))
-    known = [name for name in order if name in files] + [name for name in files if name not in order]
+    known = [name for name in order if name in files] + sorted(files.keys() - set(order))
     return known + (list(reproductions(docs)) if section == SECTION else [])
 
 

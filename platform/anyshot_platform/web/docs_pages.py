@@ -19,6 +19,7 @@ from anyshot_core.report.documentation import (
     SECTIONS,
     draw_page,
     drawn_below,
+    page_files,
     reading_order,
     reproductions,
 )
@@ -91,11 +92,11 @@ def _send_data(parts: list[str]) -> Response:
 
 
 def _show(request: Request, section: str, name: str) -> Response:
-    file = DOCS / section / f"{name}.md"
-    if section == SECTION and not file.is_file() and name in reproductions(DOCS):
+    file = page_files(DOCS, section).get(name)
+    if file is None and section == SECTION and name in reproductions(DOCS):
         page = draw_page(DOCS, name)
         return _render(request, section, name, page.title, page.body)
-    if not file.is_file():
+    if file is None:
         raise NotFound("The documentation has no such page. It lies in the folder docs/ of the project.")
     text = _of_this_site(file.read_text(), site_address(request))
     title = text.partition("\n")[0].removeprefix("#").strip()
@@ -166,8 +167,8 @@ def _entries() -> list[dict[str, str]]:
 
 
 def _title(folder: str, name: str, drawn: dict[str, str]) -> str:
-    file = DOCS / folder / f"{name}.md"
-    if not file.is_file():
+    file = page_files(DOCS, folder).get(name)
+    if file is None:
         return drawn[name]
     with file.open(encoding="utf-8") as opened:
         return opened.readline().removeprefix("#").strip()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from anyshot_core.report.documentation import SECTION, SECTIONS, reading_order, reproductions
+from anyshot_core.report.documentation import SECTION, SECTIONS, page_files, reading_order, reproductions
 from anyshot_platform.kernel.plain import plain
 from anyshot_platform.web.docs_outline import next_anchor
 
@@ -81,10 +81,10 @@ def _sections(docs: Path) -> tuple[DocsSection, ...]:
     found: list[DocsSection] = []
     drawn = reproductions(docs)
     for folder, _ in SECTIONS:
+        files = page_files(docs, folder)
         for name in reading_order(docs, folder):
-            file = docs / folder / f"{name}.md"
-            if file.is_file():
-                found += _sections_of(f"{folder}/{name}", file.read_text(encoding="utf-8"))
+            if name in files:
+                found += _sections_of(f"{folder}/{name}", files[name].read_text(encoding="utf-8"))
             elif folder == SECTION:
                 found.append(DocsSection(f"{folder}/{name}", drawn[name], "", "", ""))
     return tuple(found)

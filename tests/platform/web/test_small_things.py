@@ -13,6 +13,7 @@ import pytest
 from pydantic import ValidationError
 from sqlalchemy import select
 
+from anyshot_core.report.documentation import SECTIONS, page_files
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus
@@ -204,7 +205,9 @@ def test_a_section_that_was_found_is_linked_where_an_earlier_one_has_its_heading
 def test_every_anchor_that_the_documentation_links_is_there(visitor: Visitor) -> None:
     pages = {
         path.removesuffix("index/"): visitor.see(path.removesuffix("index/"))
-        for path in (f"/docs/{file.parent.name}/{file.stem}/" for file in DOCS.glob("*/*.md"))
+        for path in (
+            f"/docs/{section}/{name}/" for section, _ in SECTIONS for name in page_files(DOCS, section)
+        )
     }
     links = {
         (target or path, anchor)
