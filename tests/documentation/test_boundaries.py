@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("scoring", "core", "starting_kit", "analysis", "studies", "worker", "platform")
-OF_OTHERS = {"Authorization", "Bearer", "Digest", "False", "None", "True"}  # of HTTP and of Python
+OF_OTHERS = {"Authorization", "Bearer", "Digest"}  # of HTTP
 _CODE = re.compile(r"`([^`\n]+)`")
 _CLASS_NAME = re.compile(r"\b[A-Z][a-z]+(?:[A-Z][a-z]+)*\b")
 

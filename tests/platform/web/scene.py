@@ -515,7 +515,7 @@ def _ada_submissions(session: Session, scene: Scene) -> None:
         "image": "anyshot/torch-cpu:1",
         "image_digest": "sha256:" + "9f" * 32,
         "sandbox": "docker, runc",
-        "kit_version": "0.1.0",
+        "kit_version": "1.0.0",
         "hardware": "4 cores, Tesla T4",
         "worker": "worker-7",
         "protocol_digest": "c3" * 32,
