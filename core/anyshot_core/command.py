@@ -18,24 +18,26 @@ import click
 from anyshot_core.taskserver.tuning import TUNING
 
 ENTRY_POINTS = "anyshot.commands"
-_GROUPS = {  # in `anyshot --help`; a command of none is for participants
-    "Data": ("data", "my-data", "read-dataset", "weights"),
-    "Analyse": (
-        "analyse",
-        "compare",
-        "confusion",
-        "curves",
-        "experiment",
-        "reproduce",
-        "results",
-        "score",
-        "task",
-        "verify-key",
-        "winners",
+_GROUPS = {  # in `anyshot --help`
+    "Write a submission": ("check", "dry-run", "init", "pack"),
+    "Submit and follow": ("again", "cancel", "list", "log", "login", "note", "status", "submit"),
+    "Look at results": ("code", "compare", "confusion", "curves", "results", "task", "winners"),
+    "Take part": (
+        "announcements",
+        "answer",
+        "discussion",
+        "entries",
+        "fact-sheet",
+        "leagues",
+        "mute",
+        "my-data",
     ),
+    "Data": ("data", "read-dataset", "weights"),
+    "Analyse here": ("analyse", "experiment", "reproduce", "score", "verify-key"),
     "Organize": ("organize",),
     "Operate": ("admin", "administer", "worker"),
 }
+_OTHER = "Other"
 Commands = Mapping[str, tuple[str, str]]
 # This command as another process, of this very Python; -P: what lies in the folder it starts in shadows no module.
 AS_PROCESS = (sys.executable, "-P", "-m", "anyshot_core.command")
@@ -64,7 +66,7 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         shown = {name: words for name, (_, words) in sorted(_commands().items()) if words}
-        for group in ("Participate", *_GROUPS):
+        for group in (*_GROUPS, _OTHER):
             rows = [(name, words) for name, words in shown.items() if _group_of(name) == group]
             if rows:
                 with formatter.section(group):
@@ -72,7 +74,7 @@ class LazyGroup(click.Group):
 
 
 def _group_of(name: str) -> str:
-    return next((group for group, names in _GROUPS.items() if name in names), "Participate")
+    return next((group for group, names in _GROUPS.items() if name in names), _OTHER)
 
 
 @cache

@@ -51,13 +51,13 @@ ELSEWHERE = {
     "anyshot organize report": (
         "tests/platform/admin/test_reports.py::test_a_board_is_judged_from_the_results_of_its_tasks"
     ),
-    "anyshot organize final": "tests/platform/entries/test_finals.py",  # a final phase
+    "anyshot organize show final": "tests/starting_kit/cli/test_organize.py",  # a final phase
     # `do` itself is run; these acts need a pool of real images and a worker that keeps learners.
     "anyshot organize do COMPETITION phase.add_evaluation": "tests/contract/test_evaluations.py",
     "anyshot organize do COMPETITION phase.evaluate": "tests/contract/test_evaluations.py",
-    "anyshot organize baseline": "tests/starting_kit/cli/test_organize.py",  # a zip and a run
+    "anyshot organize file baseline": "tests/starting_kit/cli/test_organize.py",  # a zip and a run
     **dict.fromkeys(
-        ("anyshot organize create", "anyshot organize import", "anyshot organize export"),
+        ("anyshot organize do birds", "anyshot organize file import", "anyshot organize file export"),
         "tests/platform/admin/test_organizer_api.py::test_a_competition_lives_in_a_folder_by_command_line",
     ),
     **dict.fromkeys(

@@ -48,21 +48,21 @@ WITHOUT_A_SITE = (
     "anyshot admin restore /backups/anyshot-2026-11-21.tar",
 )
 ON_A_SITE = (
-    "anyshot organize pool set-1 create --competition my-competition",
-    "anyshot organize pool set-1 put packs/*.anyshot-pack",
-    "anyshot organize pool set-1 put mended/BIRDS.anyshot-pack",
-    "anyshot organize pool set-1 remove PLANTS",
-    "anyshot organize pool set-1 give my-competition",
-    "anyshot organize phases COMPETITION",
-    'anyshot organize phase COMPETITION feedback pause --reason "the disk is full"',
-    "anyshot organize settings COMPETITION feedback > feedback.json",
-    "anyshot organize act COMPETITION rerun --phase feedback --status failed",
-    'anyshot organize members COMPETITION ada --to "Team name"',
-    "anyshot organize about COMPETITION > about.json",
-    "anyshot organize page COMPETITION rules rules.md",
-    'anyshot organize announce COMPETITION "The final phase begins" text.md',
-    "anyshot organize audit COMPETITION --action phase.pause",
+    "anyshot organize do my-competition pool.create set-1",
+    "anyshot organize file packs set-1 packs/*.anyshot-pack",
+    "anyshot organize file packs set-1 mended/BIRDS.anyshot-pack",
+    "anyshot organize do my-competition pool.remove_dataset set-1 --set dataset=PLANTS",
+    "anyshot organize show pool set-1",
+    "anyshot organize file settings COMPETITION > about.json",
+    "anyshot organize file phase COMPETITION feedback > feedback.json",
+    "anyshot organize file page COMPETITION rules rules.md",
+    "anyshot organize show phases COMPETITION --only key,status,settings.end",
+    "anyshot organize show submissions COMPETITION --where phase=feedback --where status=failed --only id",
+    "anyshot organize show audit COMPETITION --where action=phase.pause",
     "anyshot organize acts COMPETITION member",
+    'anyshot organize do COMPETITION phase.pause feedback --reason "the disk is full"',
+    'anyshot organize do COMPETITION announcement.add --set title="The final phase begins"',
+    'anyshot organize do COMPETITION member.move ada --set team="Team name"',
     "anyshot organize do COMPETITION member.approve ada bob cyd",
     "anyshot organize do COMPETITION member.role ada --set role=reviewer --yes ada",
     "anyshot organize do COMPETITION phase.extend feedback --set end=2027-09-01T12:00 --set zone=Europe/Paris",
@@ -196,7 +196,7 @@ def test_the_commands_of_the_documentation_from_the_installed_packages(
     with served(site.app, free_port()) as address:
         variables = {"ANYSHOT_SERVER": address, "ANYSHOT_TOKEN": site.owner().token}
         said = {line: shell(_told(line), desk, kit, **variables) for line in ON_A_SITE}
-    assert "BIRDS" in said["anyshot organize pool set-1 put packs/*.anyshot-pack"]
+    assert "BIRDS" in said["anyshot organize file packs set-1 packs/*.anyshot-pack"]
     assert (
         said["anyshot organize do COMPETITION member.approve ada bob cyd"].count('"status": "approved"') == 3
     )
@@ -207,4 +207,4 @@ def _told(line: str) -> str:
     """A line with what the reader puts in for it, and the answer to what it asks."""
     for word in ("my-competition", "COMPETITION"):
         line = line.replace(word, SLUG)
-    return f"{line} --yes ada" if line.startswith("anyshot organize members") else line
+    return f"{line} --yes ada" if "member.move" in line else line

@@ -74,11 +74,12 @@ def _do_each(paths: dict[str, str], send: Callable[[str], Any]) -> bool:
 
 
 def _options(schema: dict[str, Any], values: tuple[str, ...]) -> dict[str, Any]:
-    """NAME=VALUE as the act takes it: a list where it takes one, null for an empty value."""
+    """NAME=VALUE as the act takes it: a list where it takes one, null for an empty value where null may stand."""
     found: dict[str, Any] = {}
     for name, _, value in (text.partition("=") for text in values):
-        if schema.get(name, {}).get("type") == "array":
+        kind = schema.get(name, {}).get("type")
+        if kind == "array":
             found.setdefault(name, []).append(value)
         else:
-            found[name] = value or None
+            found[name] = value if value or kind == "string" else None
     return found

@@ -494,17 +494,20 @@ def test_a_competition_lives_in_a_folder_by_command_line(site: Site, tmp_path: P
             assert done.exit_code == code, done.output
             return done.output
 
-        assert "The draft birds is there." in run("create", "Few-shot birds", "--slug", "birds")
-        assert "Imported as from-a-file, a draft." in run("import", str(folder))
-        ready = run("import", "cross-domain-metadl-2022", "--slug", "next", "--start", "2030-01-01")
+        created = run("do", "birds", "competition.create", "--set", "title=Few-shot birds")
+        assert '"slug": "birds"' in created
+        assert "Imported as from-a-file, a draft." in run("file", "import", str(folder))
+        ready = run("file", "import", "cross-domain-metadl-2022", "--slug", "next", "--start", "2030-01-01")
         assert "to do: " in ready and "Imported as next, a draft." in ready
-        assert "line 3: titel: unknown key; did you mean" in run("import", str(tmp_path / "wrong"), code=1)
-        assert f"Wrote {file}" in run("export", "from-a-file", str(file))
-        run("export", "next", str(tmp_path / "plain.zip"))
-        assert "nothing is overwritten" in run("export", "from-a-file", str(file), code=1)
-        assert "Imported as again" in run("import", str(file), "--slug", "again")
+        assert "line 3: titel: unknown key; did you mean" in run(
+            "file", "import", str(tmp_path / "wrong"), code=1
+        )
+        assert f"Wrote {file}" in run("file", "export", "from-a-file", str(file))
+        run("file", "export", "next", str(tmp_path / "plain.zip"))
+        assert "nothing is overwritten" in run("file", "export", "from-a-file", str(file), code=1)
+        assert "Imported as again" in run("file", "import", str(file), "--slug", "again")
         asked = ("--with-seeds", "--yes", "next", "--reason", "why")
-        assert "keep it secret" in run("export", "next", str(whole), *asked)
+        assert "keep it secret" in run("file", "export", "next", str(whole), *asked)
     assert read_bundle(file.read_bytes()).spec.title == "From a file"
     assert read_bundle(whole.read_bytes()).spec.phases[0].tasks.key
     plain = read_bundle((tmp_path / "plain.zip").read_bytes()).spec.phases

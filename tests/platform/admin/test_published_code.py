@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -174,18 +175,17 @@ def test_the_command_line_lists_hides_and_shows(ended: tuple[Site, Person], addr
     site, owner = ended
 
     def say(*words: str) -> str:
-        said = CliRunner().invoke(
-            main, ["organize", "code", SLUG, *words, "--server", address, "--token", owner.token]
-        )
+        said = CliRunner().invoke(main, ["organize", *words, "--server", address, "--token", owner.token])
         return said.output.strip()
 
     publish(owner, 1)
-    warned = "Warning: What was downloaded cannot be called back.\n"
-    assert say("hide", "pia", "--reason", "asked to") == f"{warned}The code of “pia” is hidden."
+    hidden = say("do", SLUG, "code.hide", "pia", "--reason", "asked to")
+    assert hidden.startswith("Warning: What was downloaded cannot be called back.\n")
+    assert "The code of “pia” is hidden." in json.loads(hidden.partition("\n")[2])["message"]
     assert published(site) == []
-    assert say("hide", "rob") == "The code of “rob” is hidden."  # nothing of it is published yet
-    assert [line.split()[:2] for line in say().splitlines()] == [["pia", "hidden"], ["rob", "hidden"]]
-    assert say("show", "pia") == "The code of “pia” is no longer hidden."
+    assert '"message"' in say("do", SLUG, "code.hide", "rob")  # nothing of it is published yet
+    assert say("show", "code", SLUG, "--only", "name,hidden") == "pia\ttrue\nrob\ttrue"
+    assert '"message"' in say("do", SLUG, "code.show", "pia")
     assert published(site) == ["pia"]
-    assert "There is no team “zoe” in small." in say("hide", "zoe")
+    assert "no such team" in say("do", SLUG, "code.hide", "zoe")
     assert [entry.reason for entry in log(site, "code.hide")] == ["asked to", ""]

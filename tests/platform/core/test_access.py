@@ -119,8 +119,8 @@ def test_a_route_without_a_policy_is_refused() -> None:
 # Acts whose object is not in the path of a competition (somebody who is no member yet), or that need more than
 # a session: a file to send, the site's storage. Each has a call and a command of its own.
 ACTS_ELSEWHERE = {
-    "member.add": ("POST ~/people", "members"),
-    "competition.take_secrets": ("POST ~/bundle-with-seeds", "export"),
+    "member.add": ("POST ~/people", "do"),
+    "competition.take_secrets": ("POST ~/bundle-with-seeds", "file"),
     "competition.rehearse": ("POST ~/rehearsals", "rehearse"),
 }
 # Acts that stand on a page in another form than a button of their own, and a sign of that form in its template.

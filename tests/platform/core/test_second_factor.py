@@ -308,7 +308,16 @@ def test_a_file_with_secrets_is_written_once_the_password_was_said_again(site: S
         session.get_one(User, owner.id).password_hash = hash_password(PASSWORD)
     long_ago(site)
     with served(site) as address:
-        arguments = ["organize", "export", SLUG, str(tmp_path / "file.zip"), "--with-seeds", "--yes", SLUG]
+        arguments = [
+            "organize",
+            "file",
+            "export",
+            SLUG,
+            str(tmp_path / "file.zip"),
+            "--with-seeds",
+            "--yes",
+            SLUG,
+        ]
         environment = {"ANYSHOT_SERVER": address, "ANYSHOT_TOKEN": owner.token}
         done = CliRunner().invoke(main, arguments, input=f"{PASSWORD}\n", env=environment)
     assert done.exit_code == 0 and "needs your password again" in done.output, done.output

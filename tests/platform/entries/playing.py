@@ -15,6 +15,7 @@ from typing import Any
 from click.testing import CliRunner
 
 from anyshot_core.command import main
+from anyshot_core.words import count_of
 from anyshot_platform.accounts.service import begin_session
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
@@ -140,7 +141,7 @@ class Commands(Pages):
 
     def run(self, person: Person, *words: str) -> str:
         said = CliRunner().invoke(main, [*words, "--server", self.where, "--token", person.token])
-        return said.output if said.exit_code else f"ok {said.output}"
+        return said.output if said.exit_code else f"ok {said.stdout}"
 
     def bring_in(self, owner: Person, start: str) -> None:
         words = ["admin", "import", self.slug, "--owner", owner.username, "--start", start]
@@ -160,36 +161,44 @@ class Commands(Pages):
         return "" if found.startswith("ok") else found
 
     def decide(self, owner: Person, league: str, team: str, act_name: str, reason: str = "") -> None:
-        said = self.run(owner, "organize", "teams", self.slug, league, act_name, team, "--reason", reason)
-        assert said == f"ok {act_name}: 1 of 1 team.\n"
+        rows = self.show(owner, "teams", self.slug)
+        (identity,) = [row["team"] for row in rows if (row["league"], row["team_name"]) == (league, team)]
+        said = self.do(owner, f"team.{act_name}", league, identity, "--reason", reason)
+        assert json.loads(said.removeprefix("ok "))["changed"]
 
     def launch(self, owner: Person, replace: str = "", **consent: str) -> str:
-        words = ["--replace", replace] if replace else []
+        rows = self.show(owner, "final", self.slug, "final") if replace else []
+        words = [w for row in rows if row["team"] == replace for w in ("--set", f"replace={row['team_id']}")]
         words += ["--override", "--yes", "final"] if consent else []
-        return self.run(owner, "organize", "final", self.slug, "final", "launch", *words)
+        said = self.do(owner, "final.launch", "final", *words)
+        if not said.startswith("ok "):
+            return said
+        launched = json.loads(said.removeprefix("ok "))["submissions"]
+        return f"{count_of(len(launched), 'entry is', 'entries are')} queued."
 
     def verify(self, owner: Person) -> list[str]:
-        step = ("organize", "final", self.slug, "final")
-        people = re.findall(r"^  (\S+) +open", self.run(owner, *step, "winners"), re.M)
+        rows = self.show(owner, "winners", self.slug, "final")
+        people = [one["username"] for row in rows for one in row["members"] if one["identity"] == "open"]
         for name in people:
-            said = self.run(owner, *step, "verify", "--member", name, "--reason", "a call")
-            assert f"  {name:24} verified   a call" in said
+            words = ("--set", "identity=verified", "--reason", "a call")
+            assert self.do(owner, "winner.check", "final", name, *words).startswith("ok ")
         return sorted(people)
 
     def publish(self, owner: Person) -> None:
-        said = self.run(
-            owner, "organize", "final", self.slug, "final", "publish", "--winners", "1", "--yes", "final"
-        )
+        said = self.do(owner, "final.publish", "final", "--set", "winners=1", "--yes", "final")
         assert said.startswith("ok"), said
 
     def disqualify(self, owner: Person, league: str, team: str) -> None:
-        wanted = ["--phase", "final", "--league", league, "--text", team, "--json"]
-        listed = self.run(owner, "organize", "entries", self.slug, "list", *wanted)
-        (row,) = json.loads(listed.removeprefix("ok "))["items"]
-        said = self.run(
-            owner, "organize", "entries", self.slug, "disqualify", row["id"], "--reason", "test data"
-        )
-        assert said == "ok disqualify: 1 entry.\n"
+        wanted = [w for one in ("phase=final", f"league={league}", f"text={team}") for w in ("--where", one)]
+        (row,) = self.show(owner, "entries", self.slug, *wanted)["items"]
+        said = self.do(owner, "submission.disqualify", row["submission"], "--reason", "test data")
+        assert said.startswith("ok"), said
+
+    def show(self, owner: Person, *words: str) -> Any:
+        return json.loads(self.run(owner, "organize", "show", *words, "--json").removeprefix("ok "))
+
+    def do(self, owner: Person, act: str, *words: str) -> str:
+        return self.run(owner, "organize", "do", self.slug, act, *words)
 
     def results(self, visitor: Person) -> Table:
         found = json.loads(self.run(visitor, "winners", f"{self.slug}/final", "--json").removeprefix("ok "))

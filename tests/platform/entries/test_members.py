@@ -352,15 +352,17 @@ def test_the_command_moves_and_lists(site: Site, where: str) -> None:
 
     def run(*words: str) -> Any:
         return CliRunner().invoke(
-            main, ["organize", "members", SLUG, *words, "--server", where, "--token", site.owner().token]
+            main, ["organize", *words, "--server", where, "--token", site.owner().token]
         )
 
-    assert "Say what: --invite ROLE, or where to" in run("ben").output
-    assert "There is no member “bob”" in run("bob", "--alone").output
-    done = run("ben", "--to", "ada", "--yes", "ben", "--reason", "asked for")
-    assert (done.exit_code, done.stdout) == (0, "ben is in “ada” now.\n"), done.output
-    assert ["ben", "participant", "approved", "ada"] in [line.split() for line in run().output.splitlines()]
-    assert run("ben", "--alone", "--yes", "ben").stdout == "ben is in “ben” now.\n"
+    move = ("do", SLUG, "member.move")
+    assert "There is no member “bob”" in run(*move, "bob", "--set", "team=").output
+    done = run(*move, "ben", "--set", "team=ada", "--yes", "ben", "--reason", "asked for")
+    assert (done.exit_code, json.loads(done.stdout)["team"]["name"]) == (0, "ada"), done.output
+    people = run("show", "people", SLUG, "--only", "username,role,status,team.name")
+    assert "ben\tparticipant\tapproved\tada" in people.output.splitlines()
+    alone = run(*move, "ben", "--set", "team=", "--yes", "ben")
+    assert json.loads(alone.stdout)["team"]["name"] == "ben"
     assert json.dumps(log_of(site, "member.move")).count("ben") == 2 and team_of(site, ada) == "ada"
 
 

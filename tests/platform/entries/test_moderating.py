@@ -8,9 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from anyshot_core.command import main
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.leagues.states import Admission
@@ -143,24 +141,17 @@ def test_the_command_line_lists_and_acts_alike(
     scored(worker, ada, 0.5, leagues=["women"])
     ada.call("PUT", "/api/v1/competitions/small/leagues/women/answers", json={"answers": {"woman": "yes"}})
     with served(site.app, free_port()) as where:
-        listed = command(where, owner, "organize", "entries", "small")
-        assert "women                ada                      no. 1   0.500 held_back" in listed
-        assert "women                ada                      declared" in command(
-            where, owner, "organize", "teams", "small"
-        )
-        organizes = [*["organize", "teams", "small", "list"], "--server", where, "--token", owner.token]
-        unknown = CliRunner().invoke(main, organizes)  # `list` stands where the league does
-        assert unknown.exit_code == 2 and "There is no league list. There are: free, scratch, women." in (
-            unknown.output
-        )
-        admitted = command(where, owner, "organize", "teams", "small", "women", "admit", "ada")
-        assert admitted == "admit: 1 of 1 team.\n"
-        (row,) = json.loads(command(where, owner, "organize", "entries", "small", "--json"))["items"]
+        entries = ("organize", "show", "entries", "small")
+        listed = command(where, owner, *entries, "--only", "league,team,number,state")
+        assert "women\tada\t1\theld_back\n" in listed
+        teams = ("organize", "show", "teams", "small", "--only", "league,team_name,status,team")
+        league, name, status, team = command(where, owner, *teams).strip().split("\t")
+        assert (league, name, status) == ("women", "ada", "declared")
+        command(where, owner, "organize", "do", "small", "team.admit", "women", team)
+        (row,) = json.loads(command(where, owner, *entries, "--json"))["items"]
         assert (row["state"], len(row["history"])) == ("standing", 3)
-        said = command(
-            where, owner, "organize", "entries", "small", "disqualify", row["id"], "--reason", "it cheats"
-        )
-        assert said == "disqualify: 1 entry.\n"
+        disqualify = ("organize", "do", "small", "submission.disqualify", row["submission"])
+        command(where, owner, *disqualify, "--reason", "it cheats")
     assert names(site, "women") == []
 
 

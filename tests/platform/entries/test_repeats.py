@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -253,16 +254,17 @@ def test_the_command_repeats(final: Site, where: str) -> None:
     played = play(final)
     first, second = played.jobs()
 
-    def run(step: str) -> str:
-        said = ["organize", "final", SLUG, "final", step, "--server", where, "--token", played.owner.token]
-        return CliRunner().invoke(main, said).stdout
+    def run(*words: str) -> Any:
+        said = ["organize", *words, "--server", where, "--token", played.owner.token]
+        return json.loads(CliRunner().invoke(main, said).stdout)
 
-    assert run("failed") == "No run of this phase waits to be repeated.\n"
+    failed = ("show", "failed", SLUG, "final", "--json")
+    assert run(*failed) == []
     played.worker.complete(first, 0.6)
     played.lose(second)
     which = "run 2 of 2 failed through no fault of the team"
-    words = f"ada: {which}; repeated with the same seeds; the other one is kept.\n"
-    assert run("failed") == words
-    assert run("repeat") == f"{words}1 run is queued again.\n"
+    words = f"ada: {which}; repeated with the same seeds; the other one is kept."
+    assert [row["words"] for row in run(*failed)] == [words]
+    assert [row["words"] for row in run("do", SLUG, "final.repeat", "final")["items"]] == [words]
     (again,) = played.jobs()
     assert seeds(again) == seeds(second)

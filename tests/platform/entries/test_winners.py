@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -161,18 +162,18 @@ def test_the_command_line_lists_and_verifies(
     tmp_path: Path,
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    step = ("organize", "final", "small", "final")
-    words = [*step, "verify"]
+    verify = ("organize", "do", "small", "winner.check", "final")
     with served(final.app, free_port()) as where:
-        assert "ada: Free style, rank 1: 325 EUR" in command(where, owner, *step, "winners")
-        said = command(where, owner, *step, "verify", "--member", "dee", "--reason", REASON)
-        assert f"dee                      verified   {REASON}" in said
-        said = CliRunner().invoke(
-            main, [*words, "--member", "ada", "--server", where, "--token", owner.token]
-        )
-        assert said.exit_code == 1 and "Say in the reason how the identity was checked" in said.output
-        said = CliRunner().invoke(main, [*words, "--server", where, "--token", owner.token])
-        assert said.exit_code == 2 and "--member USER" in said.output
+        shown = command(where, owner, "organize", "show", "winners", "small", "final")
+        assert "Free style, rank 1: 325 EUR" in shown
+        said = command(where, owner, *verify, "dee", "--set", "identity=verified", "--reason", REASON)
+        (dee,) = [
+            one for row in json.loads(said)["items"] for one in row["members"] if one["username"] == "dee"
+        ]
+        assert (dee["identity"], dee["reason"]) == ("verified", REASON)
+        without = [*verify, "ada", "--set", "identity=verified", "--server", where, "--token", owner.token]
+        refused = CliRunner().invoke(main, without)
+        assert refused.exit_code == 1 and "Say in the reason how the identity was checked" in refused.output
 
 
 @pytest.mark.seconds("a whole final")

@@ -1,9 +1,9 @@
 """`anyshot organize` against the real web service over HTTP."""
 
-from __future__ import annotations
-
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy.orm import Session
@@ -15,6 +15,7 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool, PoolVersion
 from anyshot_platform.users.models import User
 from anyshot_starting_kit.cli.consent import show
+from anyshot_starting_kit.cli.objects import ADMINISTERED, ORGANIZED, Objects
 from tests.core.tinydata import write_pack
 from tests.platform.admin.test_manage import BASE, flash, post
 from tests.platform.site import PASSWORD, SLUG, Site, make_zip
@@ -23,6 +24,15 @@ from tests.starting_kit.cli.test_platform_commands import (  # noqa: F401 - fixt
     call,
     folder,
 )
+
+ORGANIZERS = ["/competitions/{slug}/manage/", "/pools"]
+
+
+def answer(*words: str) -> Any:
+    """What a command that succeeds prints as JSON."""
+    done = call(*words)
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
 
 
 @pytest.mark.seconds("many commands")
@@ -33,47 +43,47 @@ def test_a_competition_is_steered_from_a_script(
     tmp_path: Path,
 ) -> None:
     assert call("login", "--server", address, "--token", site.owner().token).exit_code == 0
-    assert "feedback" in call("organize", "phases", SLUG).output
-    assert "feedback is paused." in call("organize", "phase", SLUG, "feedback", "pause").output
-    assert "feedback is open." in call("organize", "phase", SLUG, "feedback", "resume").output
-    moved = call("organize", "extend", SLUG, "feedback", "2090-01-01T00:00:00Z").output
-    assert "ends 2090-01-01T00:00:00+00:00" in moved
-    settings = json.loads(call("organize", "settings", SLUG, "feedback").output)
+    assert "- key: feedback" in call("organize", "show", "phases", SLUG).output
+    assert answer("organize", "do", SLUG, "phase.pause", "feedback")["status"] == "paused"
+    assert answer("organize", "do", SLUG, "phase.resume", "feedback")["status"] == "open"
+    end = ("--set", "end=2090-01-01T00:00:00Z")
+    moved = answer("organize", "do", SLUG, "phase.extend", "feedback", *end)
+    assert moved["settings"]["end"] == "2090-01-01T00:00:00+00:00"
+    settings = answer("organize", "file", "phase", SLUG, "feedback")
     settings["quota"]["per_day"] = 7
     (tmp_path / "phase.json").write_text(json.dumps(settings))
-    changed = call("organize", "settings", SLUG, "feedback", str(tmp_path / "phase.json")).output
-    assert json.loads(changed)["quota"]["per_day"] == 7
+    changed = answer("organize", "file", "phase", SLUG, "feedback", str(tmp_path / "phase.json"))
+    assert changed["quota"]["per_day"] == 7
     pia, worker = site.member("pia"), site.worker()
     submission = pia.submit().json()["id"]
     job = worker.claim()
     assert job is not None
     worker.complete(job, 0.5)
-    as_json = json.loads(call("organize", "submissions", SLUG, "--json").output)
-    assert (as_json["total"], as_json["items"][0]["id"]) == (1, submission)
-    listed = call("organize", "submissions", SLUG, "--status", "finished").output
-    assert submission in listed and "1 submission, page 1 of 1." in listed
-    assert call("organize", "act", SLUG, "disqualify", submission).exit_code == 1  # no reason
-    done = call("organize", "act", SLUG, "disqualify", submission, "--reason", "copied").output
-    assert f"To undo: anyshot organize act {SLUG} qualify {submission}" in done
-    assert (
-        "qualify: 1 submission."
-        in call("organize", "act", SLUG, "qualify", "--phase", "feedback", "--yes").output
-    )
-    assert call("organize", "act", SLUG, "delete").exit_code == 2
+    listed = ("organize", "show", "submissions", SLUG)
+    found = answer(*listed, "--json")
+    assert (found["total"], found["items"][0]["id"]) == (1, submission)
+    finished = ("--where", "status=finished")
+    assert call(*listed, *finished, "--only", "id,team,status").output == f"{submission}\tpia\tfinished\n"
+    assert call(*listed, "--where", "status=failed", "--only", "id").output == ""
+    disqualify = ("organize", "do", SLUG, "submission.disqualify", submission)
+    assert call(*disqualify).exit_code == 1  # no reason
+    assert call(*disqualify, "--reason", "copied").exit_code == 0
+    assert answer(*listed, "--json")["items"][0]["disqualified"] is not None
+    assert call("organize", "do", SLUG, "submission.qualify", submission).exit_code == 0
+    assert call("organize", "do", SLUG, "submission.delete").exit_code == 2
     refused = call("organize", "report", SLUG, "feedback", "flips")
     assert refused.exit_code == 1
     assert "no longer kept of pia" in refused.output
     final = {**settings, "title": "Final", "kind": "final", "entries": {"phase": "feedback"}}
     (tmp_path / "final.json").write_text(json.dumps(final))
-    assert call("organize", "settings", SLUG, "final", str(tmp_path / "final.json")).exit_code == 0
-    preview = ("organize", "final", SLUG, "final", "preview")
-    assert "pia                      enters" in call(*preview).output
-    assert [row["team"] for row in json.loads(call(*preview, "--json").output)] == ["pia"]
-    launch = ("organize", "final", SLUG, "final", "launch")
+    assert call("organize", "file", "phase", SLUG, "final", str(tmp_path / "final.json")).exit_code == 0
+    (row,) = answer("organize", "show", "final", SLUG, "final", "--json")
+    assert (row["team"], row["enters"]) == ("pia", True)
+    launch = ("organize", "do", SLUG, "final.launch", "final", "--set", "expected=1")
     early = call(*launch, "--yes", "final")
     assert early.exit_code == 1 and "takes uploads until 2090-01-01" in early.output
-    assert "1 entry is queued." in call(*launch, "--yes", "final", "--override").output
-    publish = ("organize", "final", SLUG, "final", "publish", "--winners", "1")
+    assert len(answer(*launch, "--yes", "final", "--override")["submissions"]) == 1
+    publish = ("organize", "do", SLUG, "final.publish", "final", "--set", "winners=1")
     early = call(*publish, "--yes", "final")
     assert early.exit_code == 1 and "In the way: 1 run of this phase has not ended yet." in early.output
     job = worker.claim()
@@ -81,14 +91,58 @@ def test_a_competition_is_steered_from_a_script(
     worker.complete(job, 0.5)
     asked = call(*publish, input="fin\n")
     assert asked.exit_code == 1 and "1. pia (0.500)" in asked.output and "not “fin”" in asked.output
-    told = call(*publish, input="final\n").output
-    assert "are public; the code of 1 submission too." in told
-    assert "are public" in call(*publish).output  # again: nothing is asked, nobody is told
-    assert json.loads(call(*publish, "--json").output)["published_at"]
-    assert "small-pool is hidden, version 1." in call("organize", "pool", "small-pool", "show").output
-    kept = call("organize", "pool", "small-pool", "publish", "--yes", "small-pool", "--override")
+    told = call(*publish, input="final\n")
+    assert len(json.loads(told.stdout)["code_of"]) == 1
+    assert answer(*publish)["published_at"]  # again: nothing is asked, nobody is told
+    assert answer("organize", "show", "pool", "small-pool", "--json")["published_at"] is None
+    kept = call("organize", "do", SLUG, "pool.publish", "small-pool", "--yes", "small-pool", "--override")
     assert kept.exit_code == 1 and "would give its labels away" in kept.output
-    assert "1 live" in call("organize", "version", SLUG, "feedback").output
+    assert (
+        call("organize", "show", "versions", SLUG, "feedback", "--only", "number,live").output == "1\ttrue\n"
+    )
+
+
+def test_what_cannot_be_shown_is_said(
+    site: Site,
+    address: str,  # noqa: F811
+    folder: Path,  # noqa: F811
+) -> None:
+    assert call("login", "--server", address, "--token", site.owner().token).exit_code == 0
+    assert call("organize", "show", "webhooks", SLUG).output == "There is none.\n"
+    wrong = {
+        ("teams", SLUG, "--where", "league=free"): "teams is not chosen by league; by: nothing.",
+        ("people", SLUG, "--where", "name=pia"): "people is not chosen by name; by: q, status, role, page.",
+        ("phase", SLUG): "phase takes: COMPETITION PHASE.",
+        ("phases", SLUG, "--only", "end"): "There is no field end. There are: key, ",
+        ("boards", SLUG): "'boards' is not one of",
+    }
+    for words, told in wrong.items():
+        refused = call("organize", "show", *words)
+        assert refused.exit_code == 2 and told in refused.output, refused.output
+    absent = call("organize", "show", "phase", SLUG, "nothing")
+    assert absent.exit_code == 1 and absent.output == "There is no such phase.\n"
+    for name in [f"person{number}" for number in range(52)]:
+        site.member(name)
+    people = call("organize", "show", "people", SLUG, "--only", "username").output.split()
+    assert {"person0", "person51"} <= set(people) and len(people) > 52  # both pages
+
+
+@pytest.mark.parametrize(("objects", "below"), [(ORGANIZED, ORGANIZERS), (ADMINISTERED, ["/admin/"])])
+def test_every_object_of_the_api_is_shown_with_its_filters(
+    site: Site, objects: Objects, below: list[str]
+) -> None:
+    paths = site.client.get("/api/v1/openapi.json").json()["paths"]
+    there = {
+        re.sub(r"{\w+}", "{}", path.removeprefix("/api/v1")): tuple(
+            one["name"] for one in operations["get"].get("parameters", []) if one["in"] == "query"
+        )
+        for path, operations in paths.items()
+        if "get" in operations
+        and any(path.startswith(f"/api/v1{start}") for start in below)
+        and "application/json" in operations["get"]["responses"]["200"].get("content", {})
+        and not path.endswith(("/acts", "/files/{name}"))
+    }
+    assert {re.sub(r"{\w+}", "{}", path): filters for path, filters in objects.values()} == there
 
 
 def test_logging_in_can_give_the_right_to_organize(
@@ -101,10 +155,10 @@ def test_logging_in_can_give_the_right_to_organize(
         add_member(session, site.competition(session), _user(session, "otto"), Role.ORGANIZER)
     said = ("login", "--server", address, "--username", "otto", "--password", PASSWORD)
     assert call(*said).exit_code == 0
-    refused = call("organize", "phase", SLUG, "feedback", "pause")
+    refused = call("organize", "do", SLUG, "phase.pause", "feedback")
     assert f"anyshot login --server {address} --organize" in refused.output
     assert call(*said, "--organize").exit_code == 0
-    assert "feedback is paused." in call("organize", "phase", SLUG, "feedback", "pause").output
+    assert answer("organize", "do", SLUG, "phase.pause", "feedback")["status"] == "paused"
 
 
 def test_an_act_that_asks_nobody_warns_all_the_same(
@@ -114,16 +168,17 @@ def test_an_act_that_asks_nobody_warns_all_the_same(
 ) -> None:
     owner, refused = site.owner(), "Feedback: uploads are refused from now on."
     assert call("login", "--server", address, "--token", owner.token).exit_code == 0
-    archived = call("organize", "state", SLUG, "archived")  # an act that asks for no name
-    assert archived.stderr == f"Warning: {refused}\n" and "archived" in archived.stdout
-    call("organize", "state", SLUG, "published")
+    do = ("organize", "do", SLUG)
+    archived = call(*do, "competition.archive")  # an act that asks for no name
+    assert archived.stderr == f"Warning: {refused}\n" and '"state": "archived"' in archived.stdout
+    call(*do, "competition.publish")
     site.member("pia").submit()
-    named = call("organize", "state", SLUG, "draft", "--yes", SLUG)  # one whose name is given in advance
+    named = call(*do, "competition.draft", "--yes", SLUG)  # one whose name is given in advance
     assert f"Warning: {refused}" in named.stderr and "1 run is queued or running" in named.stderr
-    call("organize", "state", SLUG, "published")
-    asked = call("organize", "state", SLUG, "draft", input=f"{SLUG}\n")
+    call(*do, "competition.publish")
+    asked = call(*do, "competition.draft", input=f"{SLUG}\n")
     assert asked.stderr.count(refused) == 1  # shown with the question, and not again
-    call("organize", "state", SLUG, "published")
+    call(*do, "competition.publish")
     by_key = call("organize", "do", SLUG, "competition.archive")
     assert json.loads(by_key.stdout)["warnings"][0] == refused and refused in by_key.stderr
     post(owner, f"{BASE}/acts/publish")
@@ -160,7 +215,7 @@ def test_every_declared_act_is_done_by_one_command(
     assert json.loads(forever)["settings"]["end"] is None
     assert "There is no act phase.paint" in call("organize", "do", SLUG, "phase.paint", "feedback").output
     assert "phase.pause is done to: phase_slug" in call("organize", "do", SLUG, "phase.pause").output
-    audit = call("organize", "audit", SLUG).output
+    audit = call("organize", "show", "audit", SLUG, "--only", "action").output.split()
     assert [audit.count(key) for key in ("phase.pause", "member.role", "phase.extend")] == [1, 1, 2]
 
 
@@ -172,48 +227,49 @@ def test_a_pool_is_filled_mended_and_given_from_a_script(
     tmp_path: Path,
 ) -> None:
     assert call("login", "--server", address, "--token", site.owner().token).exit_code == 0
-    assert "hidden, without datasets" in call("organize", "pool", "mine", "create").output
+    created = answer("organize", "do", SLUG, "pool.create", "mine", "--set", "competition=")
+    assert (created["slug"], created["competition"], created["versions"]) == ("mine", None, [])
     files = [str(write_pack(tmp_path, name)) for name in ("A", "B")]
-    first = call("organize", "pool", "mine", "put", *files).output
-    assert "version 1." in first
+    assert call("organize", "file", "packs", "mine", *files).stdout == "mine has version 1: A, B.\n"
     mended = str(write_pack(tmp_path / "new", "A", images=9))
     with site.services.database.writing() as session:
         phase = session.get_one(Phase, site.phase_id)
         version = session.query(PoolVersion).join(Pool).filter(Pool.slug == "mine").one()
         phase.smoke_pool_version_id, phase.name = version.id, "Warm-up"
-    put = call("organize", "pool", "mine", "put", mended, "--note", "A was blurred")
+    put = call("organize", "file", "packs", "mine", mended, "--note", "A was blurred")
     assert put.stderr.splitlines()[-1] == (
         "Warning: “Warm-up” of “A small competition” stays on version 1 until its settings name the new one."
     )
-    second = put.output
-    assert "version 2." in second
-    assert [line.split()[:2] for line in second.splitlines() if " images " in line] == [
-        ["A", "45"],
-        ["B", "60"],
-    ]
+    assert put.stdout == "mine has version 2: A, B.\n"
+    packs = answer("organize", "show", "pool", "mine", "--json")["versions"][0]["packs"]
+    assert [(pack["name"], pack["images"]) for pack in packs] == [("A", 45), ("B", 60)]
     bad = tmp_path / "bad.anyshot-pack"
     bad.write_bytes(b"no pack")
-    some = call("organize", "pool", "mine", "put", str(bad), str(write_pack(tmp_path, "C")))
-    assert (
-        some.exit_code == 1 and "Left out: bad.anyshot-pack: " in some.output and "version 3." in some.output
-    )
-    assert [line.split()[0] for line in some.output.splitlines() if " images " in line] == ["A", "B", "C"]
-    none = call("organize", "pool", "mine", "put", str(bad))
+    some = call("organize", "file", "packs", "mine", str(bad), str(write_pack(tmp_path, "C")))
+    assert some.exit_code == 1 and some.stdout == "mine has version 3: A, B, C.\n"
+    assert "Left out: bad.anyshot-pack: " in some.stderr
+    none = call("organize", "file", "packs", "mine", str(bad))
     assert none.exit_code == 1 and "Left out: bad.anyshot-pack: " in none.output
-    assert "version 3." in call("organize", "pool", "mine", "show").output
-    call("organize", "pool", "mine", "remove", "C")
-    third = call("organize", "pool", "mine", "remove", "B").output
-    assert [line.split()[0] for line in third.splitlines() if " images " in line] == ["A"]
-    assert f"hidden, of {SLUG}, version 5" in call("organize", "pool", "mine", "give", SLUG).output
-    assert "There is no file" in call("organize", "pool", "mine", "put", str(tmp_path / "no")).output
-    later = call("organize", "pool", "mine", "publish-when-over", "--yes", "mine")
+    numbers = [one["number"] for one in answer("organize", "show", "pool", "mine", "--json")["versions"]]
+    assert numbers[0] == 3
+    for dataset in ("C", "B"):
+        removed = ("pool.remove_dataset", "mine", "--set", f"dataset={dataset}")
+        assert call("organize", "do", SLUG, *removed).exit_code == 0
+    given = ("pool.give", "mine", "--set", f"competition={SLUG}")
+    assert call("organize", "do", SLUG, *given).exit_code == 0
+    shown = answer("organize", "show", "pool", "mine", "--json")
+    assert shown["competition"] == SLUG and [p["name"] for p in shown["versions"][0]["packs"]] == ["A"]
+    assert "does not exist" in call("organize", "file", "packs", "mine", str(tmp_path / "no")).output
+    later = call("organize", "do", SLUG, "pool.publish_when_over", "mine", "--yes", "mine")
     assert later.exit_code == 0 and site.owner().call("GET", "/api/v1/pools/mine").json()["publish_when_over"]
-    assert call("organize", "pool", "mine", "publish", "--yes", "mine").stdout.startswith("mine is public")
-    assert "Compared within" in call("organize", "pool", "mine", "compare").output
-    assert site.owner().call("GET", "/api/v1/pools/mine").json()["published_at"]  # who compares hides nothing
-    by_key = call("organize", "do", SLUG, "pool.unpublish", "mine")
-    assert json.loads(by_key.stdout)["published_at"] is None, by_key.output
-    assert not json.loads(by_key.stdout)["publish_when_over"]
+    published = call("organize", "do", SLUG, "pool.publish", "mine", "--yes", "mine")
+    assert published.exit_code == 0, published.output
+    shared = answer("organize", "show", "overlaps", "mine", "--json")["shared"]
+    assert {one["pool"] for one in shared} == {"mine"}  # A was in it before, with other images
+    assert answer("organize", "show", "pool", "mine", "--json")["published_at"]  # who compares hides nothing
+    assert call("organize", "do", SLUG, "pool.unpublish", "mine").exit_code == 0
+    hidden = answer("organize", "show", "pool", "mine", "--json")
+    assert hidden["published_at"] is None and not hidden["publish_when_over"]
 
 
 def test_what_is_wrong_with_a_phase_or_a_bundle_is_listed_once_with_its_place(
@@ -224,16 +280,16 @@ def test_what_is_wrong_with_a_phase_or_a_bundle_is_listed_once_with_its_place(
 ) -> None:
     """The review: the API returned `problems`, and the command said only that something broke the rules."""
     assert call("login", "--server", address, "--token", site.owner().token).exit_code == 0
-    settings = json.loads(call("organize", "settings", SLUG, "feedback").output)
+    settings = json.loads(call("organize", "file", "phase", SLUG, "feedback").output)
     settings["quota"]["per_day"], settings["timezone"] = -3, "Mars/Olympus"
     path = tmp_path / "phase.json"
     path.write_text(json.dumps(settings))
-    refused = call("organize", "settings", SLUG, "feedback", str(path))
+    refused = call("organize", "file", "phase", SLUG, "feedback", str(path))
     assert refused.exit_code == 1
     assert refused.output.count("quota.per_day: This must be at least 0, not “-3”.") == 1, refused.output
     settings["quota"]["per_day"], settings["tasks"]["meta_test"] = 3, "no-such-pool"
     path.write_text(json.dumps(settings))
-    output = call("organize", "settings", SLUG, "feedback", str(path)).output
+    output = call("organize", "file", "phase", SLUG, "feedback", str(path)).output
     for words in ("tasks.meta_test: There is no pool no-such-pool that you may use.", "timezone: "):
         assert output.count(words) == 1, output
     bundle = tmp_path / "bundle"
@@ -241,7 +297,7 @@ def test_what_is_wrong_with_a_phase_or_a_bundle_is_listed_once_with_its_place(
     (bundle / "competition.yaml").write_text(
         "anyshot: 1\nslug: mine\ntitle: Mine\nlogo: none.png\nphases: [{}]\n"
     )
-    output = call("organize", "import", str(bundle)).output
+    output = call("organize", "file", "import", str(bundle)).output
     wanted = (
         "logo: the file 'none.png' is not in the bundle",
         *(f"phases[0].{key}:" for key in ("key", "start")),
@@ -255,10 +311,12 @@ def test_a_competition_is_copied_and_its_values_are_listed_from_a_script(
     folder: Path,  # noqa: F811
 ) -> None:
     assert call("login", "--server", address, "--token", site.owner().token).exit_code == 0
-    assert "{{ quota.per_day }}  3" in call("organize", "values", SLUG).output
-    made = call("organize", "clone", SLUG, "next", "--title", "Next", "--start", "2030-05-01T00:00:00Z")
-    assert made.exit_code == 0 and "next is a draft." in made.output
-    assert "2030-05-01T00:00:00+00:00" in call("organize", "phases", "next").output
+    assert "quota.per_day: 3\n" in call("organize", "show", "values", SLUG).output
+    wanted = ("slug=next", "title=Next", "start=2030-05-01T00:00:00Z")
+    made = call("organize", "do", SLUG, "competition.clone", *(w for one in wanted for w in ("--set", one)))
+    assert made.exit_code == 0 and json.loads(made.stdout)["slug"] == "next"
+    starts = call("organize", "show", "phases", "next", "--only", "settings.start").output
+    assert "2030-05-01T00:00:00+00:00" in starts.split()
 
 
 def _user(session: Session, name: str) -> User:
@@ -282,38 +340,44 @@ def test_texts_and_records_are_kept_from_a_script(
     tmp_path: Path,
 ) -> None:
     assert call("login", "--server", address, "--token", site.owner().token).exit_code == 0
-    about = json.loads(call("organize", "about", SLUG).output)
+    file, do, show = ("organize", "file"), ("organize", "do", SLUG), ("organize", "show")
+    about = answer(*file, "settings", SLUG)
     (tmp_path / "about.json").write_text(json.dumps({**about, "title": "Another title"}))
-    changed = call("organize", "about", SLUG, str(tmp_path / "about.json")).output
-    assert json.loads(changed)["title"] == "Another title"
+    changed = answer(*file, "settings", SLUG, str(tmp_path / "about.json"))
+    assert changed["title"] == "Another title"
     (tmp_path / "rules.md").write_text("Be kind.\n")
-    assert "rules is saved" in call("organize", "page", SLUG, "rules", str(tmp_path / "rules.md")).output
-    assert "is saved" in call("organize", "page", SLUG, "rules", "--title", "The rules").output
-    assert call("organize", "page", SLUG, "rules").output == "Be kind.\n\n"
-    assert "The rules" in call("organize", "page", SLUG).output
-    assert call("organize", "page", SLUG, "nothing").exit_code == 2
-    assert f"{SLUG} is published." in call("organize", "state", SLUG).output
-    assert f"{SLUG} is draft." in call("organize", "state", SLUG, "draft").output
-    assert "publish the competition first" in call("organize", "announce", SLUG, "It begins").output
-    assert f"{SLUG} is published." in call("organize", "state", SLUG, "published").output
-    listed = call("organize", "announce", SLUG, "It begins").output
-    assert "It begins" in listed
-    edited = call("organize", "announce", SLUG, "It has begun", "--edit", listed.split()[0]).output
-    assert "It has begun" in edited and "It begins" not in edited
-    added = call(
-        "organize", "webhooks", SLUG, "--add", "https://example.org/x", "--event", "submission.failed"
-    )
-    identity = added.output.split()[0]
-    assert "nothing sent yet" in added.output
-    assert identity not in call("organize", "webhooks", SLUG, "--remove", identity).output
+    assert "rules is saved" in call(*file, "page", SLUG, "rules", str(tmp_path / "rules.md")).output
+    assert "is saved" in call(*file, "page", SLUG, "rules", "--title", "The rules").output
+    assert call(*file, "page", SLUG, "rules").output == "Be kind.\n\n"
+    assert "rules\tThe rules" in call(*show, "pages", SLUG, "--only", "key,title").output
+    missing = call(*file, "page", SLUG, "nothing")
+    assert missing.exit_code == 2 and "There are: " in missing.output
+    assert call(*show, "state", SLUG, "--only", "state").output == "published\n"
+    assert answer(*do, "competition.draft")["state"] == "draft"
+    announce = (*do, "announcement.add", "--set", "title=It begins")
+    assert "publish the competition first" in call(*announce).output
+    assert answer(*do, "competition.publish")["state"] == "published"
+    identity = answer(*announce)["id"]
+    edited = call(*file, "announcement", SLUG, identity, "--title", "It has begun")
+    assert edited.exit_code == 0
+    assert call(*show, "announcements", SLUG, "--only", "id,title").output == f"{identity}\tIt has begun\n"
+    events = ("--set", "url=https://example.org/x", "--set", "events=submission.failed")
+    added = answer(*do, "webhook.add", *events)
+    assert added["secret"] and added["events"] == ["submission.failed"]
+    assert call(*show, "webhooks", SLUG, "--only", "id").output.split() == [added["id"]]
+    assert call(*do, "webhook.remove", added["id"]).exit_code == 0
+    assert call(*show, "webhooks", SLUG).output == "There is none.\n"
     (tmp_path / "mine.zip").write_bytes(make_zip())
-    listed = call(
-        "organize", "baseline", SLUG, str(tmp_path / "mine.zip"), "--name", "Mine", "--league", "free"
-    )
-    assert "Mine" in listed.output and "free" in listed.output
-    log = call("organize", "audit", SLUG, "--who", site.owner().username).output
-    assert "webhook.remove" in log and "baseline.add" in log
-    assert "1 entry, page 1 of 1." in call("organize", "audit", SLUG, "--action", "announcement.add").output
+    archive = str(tmp_path / "mine.zip")
+    call(*file, "baseline", SLUG, archive, "--name", "Mine", "--league", "free")
+    assert 'Mine\t["free"]' in call(*show, "baselines", SLUG, "--only", "name,leagues").output
+    assert call(*file, "attach", SLUG, str(tmp_path / "rules.md")).output == "files/rules.md\n"
+    assert call(*show, "files", SLUG, "--only", "name").output == "rules.md\n"
+    assert call(*do, "file.remove", "rules.md").exit_code == 0
+    log = (*show, "audit", SLUG, "--only", "action")
+    mine = call(*log, "--where", f"who={site.owner().username}").output.split()
+    assert {"webhook.remove", "baseline.add"} <= set(mine)
+    assert call(*log, "--where", "action=announcement.add").output == "announcement.add\n"
 
 
 def test_one_person_is_told_or_two_people(capsys: pytest.CaptureFixture[str]) -> None:

@@ -149,7 +149,9 @@ def _differences(rows: Sequence[Compared]) -> list[str]:
     moved = [row for row in both if row.old_rank != row.new_rank]
     largest = max((abs((row.new or 0.0) - (row.old or 0.0)) for row in both), default=0.0)
     first = min(both, key=lambda row: row.new_rank or 0, default=None)
-    leader = [f"First is then {first.team} with {decimal_words(first.new or 0.0)}."] if first is not None else []
+    leader = (
+        [f"First is then {first.team} with {decimal_words(first.new or 0.0)}."] if first is not None else []
+    )
     return [
         (
             f"1 submission gets the score of this version; the largest change is {largest:.3f}."
