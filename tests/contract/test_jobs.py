@@ -21,7 +21,7 @@ from anyshot_platform.pools.service import create_pool, create_pool_version
 from anyshot_platform.runs.models import Run
 from anyshot_platform.site.submissions.words import blame
 from anyshot_platform.sweeper import sweep
-from anyshot_worker import carry_out, lease
+from anyshot_worker import carry_out, chain, lease
 from anyshot_worker import predictions as evaluate
 from anyshot_worker.claiming import announce
 from anyshot_worker.sandbox import Backend, Sandboxes, SandboxSettings, flavours
@@ -314,7 +314,7 @@ def test_a_worker_that_stops_gives_its_run_back_and_it_costs_nothing(
         stopping.site.draining.set()
         attempt.check()
 
-    monkeypatch.setitem(carry_out.KINDS, Evaluate, end)
+    monkeypatch.setitem(chain.KINDS, Evaluate, end)
     stopping.work()
     seen = stage.shown(alice, shown)
     assert (seen["status"], seen["runs"][0]["verdict"]) == ("queued", None)
