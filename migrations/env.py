@@ -1,4 +1,4 @@
-"""Alembic's entry: runs on the connection that `anyshot_platform.migration` hands over."""
+"""Alembic's entry: runs on the connection that `anyshot_platform.foundation.migration` hands over."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 from alembic import context
 from sqlalchemy import JSON
 
-from anyshot_platform.database import Moment, TypedJson, Word
-from anyshot_platform.models import metadata
+from anyshot_platform.foundation.database import Moment, TypedJson, Word
+from anyshot_platform.server.all_models import metadata
 
 
 def render_type(kind: str, item: Any, autogen_context: Any) -> str | bool:

@@ -12,12 +12,12 @@ from pydantic_settings import BaseSettings
 
 from anyshot_core.command import main
 from anyshot_core.report.documentation import GENERATED
-from anyshot_platform.described.quantities import write_number, write_size
-from anyshot_platform.described.settings import Setting, Widget, plain
-from anyshot_platform.kernel.filters import sentence
-from anyshot_platform.phases.description import SETTINGS as SETTINGS_OF_PHASE
-from anyshot_platform.phases.description import PhaseSpec
-from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.contest.phases.description import SETTINGS as SETTINGS_OF_PHASE
+from anyshot_platform.contest.phases.description import PhaseSpec
+from anyshot_platform.foundation.filters import sentence
+from anyshot_platform.foundation.schema.quantities import write_number, write_size
+from anyshot_platform.foundation.schema.settings import Setting, Widget, plain
+from anyshot_platform.foundation.settings import PlatformSettings
 from anyshot_scoring.rules import RULES
 from anyshot_worker.settings import WorkerSettings
 from tests.hostile.table import hostile_page

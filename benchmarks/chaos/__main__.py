@@ -17,7 +17,7 @@ from pathlib import Path
 from sqlalchemy.exc import DBAPIError
 
 from anyshot_core.command import AS_PROCESS
-from anyshot_platform.services import Services
+from anyshot_platform.foundation.services import Services
 from benchmarks.chaos import machines
 from benchmarks.chaos.bundles import VARIANTS, make_bundle
 from benchmarks.chaos.faults import FaultInjector

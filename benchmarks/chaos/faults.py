@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from anyshot_platform.database import now
+from anyshot_platform.foundation.database import now
 from benchmarks.chaos.machines import Process
 from benchmarks.servers import Postgres
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import httpx
 
-from anyshot_platform.migration import migrate
-from anyshot_platform.services import Services
+from anyshot_platform.foundation.migration import migrate
+from anyshot_platform.foundation.services import Services
 from benchmarks.chaos import machines
 from benchmarks.chaos.stage import make_stage, make_tokens, services_of
 from benchmarks.servers import Postgres

@@ -11,16 +11,16 @@ from sqlalchemy import select
 
 from anyshot_core.data.pack import pack_dataset
 from anyshot_core.demo_data import make_demo_data
-from anyshot_platform.accounts.service import create_token, create_user
 from anyshot_platform.app import make_services
-from anyshot_platform.competitions.service import add_member
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.service import add_pack
-from anyshot_platform.services import Services
-from anyshot_platform.settings import PlatformSettings
-from anyshot_platform.users.viewer import Scope
-from anyshot_platform.workers.tokens import create_worker_token
+from anyshot_platform.contest.competitions.service import add_member
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.pools.service import add_pack
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.foundation.settings import PlatformSettings
+from anyshot_platform.judging.workers.tokens import create_worker_token
+from anyshot_platform.people.accounts.service import create_token, create_user
+from anyshot_platform.people.users.viewer import Scope
 from benchmarks.load.stage import SLUG, make_competition
 
 DATASETS = ("OCR_LAT", "SHP_FIL")

@@ -15,13 +15,13 @@ from docker.errors import DockerException
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.database import now
-from anyshot_platform.runs.models import Attempt, Run
-from anyshot_platform.runs.states import RUNNING
-from anyshot_platform.scores.models import SubmissionScore
-from anyshot_platform.services import Services
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionStatus
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.runs.models import Attempt, Run
+from anyshot_platform.judging.runs.states import RUNNING
+from anyshot_platform.judging.scores.models import SubmissionScore
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionStatus
 from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.interface import SandboxError
 from anyshot_worker.sandbox.settings import SandboxSettings

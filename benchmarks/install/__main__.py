@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 from anyshot_platform.app import create_app, make_services
-from anyshot_platform.kit.wheels import kit_version
-from anyshot_platform.migration import migrate
+from anyshot_platform.contest.kit.wheels import kit_version
+from anyshot_platform.foundation.migration import migrate
 from benchmarks.figures import Figure, figure, keep
 from tests.packages.empty import Empty
 from tests.platform.conftest import make_settings

@@ -17,21 +17,21 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.app import make_services
-from anyshot_platform.database import new_id, now
-from anyshot_platform.judging.leases import claim
-from anyshot_platform.judging.scores import combine_scores
-from anyshot_platform.leaderboards.reading import read_board, read_rank
-from anyshot_platform.leagues.models import League
-from anyshot_platform.migration import migrate
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.runs.models import Attempt, Run
-from anyshot_platform.runs.states import RunKind, RunState
-from anyshot_platform.scores.models import RunScore
-from anyshot_platform.services import Services
-from anyshot_platform.settings import PlatformSettings
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.workers.models import WorkerToken
-from anyshot_platform.workers.tokens import create_worker_token
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.foundation.database import new_id, now
+from anyshot_platform.foundation.migration import migrate
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.foundation.settings import PlatformSettings
+from anyshot_platform.judging.execution.leases import claim
+from anyshot_platform.judging.execution.scores import combine_scores
+from anyshot_platform.judging.runs.models import Attempt, Run
+from anyshot_platform.judging.runs.states import RunKind, RunState
+from anyshot_platform.judging.scores.models import RunScore
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.workers.models import WorkerToken
+from anyshot_platform.judging.workers.tokens import create_worker_token
+from anyshot_platform.standings.leaderboards.reading import read_board, read_rank
 from benchmarks.figures import Figure, figure, keep
 from benchmarks.load.filling import analyze, fill
 from benchmarks.load.stage import make_competition

@@ -20,13 +20,13 @@ from sqlalchemy import select
 
 import benchmarks.leaderboard.__main__ as leaderboard
 import benchmarks.workers.__main__ as workers
-from anyshot_platform.accounts.service import begin_session, create_token
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.migration import migrate
-from anyshot_platform.services import Services
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.users.models import User
-from anyshot_platform.users.viewer import Scope
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.foundation.migration import migrate
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.people.accounts.service import begin_session, create_token
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.users.viewer import Scope
 from benchmarks.chaos import machines
 from benchmarks.chaos.stage import services_of
 from benchmarks.figures import Figure, figure, keep

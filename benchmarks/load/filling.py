@@ -10,21 +10,21 @@ from sqlalchemy import Column, ColumnElement, Float, Integer, MetaData, String, 
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_platform.artifacts.service import touch_blob
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.database import Base, Database, Moment, TypedJson, new_id, now
-from anyshot_platform.leaderboards.models import BoardRow
-from anyshot_platform.leagues.models import League, LeagueEntry
-from anyshot_platform.leagues.states import EntryStatus
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import RunKind, RunState
-from anyshot_platform.scores.models import RunScore, SubmissionScore
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
-from anyshot_platform.teams.models import Team
-from anyshot_platform.users.models import User
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.competitions.states import MemberStatus, Role
+from anyshot_platform.contest.leagues.models import League, LeagueEntry
+from anyshot_platform.contest.leagues.states import EntryStatus
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.foundation.artifacts.service import touch_blob
+from anyshot_platform.foundation.database import Base, Database, Moment, TypedJson, new_id, now
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.states import RunKind, RunState
+from anyshot_platform.judging.scores.models import RunScore, SubmissionScore
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionKind, SubmissionStatus
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.people.users.models import User
+from anyshot_platform.standings.leaderboards.models import BoardRow
 
 _DIGEST = "f" * 64
 _BY_DATASET = {f"d{k}": 0.5 for k in range(10)}

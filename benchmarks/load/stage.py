@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from anyshot_platform.accounts.service import create_user
-from anyshot_platform.artifacts.service import keep_file
-from anyshot_platform.competitions.service import create_competition
-from anyshot_platform.competitions.states import CompetitionState
-from anyshot_platform.database import now
-from anyshot_platform.leagues.models import League
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.pools.models import Pack
-from anyshot_platform.pools.service import create_pool, create_pool_version
-from anyshot_platform.services import Services
-from anyshot_platform.users.models import User
+from anyshot_platform.contest.competitions.service import create_competition
+from anyshot_platform.contest.competitions.states import CompetitionState
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.pools.models import Pack
+from anyshot_platform.contest.pools.service import create_pool, create_pool_version
+from anyshot_platform.foundation.artifacts.service import keep_file
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.people.accounts.service import create_user
+from anyshot_platform.people.users.models import User
 
 SLUG = "load"
 

@@ -10,11 +10,11 @@ from collections.abc import Callable
 import httpx
 from sqlalchemy import update
 
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.services import Services
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionStatus
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionStatus
 from benchmarks.figures import Figure, figure
 from benchmarks.load.stage import SLUG
 from benchmarks.load.users import Member

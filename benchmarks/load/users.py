@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from anyshot_platform.web.viewer import SESSION_COOKIE
+from anyshot_platform.site.web.viewer import SESSION_COOKIE
 from benchmarks.chaos.bundles import make_bundle
 from benchmarks.load.stage import SLUG
 from benchmarks.load.wire import Answer, NoAnswer, Wire

@@ -17,12 +17,12 @@ from fastapi.testclient import TestClient
 
 from anyshot_core.data.pack import pack_dataset
 from anyshot_core.demo_data import make_demo_data
-from anyshot_platform.accounts.service import begin_session
 from anyshot_platform.app import create_app, make_services
-from anyshot_platform.demo import server as demo
-from anyshot_platform.demo.organizer import set_the_stage
-from anyshot_platform.migration import migrate
-from anyshot_platform.web.viewer import SESSION_COOKIE
+from anyshot_platform.foundation.migration import migrate
+from anyshot_platform.people.accounts.service import begin_session
+from anyshot_platform.server.demo import server as demo
+from anyshot_platform.server.demo.organizer import set_the_stage
+from anyshot_platform.site.web.viewer import SESSION_COOKIE
 from benchmarks.figures import Figure, figure, keep
 from tests.end_to_end.site import small_data
 from tests.end_to_end.watching import talker, watch_and_cancel

@@ -14,8 +14,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from anyshot_platform.app import make_services
-from anyshot_platform.migration import migrate
-from anyshot_platform.services import Services
+from anyshot_platform.foundation.migration import migrate
+from anyshot_platform.foundation.services import Services
 from benchmarks.figures import Figure, figure, keep
 from benchmarks.servers import Postgres, find_postgres
 from tests.platform.admin.results import finish_with_results, work_off

@@ -14,8 +14,8 @@ from datetime import datetime
 from pathlib import Path
 
 from anyshot_core.command import AS_PROCESS
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.workers.models import Worker
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.workers.models import Worker
 from benchmarks.chaos import machines
 from benchmarks.chaos.bundles import make_bundle, make_slow_bundle
 from benchmarks.chaos.place import distributed_site

@@ -10,8 +10,8 @@ import httpx
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.runs.models import Run
-from anyshot_platform.services import Services
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.runs.models import Run
 from benchmarks.chaos import machines
 from benchmarks.chaos.stage import submit
 

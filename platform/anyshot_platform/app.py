@@ -13,32 +13,32 @@ from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddle
 from starlette.staticfiles import StaticFiles
 
 from anyshot_core import browser_charts
-from anyshot_platform import site, web
-from anyshot_platform.artifacts.choice import make_storage
-from anyshot_platform.budgets.holding import hold_totals
-from anyshot_platform.database import Database
-from anyshot_platform.kernel.signing import Signer
-from anyshot_platform.leaderboards.ready import BoardsReady
-from anyshot_platform.operations.watch import watch_loops
-from anyshot_platform.queue.dispatch import Dispatcher
-from anyshot_platform.queue.doorbell import Doorbell
-from anyshot_platform.queue.loops import Loop
-from anyshot_platform.queue.outbox import send_due_rings
-from anyshot_platform.services import Services
-from anyshot_platform.settings import PlatformSettings
+from anyshot_platform import site
+from anyshot_platform.foundation.artifacts.choice import make_storage
+from anyshot_platform.foundation.database import Database
+from anyshot_platform.foundation.queue.dispatch import Dispatcher
+from anyshot_platform.foundation.queue.doorbell import Doorbell
+from anyshot_platform.foundation.queue.loops import Loop
+from anyshot_platform.foundation.queue.outbox import send_due_rings
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.foundation.settings import PlatformSettings
+from anyshot_platform.foundation.signing import Signer
+from anyshot_platform.judging.workers.images import GONE_KEY
+from anyshot_platform.running.budgets.holding import hold_totals
+from anyshot_platform.running.operations.watch import watch_loops
+from anyshot_platform.running.subscribers import list_subscribers
 from anyshot_platform.site.budgets.routes import meet_budgets
 from anyshot_platform.site.shell.act_routes import acts_of
-from anyshot_platform.subscribers import list_subscribers
-from anyshot_platform.web.access import refuse_open_routes
-from anyshot_platform.web.admission import RequestAdmission
-from anyshot_platform.web.bodies import Bodies
-from anyshot_platform.web.csrf import guard_csrf
-from anyshot_platform.web.failures import DECLARED, install_error_handlers
-from anyshot_platform.web.headers import AnswerHead, ResponseHeaders
-from anyshot_platform.web.rendering import STATIC_FOLDER
-from anyshot_platform.web.routing import match_at_once
-from anyshot_platform.web.viewer import refuse_writing_while_looking
-from anyshot_platform.workers.images import GONE_KEY
+from anyshot_platform.site.web.access import refuse_open_routes
+from anyshot_platform.site.web.admission import RequestAdmission
+from anyshot_platform.site.web.bodies import Bodies
+from anyshot_platform.site.web.csrf import guard_csrf
+from anyshot_platform.site.web.failures import DECLARED, install_error_handlers
+from anyshot_platform.site.web.headers import AnswerHead, ResponseHeaders
+from anyshot_platform.site.web.rendering import STATIC_FOLDER
+from anyshot_platform.site.web.routing import match_at_once
+from anyshot_platform.site.web.viewer import refuse_writing_while_looking
+from anyshot_platform.standings.leaderboards.ready import BoardsReady
 
 # Sent as they are: packed already, or large files that programs fetch.
 _NOT_COMPRESSED = (
@@ -137,8 +137,7 @@ def _watch_loops(services: Services, began: float) -> None:
 
 def feature_routers() -> Iterator[APIRouter]:
     """The `router` of each module `api`, `pages`, `*_api` and `*_pages` of the site, in alphabetical order."""
-    for package in (site, web):
-        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            name = module.name.rpartition(".")[2]
-            if name in ("api", "pages") or name.endswith(("_api", "_pages")):
-                yield import_module(module.name).router
+    for module in pkgutil.walk_packages(site.__path__, f"{site.__name__}."):
+        name = module.name.rpartition(".")[2]
+        if name in ("api", "pages") or name.endswith(("_api", "_pages")):
+            yield import_module(module.name).router

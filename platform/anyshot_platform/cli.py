@@ -9,24 +9,24 @@ from pathlib import Path
 import click
 from pydantic import ValidationError
 
-from anyshot_platform import sweeper as sweeping
-from anyshot_platform.accounts import service as users
-from anyshot_platform.acts.declaration import ActRequest
-from anyshot_platform.acts.service import carry_out
-from anyshot_platform.bundle_commands import COMMANDS as BUNDLE_COMMANDS
-from anyshot_platform.demo.command import demo
-from anyshot_platform.errors import PlatformError
-from anyshot_platform.home import HomeOption, services_of, settings_of
-from anyshot_platform.migration import migrate as migrate_database
-from anyshot_platform.migration import write_revision
-from anyshot_platform.operations import backup as backups
-from anyshot_platform.operations import set_aside as given_up
-from anyshot_platform.operations.retention import collect_orphans
-from anyshot_platform.operations.set_aside_acts import RETRY, RETRY_ALL
-from anyshot_platform.serving import run_background
-from anyshot_platform.serving import serve as serve_site
-from anyshot_platform.sight.access import find_competition
-from anyshot_platform.workers.tokens import DAYS, Reach, create_worker_token
+from anyshot_platform.actions.declaration import ActRequest
+from anyshot_platform.actions.service import carry_out
+from anyshot_platform.foundation.errors import PlatformError
+from anyshot_platform.foundation.migration import migrate as migrate_database
+from anyshot_platform.foundation.migration import write_revision
+from anyshot_platform.judging.visibility.access import find_competition
+from anyshot_platform.judging.workers.tokens import DAYS, Reach, create_worker_token
+from anyshot_platform.people.accounts import service as users
+from anyshot_platform.running.operations import backup as backups
+from anyshot_platform.running.operations import set_aside as given_up
+from anyshot_platform.running.operations.retention import collect_orphans
+from anyshot_platform.running.operations.set_aside_acts import RETRY, RETRY_ALL
+from anyshot_platform.server import sweeper as sweeping
+from anyshot_platform.server.bundle_commands import COMMANDS as BUNDLE_COMMANDS
+from anyshot_platform.server.demo.command import demo
+from anyshot_platform.server.home import HomeOption, services_of, settings_of
+from anyshot_platform.server.serving import run_background
+from anyshot_platform.server.serving import serve as serve_site
 
 
 class Admin(click.Group):
@@ -90,7 +90,7 @@ def make_migration(message: str) -> None:
 @click.option("--email", required=True, help="E-mail address.")
 @click.option("--site-admin", is_flag=True, help="Make the user a site administrator.")
 @click.option("--organizer", is_flag=True, help="Let the user create competitions.")
-@click.password_option(envvar="ANYSHOT_NEW_PASSWORD", help="Asked for when not given.")
+@click.password_option(envvar="anyshot_platform_PASSWORD", help="Asked for when not given.")
 def create_user(
     home: Path, username: str, email: str, site_admin: bool, organizer: bool, password: str
 ) -> None:

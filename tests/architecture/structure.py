@@ -30,7 +30,7 @@ _DATA = (
 _CLIMBING = re.compile(r"parents\[(\d)\]|(?:\.parent){3,}")
 _KIND = re.compile(r"\b(?:Job|Run)Kind\.\w+")
 _TOOLS = ("about", "baselines", "benchmarks", "migrations", "releasing")
-_KINDS = "platform/anyshot_platform/judging/kinds"
+_KINDS = "platform/anyshot_platform/judging/execution/kinds"
 
 Edges = dict[tuple[str, str], list[tuple[str, str]]]
 
@@ -49,9 +49,10 @@ def imports() -> dict[str, tuple[str, ...]]:
     }
 
 
-def folder_of(module: str, depth: int = 1) -> str:
-    """The room of a module: its first folder, or its own name where it lies in none."""
-    return ".".join(module.split(".")[:depth])
+def folder_of(module: str) -> str:
+    """The noun of a module, `contest.phases`, or its actions, `contest.phases.actions`, which stand above all nouns."""
+    noun, rest = module.split(".")[:2], module.split(".")[2:]
+    return ".".join([*noun, "actions"] if rest[:1] == ["actions"] else noun)
 
 
 def edges() -> Edges:

@@ -43,7 +43,7 @@ def test_what_is_of_no_part_is_not_followed(tmp_path: Path) -> None:
     settings = Coverage(config_file=str(write_settings(tmp_path / "coverage.ini")))
     omitted = settings.get_option("run:omit")
     assert isinstance(omitted, list) and settings.get_option("run:branch") is True
-    decides = ("web/viewer.py", "organizers/pools/acts.py", "operations/worker_acts.py")
+    decides = ("site/web/viewer.py", "contest/pools/actions/acts.py", "running/operations/worker_acts.py")
     assert {ROOT / "platform/anyshot_platform" / name for name in decides} <= measured_files()
     assert str(ROOT / "platform/anyshot_platform/cli.py") in omitted
     assert not set(omitted) & set(map(str, measured_files()))

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from anyshot_platform import database
+from anyshot_platform.foundation import database
 from tests.platform import conftest
 from tests.services.test_services import kept_of
 

@@ -26,11 +26,11 @@ AREAS = (
     "leases",
     "settlement",
 )
-# Issue 17: each of these decides something, and a reader finds the one file that does.
+# Each of these decides something, and a reader finds the one file that does.
 HOMES = {
     "Rules": {"scoring/anyshot_scoring/rules.py", "scoring/anyshot_scoring/rankings.py"},
     "Sight": {
-        f"platform/anyshot_platform/sight/{n}.py"
+        f"platform/anyshot_platform/judging/visibility/{n}.py"
         for n in (
             "access",
             "phases",
@@ -47,22 +47,22 @@ HOMES = {
         )
     },
     "Entry": {
-        "platform/anyshot_platform/entries/choosing.py",
-        "platform/anyshot_platform/entries/entering.py",
-        "platform/anyshot_platform/entries/eligibility.py",
-        "platform/anyshot_platform/leagues/evidence.py",
-        "platform/anyshot_platform/leaderboards/frozen.py",
-        "platform/anyshot_platform/intake/withdrawing.py",
-        "platform/anyshot_platform/intake/handing_in.py",
-        "platform/anyshot_platform/baselines/gates.py",
-        "platform/anyshot_platform/organizers/phases/finals.py",
+        "platform/anyshot_platform/standings/entries/choosing.py",
+        "platform/anyshot_platform/standings/entries/entering.py",
+        "platform/anyshot_platform/standings/entries/eligibility.py",
+        "platform/anyshot_platform/contest/leagues/evidence.py",
+        "platform/anyshot_platform/standings/leaderboards/frozen.py",
+        "platform/anyshot_platform/judging/submissions/actions/withdrawing.py",
+        "platform/anyshot_platform/judging/submissions/actions/handing_in.py",
+        "platform/anyshot_platform/standings/baselines/actions/gates.py",
+        "platform/anyshot_platform/standings/results/actions/finals.py",
     },
     "Queue": {
-        "platform/anyshot_platform/submissions/quota.py",
-        "platform/anyshot_platform/judging/settlement.py",
-        "platform/anyshot_platform/judging/leases.py",
+        "platform/anyshot_platform/judging/submissions/quota.py",
+        "platform/anyshot_platform/judging/execution/settlement.py",
+        "platform/anyshot_platform/judging/execution/leases.py",
     },
-    "Acts": {"platform/anyshot_platform/acts/service.py"},
+    "Acts": {"platform/anyshot_platform/actions/service.py"},
 }
 
 
@@ -78,9 +78,9 @@ def test_the_home_of_each_decision_of_a_section_is_named(section: str) -> None:
 
 
 def test_every_module_of_sight_is_named() -> None:
-    folder = ROOT / "platform/anyshot_platform/sight"
+    folder = ROOT / "platform/anyshot_platform/judging/visibility"
     modules = {path.relative_to(ROOT).as_posix() for path in folder.glob("*.py")}
-    assert modules - {"platform/anyshot_platform/sight/__init__.py"} <= HOMES["Sight"]
+    assert modules - {"platform/anyshot_platform/judging/visibility/__init__.py"} <= HOMES["Sight"]
 
 
 def test_every_mutant_is_of_a_file_that_the_page_or_a_caller_names() -> None:
@@ -110,11 +110,14 @@ def test_no_decision_stands_there_twice() -> None:
     ("word", "homes"),
     [
         # The name of a rule is stored and described; everybody else asks the rule itself, `PhaseVersion.rule`.
-        ("ranking_rule", {"phases/description.py", "phases/models.py"}),
+        ("ranking_rule", {"contest/phases/description.py", "contest/phases/models.py"}),
         # What a row is ranked by is written and read by the boards alone; others take `BOARD_ORDER` and ranks.
         (
             "sort_value",
-            {f"leaderboards/{name}.py" for name in ("models", "reading", "rows", "service", "sorting")},
+            {
+                f"standings/leaderboards/{name}.py"
+                for name in ("models", "reading", "rows", "service", "sorting")
+            },
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""What is shown to whom is decided in `anyshot_platform.sight`: nobody else reads the columns that it is decided by."""
+"""Who sees what is decided in `anyshot_platform.judging.visibility`: nobody else reads the columns it is decided by."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ SHARED = {"published_at": {"phase", "Phase"}, "deleted_at": {"submission", "Subm
 FAULTS = {"message", "detail", "progress_message"}
 RUNS = {"run", "failed", "failure", "Run"}
 MAY_READ_FAULTS = {
-    "sight/faults.py",
-    "events/watching.py",  # sees that a text changed, sends none
-    "judging/results.py",  # writes what a worker tells
-    "organizers/phases/side_by_side.py",  # organizers compare versions
-    "organizers/reports/announcing.py",  # runs of reports, told to the organizers who asked for them
+    "judging/visibility/faults.py",
+    "judging/run_logs/watching.py",  # sees that a text changed, sends none
+    "judging/execution/results.py",  # writes what a worker tells
+    "contest/phases/actions/side_by_side.py",  # organizers compare versions
+    "judging/reports/actions/announcing.py",  # runs of reports, told to the organizers who asked for them
     "site/reports/api.py",
     "site/submissions/results.py",
 }
 # What code can choose while it sees hidden images is shown in the steps of `anyshot_core.exits`.
 CHOSEN = {"memory_peak_bytes", "cpu_seconds", "usage"}
 MAY_READ_CHOSEN = {
-    "judging/kinds/rescoring.py",
+    "judging/execution/kinds/rescoring.py",
     "site/submissions/smoke_answer.py",
     "site/submissions/timing.py",
 }
@@ -50,7 +50,7 @@ MAY_READ_CHOSEN = {
 def _modules() -> Iterator[tuple[str, ast.Module]]:
     for path in sorted(ROOT.rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
-        if not name.startswith("sight/"):
+        if not name.startswith("judging/visibility/"):
             yield name, ast.parse(path.read_text())
 
 
@@ -70,7 +70,7 @@ def test_only_sight_reads_what_decides_who_sees_what() -> None:
         for owner, column, line in _reads(module)
         if column in COLUMNS or owner in SHARED.get(column, ())
     ]
-    assert not found, "ask anyshot_platform.sight instead:\n" + "\n".join(found)
+    assert not found, "ask anyshot_platform.judging.visibility instead:\n" + "\n".join(found)
 
 
 def test_templates_are_given_what_sight_says() -> None:
@@ -106,7 +106,7 @@ def test_only_sight_reads_what_a_run_used() -> None:
     found += [
         f"{path.relative_to(ROOT)}: hide_summary"
         for path in ROOT.rglob("*.py")
-        if "hide_summary" in path.read_text() and path.parent.name != "sight"
+        if "hide_summary" in path.read_text() and path.parent.name != "visibility"
     ]
     assert not found, "ask Sight.used or Sight.summary instead:\n" + "\n".join(found)
 

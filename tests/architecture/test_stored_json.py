@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 
 import anyshot_platform
-from anyshot_platform.database import Base, Json, TypedJson
+from anyshot_platform.foundation.database import Base, Json, TypedJson
 
 PLAIN = {
     "audit_entries": {"before", "after"},  # of any object, as it was described

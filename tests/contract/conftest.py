@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from anyshot_platform.services import Services
+from anyshot_platform.foundation.services import Services
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
 from tests.contract.recording import Recorder, put, write
 from tests.contract.stage import Stage

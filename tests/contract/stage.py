@@ -17,10 +17,10 @@ from fastapi.testclient import TestClient
 
 from anyshot_core.wire.jobs import read_assignment
 from anyshot_core.wire.worker_api import WorkerInfo
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
-from anyshot_platform.services import Services
-from anyshot_platform.workers.tokens import create_worker_token
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.pools.service import add_pack, create_pool, create_pool_version
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.workers.tokens import create_worker_token
 from anyshot_worker.attempt import Site as WorkerSite
 from anyshot_worker.claiming import RunClaimer, announce
 from anyshot_worker.client import WorkerClient

@@ -12,12 +12,12 @@ import pytest
 from sqlalchemy import select, update
 
 from anyshot_core.wire.jobs import JobKind, MetaTest
-from anyshot_platform.database import now
-from anyshot_platform.organizers.phases import drawing, leaks, readiness
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.images import opened
-from anyshot_platform.pools.models import Pool
-from anyshot_platform.teams.models import Team
+from anyshot_platform.contest.phases.actions import drawing, leaks, readiness
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.pools.images import opened
+from anyshot_platform.contest.pools.models import Pool
+from anyshot_platform.foundation.database import now
+from anyshot_platform.people.teams.models import Team
 from tests.contract.stage import PROTOCOL, TASKS, Stage
 from tests.contract.test_jobs import quota, submit, text_of
 from tests.contract.test_kinds import ask, shown_score

@@ -15,8 +15,8 @@ from sqlalchemy import update
 
 from anyshot_core.command import main
 from anyshot_core.protocols.keys import draw_mark
-from anyshot_platform.database import now
-from anyshot_platform.pools.models import Pool
+from anyshot_platform.contest.pools.models import Pool
+from anyshot_platform.foundation.database import now
 from tests.analysis.test_exports import TRAINED
 from tests.contract.stage import Stage
 from tests.contract.test_evaluations import MANY_OF_BASE, change

@@ -15,12 +15,12 @@ import pytest
 from anyshot_core.taskserver import server
 from anyshot_core.wire.jobs import Evaluate
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_platform.judging import results
-from anyshot_platform.pools.models import Pack
-from anyshot_platform.pools.service import create_pool, create_pool_version
-from anyshot_platform.runs.models import Run
+from anyshot_platform.contest.pools.models import Pack
+from anyshot_platform.contest.pools.service import create_pool, create_pool_version
+from anyshot_platform.judging.execution import results
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.server.sweeper import sweep
 from anyshot_platform.site.submissions.words import blame
-from anyshot_platform.sweeper import sweep
 from anyshot_worker import carry_out, chain, lease
 from anyshot_worker import predictions as evaluate
 from anyshot_worker.claiming import announce

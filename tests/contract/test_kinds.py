@@ -17,11 +17,11 @@ from anyshot_core.results import Maker, find_runs
 from anyshot_core.wire.jobs import Evaluate, JobKind, LogPolicy
 from anyshot_core.wire.reports import REPORTS
 from anyshot_platform.app import create_app
-from anyshot_platform.baselines import gates
-from anyshot_platform.database import now
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.models import PoolVersion
-from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.pools.models import PoolVersion
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.submissions.states import SubmissionKind
+from anyshot_platform.standings.baselines.actions import gates
 from tests.contract.stage import TASKS, Stage
 from tests.contract.test_jobs import quota, submit, text_of
 from tests.platform.admin.test_submission_reports import evaluate, make_pair, split_classes

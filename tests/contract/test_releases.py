@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from anyshot_platform.judging import releases
+from anyshot_platform.judging.execution import releases
 from tests.contract.stage import Stage, Wire
 from tests.platform.site import Person, Site
 

@@ -14,10 +14,10 @@ from sqlalchemy import select
 from anyshot_core.data.pack import Pack
 from anyshot_core.protocols import protocol_from_dict
 from anyshot_core.wire.jobs import LogPolicy
-from anyshot_platform.database import now
-from anyshot_platform.organizers.phases.leaks import leaks
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.models import Pool
+from anyshot_platform.contest.phases.actions.leaks import leaks
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.pools.models import Pool
+from anyshot_platform.foundation.database import now
 from tests.contract.stage import PROTOCOL, Stage
 from tests.contract.test_jobs import submit, text_of
 from tests.platform.admin.test_manage import phase_form, post

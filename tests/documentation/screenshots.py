@@ -15,10 +15,10 @@ from pathlib import Path
 from PIL import Image
 from selenium import webdriver
 
-from anyshot_platform.accounts.service import begin_session
 from anyshot_platform.app import create_app, make_services
-from anyshot_platform.migration import migrate
-from anyshot_platform.web.viewer import SESSION_COOKIE
+from anyshot_platform.foundation.migration import migrate
+from anyshot_platform.people.accounts.service import begin_session
+from anyshot_platform.site.web.viewer import SESSION_COOKIE
 from tests.platform.conftest import make_settings
 from tests.platform.web.scene import Scene, make_scene
 from tests.services.browsers import chromium

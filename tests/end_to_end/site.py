@@ -13,9 +13,12 @@ import pytest
 
 from anyshot_core.command import AS_PROCESS
 from anyshot_platform.app import make_services
-from anyshot_platform.demo.data import DemoData
-from anyshot_platform.demo.organizer import DemoCompetition, set_the_stage
-from anyshot_platform.demo.server import (
+from anyshot_platform.foundation.migration import migrate
+from anyshot_platform.foundation.settings import PlatformSettings
+from anyshot_platform.judging.workers.tokens import create_worker_token
+from anyshot_platform.server.demo.data import DemoData
+from anyshot_platform.server.demo.organizer import DemoCompetition, set_the_stage
+from anyshot_platform.server.demo.server import (
     Sandbox,
     Server,
     choose_sandbox,
@@ -24,9 +27,6 @@ from anyshot_platform.demo.server import (
     prepare_sandbox,
     wait_until_healthy,
 )
-from anyshot_platform.migration import migrate
-from anyshot_platform.settings import PlatformSettings
-from anyshot_platform.workers.tokens import create_worker_token
 from tests.services.material import TEST, TRAIN
 from tests.services.processes import running
 

@@ -21,8 +21,8 @@ import pytest
 
 from anyshot_core.client import Client
 from anyshot_core.command import AS_PROCESS
-from anyshot_platform.demo.organizer import DemoCompetition
-from anyshot_platform.demo.participants import ENDED, Entrant, Participant, entering
+from anyshot_platform.server.demo.organizer import DemoCompetition
+from anyshot_platform.server.demo.participants import ENDED, Entrant, Participant, entering
 from releasing import hashes
 from tests.services.processes import find_program, free_port, wait_until
 
@@ -35,9 +35,9 @@ STAGE = """
 import json
 from pathlib import Path
 from anyshot_platform.app import make_services
-from anyshot_platform.demo.data import prepare_data
-from anyshot_platform.demo.organizer import set_the_stage
-from anyshot_platform.settings import read_settings
+from anyshot_platform.server.demo.data import prepare_data
+from anyshot_platform.server.demo.organizer import set_the_stage
+from anyshot_platform.foundation.settings import read_settings
 services = make_services(read_settings())
 data = prepare_data(None, Path("/tmp/demo"), lambda line: None)
 stage = set_the_stage(services, data, tasks=3, budget_seconds=120.0)

@@ -8,9 +8,9 @@ import pytest
 from selenium.webdriver import Chrome
 
 from anyshot_platform.app import make_services
-from anyshot_platform.demo.organizer import set_the_stage
-from anyshot_platform.demo.server import make_settings, serving
-from anyshot_platform.migration import migrate
+from anyshot_platform.foundation.migration import migrate
+from anyshot_platform.server.demo.organizer import set_the_stage
+from anyshot_platform.server.demo.server import make_settings, serving
 from tests.end_to_end.site import ready_sandbox, small_data
 from tests.end_to_end.watching import talker, watch_and_cancel
 

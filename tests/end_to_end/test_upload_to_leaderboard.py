@@ -14,12 +14,12 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
 from anyshot_platform.app import make_services
-from anyshot_platform.demo.organizer import DemoCompetition, set_the_stage
-from anyshot_platform.demo.participants import Entrant, Participant, entering, follow
-from anyshot_platform.demo.server import Server, make_settings, serving
-from anyshot_platform.migration import migrate
-from anyshot_platform.runs.models import Run
-from anyshot_platform.scores.models import RunScore
+from anyshot_platform.foundation.migration import migrate
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.scores.models import RunScore
+from anyshot_platform.server.demo.organizer import DemoCompetition, set_the_stage
+from anyshot_platform.server.demo.participants import Entrant, Participant, entering, follow
+from anyshot_platform.server.demo.server import Server, make_settings, serving
 from tests.end_to_end.site import distributed, ready_sandbox, small_data
 from tests.services.material import BASELINES, zip_folder
 

@@ -10,14 +10,14 @@ from pathlib import Path
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
-from anyshot_platform.accounts.service import begin_session
 from anyshot_platform.app import make_services
-from anyshot_platform.demo.organizer import DemoCompetition
-from anyshot_platform.demo.participants import Entrant, entering
-from anyshot_platform.demo.server import Server
-from anyshot_platform.settings import PlatformSettings
-from anyshot_platform.users.models import User
-from anyshot_platform.web.viewer import SESSION_COOKIE
+from anyshot_platform.foundation.settings import PlatformSettings
+from anyshot_platform.people.accounts.service import begin_session
+from anyshot_platform.people.users.models import User
+from anyshot_platform.server.demo.organizer import DemoCompetition
+from anyshot_platform.server.demo.participants import Entrant, entering
+from anyshot_platform.server.demo.server import Server
+from anyshot_platform.site.web.viewer import SESSION_COOKIE
 from tests.services.browsing import text_of, until
 from tests.services.material import zip_folder
 

@@ -13,11 +13,11 @@ import pytest
 from PIL import Image
 
 from anyshot_platform.app import make_services
-from anyshot_platform.artifacts.models import Artifact
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.states import MemberStatus
-from anyshot_platform.migration import migrate
-from anyshot_platform.teams.models import Team
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.competitions.states import MemberStatus
+from anyshot_platform.foundation.artifacts.models import Artifact
+from anyshot_platform.foundation.migration import migrate
+from anyshot_platform.people.teams.models import Team
 from tests.core.data.factory import write_dataset
 from tests.packages.building import PROJECTS, UV, build, run
 from tests.platform.admin.results import finish_with_predictions

@@ -13,10 +13,10 @@ import pytest
 
 from anyshot_core.client import Client
 from anyshot_platform.app import create_app, make_services
-from anyshot_platform.demo.organizer import DemoCompetition, set_the_stage
-from anyshot_platform.demo.server import make_settings, serving
-from anyshot_platform.kit.wheels import kit_version
-from anyshot_platform.migration import migrate
+from anyshot_platform.contest.kit.wheels import kit_version
+from anyshot_platform.foundation.migration import migrate
+from anyshot_platform.server.demo.organizer import DemoCompetition, set_the_stage
+from anyshot_platform.server.demo.server import make_settings, serving
 from tests.end_to_end.site import ready_sandbox, small_data
 from tests.packages.empty import Contained, Empty
 from tests.platform.conftest import make_settings as settings_of_tests

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from anyshot_platform.app import create_app, make_services
-from anyshot_platform.migration import migrate
+from anyshot_platform.foundation.migration import migrate
 from tests.packages.building import PROJECTS, UV, build, run
 from tests.platform.conftest import make_settings
 from tests.services.processes import free_port
@@ -99,9 +99,9 @@ import sys
 from pathlib import Path
 from fastapi.testclient import TestClient
 from anyshot_platform.app import create_app, make_services
-from anyshot_platform.baselines.service import builtin_folder
-from anyshot_platform.migration import is_current, migrate
-from anyshot_platform.settings import read_embedded_settings
+from anyshot_platform.standings.baselines.actions.service import builtin_folder
+from anyshot_platform.foundation.migration import is_current, migrate
+from anyshot_platform.foundation.settings import read_embedded_settings
 
 settings = read_embedded_settings(Path("site"))
 services = make_services(settings)

@@ -16,13 +16,13 @@ import pytest
 from _pytest.mark import ParameterSet
 from sqlalchemy import URL, Engine, event, make_url
 
-from anyshot_platform import database
 from anyshot_platform.app import make_services
-from anyshot_platform.database import Database
-from anyshot_platform.migration import migrate
-from anyshot_platform.rate_limits import counting
-from anyshot_platform.services import Services
-from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.foundation import database
+from anyshot_platform.foundation.database import Database
+from anyshot_platform.foundation.migration import migrate
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.foundation.settings import PlatformSettings
+from anyshot_platform.people.rate_limits import counting
 from tests.platform.site import Site, make_small_site
 from tests.services.databases import KEPT, RESTING, KeptDatabases, PostgresServer, postgres_database
 from tests.services.processes import find_program

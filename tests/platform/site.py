@@ -19,24 +19,24 @@ from httpx2 import Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.accounts.service import create_token, create_user
 from anyshot_platform.app import create_app
-from anyshot_platform.artifacts.service import keep_file
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.competitions.service import add_member, create_competition
-from anyshot_platform.competitions.states import CompetitionState, Role
-from anyshot_platform.database import now
-from anyshot_platform.leaderboards.memo import forget_all
-from anyshot_platform.leagues.models import League
-from anyshot_platform.leagues.states import Admission
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.pools.models import Pack
-from anyshot_platform.pools.service import create_pool, create_pool_version
-from anyshot_platform.services import Services
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.users.models import User
-from anyshot_platform.users.viewer import Scope
-from anyshot_platform.workers.tokens import create_worker_token
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.competitions.service import add_member, create_competition
+from anyshot_platform.contest.competitions.states import CompetitionState, Role
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.leagues.states import Admission
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.pools.models import Pack
+from anyshot_platform.contest.pools.service import create_pool, create_pool_version
+from anyshot_platform.foundation.artifacts.service import keep_file
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.workers.tokens import create_worker_token
+from anyshot_platform.people.accounts.service import create_token, create_user
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.users.viewer import Scope
+from anyshot_platform.standings.leaderboards.memo import forget_all
 from anyshot_scoring.summary import Group, RunSummary
 from tests.contract.recording import name_of_end, play, recorded
 

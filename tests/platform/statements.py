@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from sqlalchemy import event
 
-from anyshot_platform.database import Database
+from anyshot_platform.foundation.database import Database
 
 _OURS = ("MainThread", "AnyIO")  # the test, and the threads of its requests
 

@@ -26,7 +26,7 @@ from anyshot_core.wire import messages
 from anyshot_core.wire.frames import Frame, FrameType
 from anyshot_core.wire.jobs import Scored
 from anyshot_core.wire.messages import ErrorKind, ErrorReport, ImagesHeader
-from anyshot_platform.workers.tokens import create_worker_token
+from anyshot_platform.judging.workers.tokens import create_worker_token
 from anyshot_worker.attempt import Site as WorkerSite
 from anyshot_worker.claiming import RunClaimer, announce
 from anyshot_worker.client import WorkerClient

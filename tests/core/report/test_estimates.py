@@ -30,7 +30,7 @@ from anyshot_core.report.published import (
     verdicts_of,
 )
 from anyshot_core.report.stored import estimates_table, table_markup
-from anyshot_platform.kernel.filters import interval
+from anyshot_platform.foundation.filters import interval
 from anyshot_scoring.undefined import Undefined
 
 

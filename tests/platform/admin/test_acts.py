@@ -19,15 +19,15 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from anyshot_platform.baselines.models import Baseline
-from anyshot_platform.baselines.service import fetch_zip
-from anyshot_platform.database import now
-from anyshot_platform.leagues.models import League
-from anyshot_platform.organizers.pools.acts import pools_to_publish, publish_if_over
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.models import Pack, Pool
-from anyshot_platform.pools.service import create_pool, create_pool_version
-from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.pools.actions.acts import pools_to_publish, publish_if_over
+from anyshot_platform.contest.pools.models import Pack, Pool
+from anyshot_platform.contest.pools.service import create_pool, create_pool_version
+from anyshot_platform.foundation.database import now
+from anyshot_platform.people.webhooks.models import Webhook, WebhookDelivery
+from anyshot_platform.standings.baselines.actions.service import fetch_zip
+from anyshot_platform.standings.baselines.models import Baseline
 from tests.platform.admin.results import draw_table, finish_with_results
 from tests.platform.admin.test_manage import BASE, acts, finish, flash, page, phase_form, post
 from tests.platform.site import SLUG, PaperWorker, Person, Site, make_paper_pack, summary

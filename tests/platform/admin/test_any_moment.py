@@ -10,19 +10,19 @@ import pytest
 from sqlalchemy import func, inspect, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActRequest, Consent, Opts
-from anyshot_platform.acts.service import ActRefused, NeedsConsent, carry_out, preview
-from anyshot_platform.audit.models import AuditEntry
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.service import find_membership
-from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
-from anyshot_platform.database import now
-from anyshot_platform.errors import PlatformError
-from anyshot_platform.organizers.competitions import acts as competition_acts
-from anyshot_platform.organizers.competitions import member_acts
-from anyshot_platform.organizers.phases.acts import ACTS
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.models import Pool, PoolPack, PoolVersion
+from anyshot_platform.actions.declaration import Act, ActRequest, Consent, Opts
+from anyshot_platform.actions.service import ActRefused, NeedsConsent, carry_out, preview
+from anyshot_platform.contest.competitions.actions import acts as competition_acts
+from anyshot_platform.contest.competitions.actions import member_acts
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.competitions.service import find_membership
+from anyshot_platform.contest.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.contest.phases.actions.acts import ACTS
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.pools.models import Pool, PoolPack, PoolVersion
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.errors import PlatformError
+from anyshot_platform.people.audit.models import AuditEntry
 from tests.platform.admin.test_guarded_acts import log
 from tests.platform.admin.test_manage import BASE, finish, page, post
 from tests.platform.site import SLUG, Site

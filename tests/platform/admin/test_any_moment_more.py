@@ -10,44 +10,55 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActRequest, Consent, Opts
-from anyshot_platform.acts.service import ActRefused, NeedsConsent, carry_out, preview
-from anyshot_platform.alerts.models import Alert
-from anyshot_platform.alerts.service import open_alert
-from anyshot_platform.announcements.models import Announcement
-from anyshot_platform.audit.models import AuditEntry
-from anyshot_platform.baselines.models import Baseline
-from anyshot_platform.competitions.models import Competition, CompetitionFile, CompetitionPage, Membership
-from anyshot_platform.competitions.states import CompetitionState
-from anyshot_platform.database import now
-from anyshot_platform.entries import eligibility
-from anyshot_platform.leagues.models import League, LeagueEntry
-from anyshot_platform.leagues.states import Admission, EntryStatus
-from anyshot_platform.notifications.models import Notification
-from anyshot_platform.operations import account_acts, alert_acts, image_acts, set_aside_acts, worker_acts
-from anyshot_platform.operations.set_aside import SetAside, find_given_up, give_up
-from anyshot_platform.organizers.announcements import acts as announcement_acts
-from anyshot_platform.organizers.baselines import acts as baseline_acts
-from anyshot_platform.organizers.competitions import file_acts, page_acts
-from anyshot_platform.organizers.entries import team_acts
-from anyshot_platform.organizers.leagues import acts as league_acts
-from anyshot_platform.organizers.leagues import entry_acts
-from anyshot_platform.organizers.reports import acts as report_acts
-from anyshot_platform.organizers.reports.catalogue import find_kind
-from anyshot_platform.organizers.reports.service import request_report
-from anyshot_platform.organizers.teams import acts as renaming
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.states import PhaseKind
-from anyshot_platform.pools.models import Pack
-from anyshot_platform.queue.models import Trouble
-from anyshot_platform.reports.models import Report
-from anyshot_platform.runs.models import Run
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.teams.models import Team
-from anyshot_platform.users.models import User
-from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
-from anyshot_platform.workers.models import Image, Worker, WorkerToken
-from anyshot_platform.workers.tokens import create_worker_token
+from anyshot_platform.actions.declaration import Act, ActRequest, Consent, Opts
+from anyshot_platform.actions.service import ActRefused, NeedsConsent, carry_out, preview
+from anyshot_platform.contest.competitions.actions import file_acts, page_acts
+from anyshot_platform.contest.competitions.models import (
+    Competition,
+    CompetitionFile,
+    CompetitionPage,
+    Membership,
+)
+from anyshot_platform.contest.competitions.states import CompetitionState
+from anyshot_platform.contest.leagues.actions import acts as league_acts
+from anyshot_platform.contest.leagues.actions import entry_acts
+from anyshot_platform.contest.leagues.models import League, LeagueEntry
+from anyshot_platform.contest.leagues.states import Admission, EntryStatus
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.states import PhaseKind
+from anyshot_platform.contest.pools.models import Pack
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.queue.models import Trouble
+from anyshot_platform.judging.reports.actions import acts as report_acts
+from anyshot_platform.judging.reports.actions.catalogue import find_kind
+from anyshot_platform.judging.reports.actions.service import request_report
+from anyshot_platform.judging.reports.models import Report
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.workers.models import Image, Worker, WorkerToken
+from anyshot_platform.judging.workers.tokens import create_worker_token
+from anyshot_platform.people.alerts.models import Alert
+from anyshot_platform.people.alerts.service import open_alert
+from anyshot_platform.people.audit.models import AuditEntry
+from anyshot_platform.people.notifications.models import Notification
+from anyshot_platform.people.teams.actions import acts as renaming
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.webhooks.models import Webhook, WebhookDelivery
+from anyshot_platform.running.announcements import acts as announcement_acts
+from anyshot_platform.running.announcements.models import Announcement
+from anyshot_platform.running.operations import (
+    account_acts,
+    alert_acts,
+    image_acts,
+    set_aside_acts,
+    worker_acts,
+)
+from anyshot_platform.running.operations.set_aside import SetAside, find_given_up, give_up
+from anyshot_platform.standings.baselines.actions import acts as baseline_acts
+from anyshot_platform.standings.baselines.models import Baseline
+from anyshot_platform.standings.entries import eligibility
+from anyshot_platform.standings.entries.actions import team_acts
 from tests.platform.admin.test_any_moment import asking
 from tests.platform.admin.test_guarded_acts import log
 from tests.platform.admin.test_manage import BASE, finish, flash, page, post

@@ -13,46 +13,45 @@ import pytest
 from sqlalchemy import inspect
 from sqlalchemy.orm import Session
 
-import anyshot_platform.operations
-import anyshot_platform.organizers
-from anyshot_platform.acts.declaration import Act, ActRequest, Consent, Opts
-from anyshot_platform.acts.service import ActRefused, NeedsConsent, carry_out, preview
-from anyshot_platform.alerts.models import Alert
-from anyshot_platform.announcements.models import Announcement
-from anyshot_platform.baselines.models import Baseline
-from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
-from anyshot_platform.database import Moment, now
-from anyshot_platform.errors import PlatformError
-from anyshot_platform.leagues.models import League
-from anyshot_platform.organizers.competitions import acts as competition_acts
-from anyshot_platform.organizers.competitions import member_acts
-from anyshot_platform.organizers.competitions.member_acts import Invitation
-from anyshot_platform.organizers.competitions.moving import MOVE
-from anyshot_platform.organizers.phases import final_acts
-from anyshot_platform.organizers.phases import version_acts as phase_version_acts
-from anyshot_platform.organizers.pools import acts as pool_acts
-from anyshot_platform.organizers.pools import version_acts
-from anyshot_platform.organizers.rehearsals.acts import REHEARSE, Rehearsable
-from anyshot_platform.organizers.submissions import acts as submission_acts
-from anyshot_platform.organizers.submissions import code_acts
-from anyshot_platform.organizers.submissions.bulk import SubmissionAct
-from anyshot_platform.organizers.webhooks import acts as webhook_acts
-from anyshot_platform.organizers.webhooks.organizing import add_webhook
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.states import PhaseKind, RescoreMode, VersionState
-from anyshot_platform.pools.models import Pack, Pool
-from anyshot_platform.pools.service import create_pool, create_pool_version
-from anyshot_platform.queue.models import Trouble
-from anyshot_platform.reports.models import Report
-from anyshot_platform.runs.models import Run
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionStatus
-from anyshot_platform.teams.models import Team
-from anyshot_platform.users.models import User
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
-from anyshot_platform.workers.models import Worker, WorkerToken
+import anyshot_platform
+from anyshot_platform.actions.declaration import Act, ActRequest, Consent, Opts
+from anyshot_platform.actions.service import ActRefused, NeedsConsent, carry_out, preview
+from anyshot_platform.contest.competitions.actions import acts as competition_acts
+from anyshot_platform.contest.competitions.actions import member_acts
+from anyshot_platform.contest.competitions.actions.member_acts import Invitation
+from anyshot_platform.contest.competitions.actions.moving import MOVE
+from anyshot_platform.contest.competitions.models import Competition, Membership
+from anyshot_platform.contest.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.phases.actions import version_acts as phase_version_acts
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.phases.states import PhaseKind, RescoreMode, VersionState
+from anyshot_platform.contest.pools.actions import acts as pool_acts
+from anyshot_platform.contest.pools.actions import version_acts
+from anyshot_platform.contest.pools.models import Pack, Pool
+from anyshot_platform.contest.pools.service import create_pool, create_pool_version
+from anyshot_platform.foundation.database import Moment, now
+from anyshot_platform.foundation.errors import PlatformError
+from anyshot_platform.foundation.queue.models import Trouble
+from anyshot_platform.judging.reports.models import Report
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.submissions.actions import acts as submission_acts
+from anyshot_platform.judging.submissions.actions import code_acts
+from anyshot_platform.judging.submissions.actions.bulk import SubmissionAct
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionStatus
+from anyshot_platform.judging.workers.models import Worker, WorkerToken
+from anyshot_platform.people.alerts.models import Alert
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.users.viewer import Viewer
+from anyshot_platform.people.webhooks.actions import acts as webhook_acts
+from anyshot_platform.people.webhooks.actions.organizing import add_webhook
+from anyshot_platform.people.webhooks.models import Webhook, WebhookDelivery
+from anyshot_platform.running.announcements.models import Announcement
+from anyshot_platform.running.rehearsals.acts import REHEARSE, Rehearsable
+from anyshot_platform.standings.baselines.models import Baseline
+from anyshot_platform.standings.results.actions import final_acts
 from tests.platform.admin import test_any_moment as first
 from tests.platform.admin import test_any_moment_more as more
 from tests.platform.admin.test_any_moment import HOUR, asking, member, outcome
@@ -128,8 +127,8 @@ def declared() -> dict[str, Act[Any, Any]]:
     found: dict[str, Act[Any, Any]] = {}
     for module in (
         one
-        for package in (anyshot_platform.organizers, anyshot_platform.operations)
-        for one in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+        for one in pkgutil.walk_packages(anyshot_platform.__path__, "anyshot_platform.")
+        if ".actions." in one.name or ".running." in one.name
     ):
         for value in vars(importlib.import_module(module.name)).values():
             for act in value.values() if isinstance(value, dict) else [value]:

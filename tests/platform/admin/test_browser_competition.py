@@ -14,14 +14,14 @@ from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from sqlalchemy import select
 
-from anyshot_platform.accounts.service import begin_session, create_user
 from anyshot_platform.app import create_app
-from anyshot_platform.bundles.reading import read_bundle
-from anyshot_platform.services import Services
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.users.models import User
-from anyshot_platform.web.viewer import SESSION_COOKIE
-from anyshot_platform.workers.tokens import create_worker_token
+from anyshot_platform.contest.bundles.reading import read_bundle
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.workers.tokens import create_worker_token
+from anyshot_platform.people.accounts.service import begin_session, create_user
+from anyshot_platform.people.users.models import User
+from anyshot_platform.site.web.viewer import SESSION_COOKIE
 from tests.core.tinydata import write_pack
 from tests.platform.admin.zips import zipped
 from tests.platform.conftest import Databases

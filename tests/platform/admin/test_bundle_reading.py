@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from anyshot_platform.bundles import files
-from anyshot_platform.bundles.files import LIMIT_ENTRIES, BundleUnreadable
-from anyshot_platform.bundles.marked import read_marked
-from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
-from anyshot_platform.bundles.writing import write_bundle, write_definition
-from anyshot_platform.described.quantities import parse_duration, parse_size
+from anyshot_platform.contest.bundles import files
+from anyshot_platform.contest.bundles.files import LIMIT_ENTRIES, BundleUnreadable
+from anyshot_platform.contest.bundles.marked import read_marked
+from anyshot_platform.contest.bundles.reading import BundleInvalid, read_bundle
+from anyshot_platform.contest.bundles.writing import write_bundle, write_definition
+from anyshot_platform.foundation.schema.quantities import parse_duration, parse_size
 from tests.platform.admin.zips import zipped
 
 GOOD = """\

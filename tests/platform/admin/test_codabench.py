@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from anyshot_platform.bundles.codabench_columns import metric_of
-from anyshot_platform.bundles.codabench_dates import UnclearDate, read_date
-from anyshot_platform.bundles.reading import BundleInvalid, CompetitionBundle, read_bundle
-from anyshot_platform.competitions.states import CompetitionState
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.web.markdown import markdown
+from anyshot_platform.contest.bundles.codabench_columns import metric_of
+from anyshot_platform.contest.bundles.codabench_dates import UnclearDate, read_date
+from anyshot_platform.contest.bundles.reading import BundleInvalid, CompetitionBundle, read_bundle
+from anyshot_platform.contest.competitions.states import CompetitionState
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.site.web.markdown import markdown
 from tests.platform.admin.zips import zipped
 from tests.platform.site import PaperWorker, Person, Site, make_zip, summary
 from tests.platform.web.crawling import walk_below

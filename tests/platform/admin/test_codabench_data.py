@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from anyshot_platform.bundles.files import BundleUnreadable
-from anyshot_platform.bundles.foreign_data import take_out
-from anyshot_platform.bundles.reading import read_bundle
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.models import Pool
+from anyshot_platform.contest.bundles.files import BundleUnreadable
+from anyshot_platform.contest.bundles.foreign_data import take_out
+from anyshot_platform.contest.bundles.reading import read_bundle
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.pools.models import Pool
 from tests.core.data.factory import write_dataset
 from tests.platform.admin.test_codabench import FILES_2, FILES_15, VERSION_2, VERSION_15
 from tests.platform.admin.zips import zipped
@@ -107,7 +107,7 @@ def test_data_are_neither_read_nor_counted() -> None:
 
 
 def test_what_is_too_large_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("anyshot_platform.bundles.foreign_data.MOST_IMAGES", 5)
+    monkeypatch.setattr("anyshot_platform.contest.bundles.foreign_data.MOST_IMAGES", 5)
     write_dataset(tmp_path / "many", classes=3)
     write_dataset(tmp_path / "few", classes=1)
     content = zipped({"competition.yaml": VERSION_2, **FILES_2, **files_of(tmp_path, "input_data/")})
@@ -135,7 +135,7 @@ def test_data_within_a_zip_are_taken_out_and_what_is_no_zip_is_said(tmp_path: Pa
 def test_data_that_unpack_beyond_the_limit_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("anyshot_platform.bundles.foreign_data.MOST_BYTES", 100)
+    monkeypatch.setattr("anyshot_platform.contest.bundles.foreign_data.MOST_BYTES", 100)
     write_dataset(tmp_path / "shapes", classes=2)
     bundle = zipped({"competition.yaml": VERSION_2, **FILES_2, **files_of(tmp_path, "input_data/")})
     with pytest.raises(BundleUnreadable, match="unpack to over 0 GiB"):

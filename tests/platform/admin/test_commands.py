@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from anyshot_platform.accounts.service import create_user
-from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.cli import admin
-from anyshot_platform.database import Database
-from anyshot_platform.home import services_of
-from anyshot_platform.operations import retention
+from anyshot_platform.foundation.artifacts.service import keep_file
+from anyshot_platform.foundation.database import Database
+from anyshot_platform.people.accounts.service import create_user
+from anyshot_platform.running.operations import retention
+from anyshot_platform.server.home import services_of
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_a_backup_of_postgresql_by_its_own_tool_as_in_the_image(
         dump = archive.extractfile("database").read()  # pyright: ignore[reportOptionalMemberAccess]
     assert about["database"] == "postgresql" and dump.startswith(b"PGDMP")
     database.dispose()
-    monkeypatch.setattr("anyshot_platform.operations.backup._search_path", lambda: str(folder))
+    monkeypatch.setattr("anyshot_platform.running.operations.backup._search_path", lambda: str(folder))
     refused = run("backup", "again.tar")
     assert refused.exit_code == 1 and "pg_dump is not installed here." in refused.output
     assert not Path("again.tar").exists()

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import yaml
 
-from anyshot_platform.bundles import schema
-from anyshot_platform.bundles.marked import Marked
-from anyshot_platform.bundles.schema import CompetitionSpec
-from anyshot_platform.described.parts import Part
-from anyshot_platform.leagues import description as leagues
-from anyshot_platform.phases import description as phases
+from anyshot_platform.contest.bundles import schema
+from anyshot_platform.contest.bundles.marked import Marked
+from anyshot_platform.contest.bundles.schema import CompetitionSpec
+from anyshot_platform.contest.leagues import description as leagues
+from anyshot_platform.contest.phases import description as phases
+from anyshot_platform.foundation.schema.parts import Part
 from releasing.reference import phase_settings_page
 
 PAGE = Path(__file__).parents[3] / "docs" / "organizers" / "competition-file.md"

@@ -6,8 +6,8 @@ import html
 from datetime import timedelta
 from typing import Any
 
-from anyshot_platform.database import now
-from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.foundation.database import now
 from tests.platform.admin.test_manage import BASE, flash, page, phase_form, post
 from tests.platform.admin.test_organizer_api import ask
 from tests.platform.site import SLUG, Site, make_zip

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from anyshot_platform.database import now
-from anyshot_platform.evaluations.points import list_points
-from anyshot_platform.organizers.pools.acts import pools_to_publish, publish_if_over
-from anyshot_platform.organizers.pools.organizing import put_packs
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.models import Pack, Pool, PoolVersion
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.pools.actions.acts import pools_to_publish, publish_if_over
+from anyshot_platform.contest.pools.actions.organizing import put_packs
+from anyshot_platform.contest.pools.models import Pack, Pool, PoolVersion
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.evaluations.points import list_points
 from tests.platform.admin.test_leaking_images import OTHERS, SEEDS, drawn, page_text, pool_of
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.admin.test_two_actors import log

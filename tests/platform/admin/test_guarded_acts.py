@@ -7,13 +7,13 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from anyshot_platform.audit.models import AuditEntry
-from anyshot_platform.database import now
-from anyshot_platform.notifications.models import Email, Notification
-from anyshot_platform.organizers.pools.acts import publish_if_over
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.pools.models import Pack, Pool
-from anyshot_platform.pools.service import create_pool, create_pool_version
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.pools.actions.acts import publish_if_over
+from anyshot_platform.contest.pools.models import Pack, Pool
+from anyshot_platform.contest.pools.service import create_pool, create_pool_version
+from anyshot_platform.foundation.database import now
+from anyshot_platform.people.audit.models import AuditEntry
+from anyshot_platform.people.notifications.models import Email, Notification
 from tests.platform.admin.test_manage import BASE, finish, flash, page, phase_form, post
 from tests.platform.site import SLUG, Person, Site, make_zip
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from anyshot_platform.artifacts.models import Blob
-from anyshot_platform.baselines.models import Baseline
+from anyshot_platform.foundation.artifacts.models import Blob
+from anyshot_platform.standings.baselines.models import Baseline
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.site import Site
 

@@ -9,16 +9,16 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import insert, select
 
-from anyshot_platform.artifacts.models import Blob
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.database import new_id, now
-from anyshot_platform.organizers.submissions.organizing import (
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.foundation.artifacts.models import Blob
+from anyshot_platform.foundation.database import new_id, now
+from anyshot_platform.judging.submissions.actions.organizing import (
     PAGE_SIZE,
     SubmissionFilter,
     find_submissions,
     pick,
 )
-from anyshot_platform.submissions.models import Submission
+from anyshot_platform.judging.submissions.models import Submission
 from tests.platform.site import Site
 
 ROWS = 100_000

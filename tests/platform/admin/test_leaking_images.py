@@ -9,11 +9,11 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from anyshot_core.data.pack import pack_dataset
-from anyshot_platform.database import now
-from anyshot_platform.pools.images import fingerprints_of
-from anyshot_platform.pools.models import Pack
-from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
-from anyshot_platform.sweeper import keep_house
+from anyshot_platform.contest.pools.images import fingerprints_of
+from anyshot_platform.contest.pools.models import Pack
+from anyshot_platform.contest.pools.service import add_pack, create_pool, create_pool_version
+from anyshot_platform.foundation.database import now
+from anyshot_platform.server.sweeper import keep_house
 from tests.core.tinydata import info_of
 from tests.platform.admin.test_manage import BASE, flash, page, phase_form, post
 from tests.platform.site import Site

@@ -17,21 +17,21 @@ from pydantic import BaseModel
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.audit.models import AuditEntry
-from anyshot_platform.bundles.reading import read_bundle
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.service import find_membership
-from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.database import now
-from anyshot_platform.operations.figures import collect_figures
-from anyshot_platform.phases.description import PhaseSpec
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import status_of
-from anyshot_platform.settings import read_settings
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionStatus
-from anyshot_platform.users.models import User
-from anyshot_platform.workers.models import Worker
+from anyshot_platform.contest.bundles.reading import read_bundle
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.competitions.service import find_membership
+from anyshot_platform.contest.competitions.states import MemberStatus, Role
+from anyshot_platform.contest.phases.description import PhaseSpec
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.service import status_of
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.settings import read_settings
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionStatus
+from anyshot_platform.judging.workers.models import Worker
+from anyshot_platform.people.audit.models import AuditEntry
+from anyshot_platform.people.users.models import User
+from anyshot_platform.running.operations.figures import collect_figures
 from tests.platform.site import SLUG, PaperWorker, Person, Site, in_one_line, make_zip
 
 BASE = f"/competitions/{SLUG}/manage"

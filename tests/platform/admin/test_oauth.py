@@ -17,14 +17,14 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 from sqlalchemy import func, select
 
-from anyshot_platform.accounts import oauth
-from anyshot_platform.accounts.erasing import erase_user
-from anyshot_platform.accounts.service import begin_session, create_user
 from anyshot_platform.app import create_app
-from anyshot_platform.audit.models import AuditEntry
-from anyshot_platform.database import now
-from anyshot_platform.services import Services
-from anyshot_platform.users.models import OAuthIdentity, User
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.people.accounts import oauth
+from anyshot_platform.people.accounts.actions.erasing import erase_user
+from anyshot_platform.people.accounts.service import begin_session, create_user
+from anyshot_platform.people.audit.models import AuditEntry
+from anyshot_platform.people.users.models import OAuthIdentity, User
 
 PASSWORD = "a long passphrase of ann"
 

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 
 from anyshot_core.command import main
 from anyshot_core.protocols.keys import PhaseSecrets, Seed
-from anyshot_platform.bundles.reading import read_bundle
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.runs.secrets import secrets_of
+from anyshot_platform.contest.bundles.reading import read_bundle
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.judging.runs.secrets import secrets_of
 from tests.platform.admin.test_bundle_reading import FILES, GOOD
 from tests.platform.admin.test_manage import acts, finish, post
 from tests.platform.admin.zips import zipped

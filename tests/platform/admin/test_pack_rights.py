@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from anyshot_core.data.pack import pack_dataset
-from anyshot_platform.database import now
-from anyshot_platform.pools.models import Pack, Pool
+from anyshot_platform.contest.pools.models import Pack, Pool
+from anyshot_platform.foundation.database import now
 from tests.core.tinydata import write_dataset
 from tests.platform.site import Person, Site
 

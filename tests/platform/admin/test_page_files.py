@@ -12,10 +12,10 @@ import zlib
 import pytest
 from PIL import Image
 
-from anyshot_platform.competitions import files
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.competitions.states import CompetitionState
-from anyshot_platform.operations.retention import collect_orphans
+from anyshot_platform.contest.competitions import files
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.competitions.states import CompetitionState
+from anyshot_platform.running.operations.retention import collect_orphans
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.admin.test_round_trip import FULL, FULL_FILES
 from tests.platform.admin.test_two_actors import settings_form

@@ -10,13 +10,13 @@ import pytest
 from httpx2 import Response
 from sqlalchemy import select
 
-from anyshot_platform.bundles.page_values import fill, has_values, unknown_in
-from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
-from anyshot_platform.bundles.ready import read_ready_made, ready_made
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.leagues.models import League
-from anyshot_platform.organizers.competitions.texts import values_now
-from anyshot_platform.phases.models import Phase
+from anyshot_platform.contest.bundles.page_values import fill, has_values, unknown_in
+from anyshot_platform.contest.bundles.reading import BundleInvalid, read_bundle
+from anyshot_platform.contest.bundles.ready import read_ready_made, ready_made
+from anyshot_platform.contest.competitions.actions.texts import values_now
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.phases.models import Phase
 from tests.platform.admin.test_bundle_reading import FILES, GOOD
 from tests.platform.admin.zips import zipped
 from tests.platform.site import SLUG, Person, Site

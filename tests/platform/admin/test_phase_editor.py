@@ -12,13 +12,13 @@ from PIL import Image
 
 from anyshot_core.protocols import PROTOCOLS
 from anyshot_core.protocols.registry import SEEDS
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.database import now
-from anyshot_platform.described.settings import Column, Elsewhere
-from anyshot_platform.phases.description import SETTINGS, decides_scores
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.pools.models import Pack
-from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.phases.description import SETTINGS, decides_scores
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.pools.models import Pack
+from anyshot_platform.contest.pools.service import add_pack, create_pool, create_pool_version
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.schema.settings import Column, Elsewhere
 from anyshot_platform.site.phases.protocol_form import ROLES
 from tests.platform.admin.test_manage import flash, page, phase_form, post
 from tests.platform.admin.test_two_actors import seen

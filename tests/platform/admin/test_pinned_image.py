@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from anyshot_platform.audit.models import AuditEntry
-from anyshot_platform.runs.models import Run
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.people.audit.models import AuditEntry
 from tests.platform.admin.test_manage import BASE, finish, page
 from tests.platform.site import SLUG, PaperWorker, Person, Site
 

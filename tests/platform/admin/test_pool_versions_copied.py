@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.models import Pack
-from anyshot_platform.pools.service import create_pool_version
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.pools.models import Pack
+from anyshot_platform.contest.pools.service import create_pool_version
 from tests.platform.admin.test_manage import page
 from tests.platform.entries.test_finals import add_final
 from tests.platform.site import SLUG, Site, make_paper_pack, make_zip

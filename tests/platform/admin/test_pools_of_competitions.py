@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from anyshot_core.data.pack import pack_dataset
-from anyshot_platform.audit.models import AuditEntry
-from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.service import add_member
-from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.organizers.pools.organizing import list_versions
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.models import Pool
-from anyshot_platform.users.models import User
+from anyshot_platform.contest.competitions.models import Competition, Membership
+from anyshot_platform.contest.competitions.service import add_member
+from anyshot_platform.contest.competitions.states import MemberStatus, Role
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.pools.actions.organizing import list_versions
+from anyshot_platform.contest.pools.models import Pool
+from anyshot_platform.people.audit.models import AuditEntry
+from anyshot_platform.people.users.models import User
 from tests.core.tinydata import with_meta, write_dataset, write_pack
 from tests.platform.admin.test_manage import flash, post
 from tests.platform.site import SLUG, Person, Site

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from anyshot_core.command import main
-from anyshot_platform.competitions.service import create_competition
-from anyshot_platform.database import now
-from anyshot_platform.users.models import User
+from anyshot_platform.contest.competitions.service import create_competition
+from anyshot_platform.foundation.database import now
+from anyshot_platform.people.users.models import User
 from tests.platform.admin.test_guarded_acts import MANAGE, final, log
 from tests.platform.admin.test_manage import BASE, finish, flash, page, post
 from tests.platform.site import SLUG, Person, Site

@@ -11,17 +11,17 @@ from sqlalchemy import select
 
 from anyshot_analysis.jobs.inputs import SAME_TASKS
 from anyshot_core.wire.reports import ANALYSIS_VERSION
-from anyshot_platform.artifacts.models import Artifact
-from anyshot_platform.artifacts.service import keep_file
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.database import now
-from anyshot_platform.notifications.models import Notification
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.pools.models import Pack
-from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
-from anyshot_platform.reports.models import Report
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.teams.models import Team
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.pools.models import Pack
+from anyshot_platform.contest.pools.service import add_pack, create_pool, create_pool_version
+from anyshot_platform.foundation.artifacts.models import Artifact
+from anyshot_platform.foundation.artifacts.service import keep_file
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.reports.models import Report
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.people.notifications.models import Notification
+from anyshot_platform.people.teams.models import Team
 from tests.platform.admin.results import finish_with_predictions, finish_with_results, work_off
 from tests.platform.admin.test_manage import BASE, acts, flash, page, post
 from tests.platform.site import SLUG, Site, make_zip
@@ -242,7 +242,7 @@ def test_what_an_older_analysis_computed_is_computed_anew(
     owner, wish = board.owner(), {"analysis": "difficulty", "phase": "feedback"}
     first = owner.call("POST", API, json=wish).json()["id"]
     assert owner.call("POST", API, json=wish).json()["id"] == first
-    asked = "anyshot_platform.organizers.reports.service.ANALYSIS_VERSION"
+    asked = "anyshot_platform.judging.reports.actions.service.ANALYSIS_VERSION"
     monkeypatch.setattr(asked, ANALYSIS_VERSION + 1)
     assert owner.call("POST", API, json=wish).json()["id"] != first
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import anyshot_platform
-from anyshot_platform.exports.tables import BOARD_COLUMNS
+from anyshot_platform.running.exports.tables import BOARD_COLUMNS
 from anyshot_scoring.table import TaskTable
 from tests.platform.admin.results import draw_table
 from tests.platform.admin.test_manage import BASE
@@ -26,7 +26,7 @@ from tests.platform.core import test_each_dataset as each_dataset
 from tests.platform.core import test_shards as shards
 from tests.platform.site import Site, make_zip
 
-SCRIPT = Path(anyshot_platform.__file__).parent / "exports" / "reproduce.txt"
+SCRIPT = Path(anyshot_platform.__file__).parent / "running" / "exports" / "reproduce.txt"
 FOLLOW = "All scores and ranks on the boards follow from the results."
 
 

@@ -9,13 +9,17 @@ from pathlib import Path
 import pytest
 from sqlalchemy.orm import Session
 
-from anyshot_platform.bundles.reading import CompetitionBundle, read_bundle
-from anyshot_platform.bundles.ready import read_ready_made
-from anyshot_platform.database import Database
-from anyshot_platform.kernel.storage import FolderStorage
-from anyshot_platform.organizers.bundles.service import AddressTaken, export_competition, import_competition
-from anyshot_platform.users.models import User
-from anyshot_platform.users.viewer import Viewer
+from anyshot_platform.contest.bundles.actions.service import (
+    AddressTaken,
+    export_competition,
+    import_competition,
+)
+from anyshot_platform.contest.bundles.reading import CompetitionBundle, read_bundle
+from anyshot_platform.contest.bundles.ready import read_ready_made
+from anyshot_platform.foundation.database import Database
+from anyshot_platform.foundation.storage import FolderStorage
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.users.viewer import Viewer
 from tests.platform.admin.test_bundle_reading import FILES, GOOD
 from tests.platform.admin.test_codabench import FILES_2, FILES_15, VERSION_2, VERSION_15
 from tests.platform.admin.zips import zipped

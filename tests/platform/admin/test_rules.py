@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from anyshot_platform.leaderboards.models import BoardRow
-from anyshot_platform.leagues.models import League
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.models import Pack
-from anyshot_platform.pools.service import create_pool_version
-from anyshot_platform.teams.models import Team
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.pools.models import Pack
+from anyshot_platform.contest.pools.service import create_pool_version
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.standings.leaderboards.models import BoardRow
 from anyshot_scoring.rules import RULES
 from tests.platform.admin.results import finish_with_scores, work_off
 from tests.platform.admin.test_manage import BASE, page, phase_form, post

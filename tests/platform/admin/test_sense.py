@@ -11,12 +11,12 @@ import pytest
 from pydantic import ValidationError
 from sqlalchemy import select
 
-from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
-from anyshot_platform.bundles.sense import judge_phase
-from anyshot_platform.database import now
-from anyshot_platform.phases.description import ONE_LEARNER_EACH, PhaseSpec
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.models import Pool, PoolVersion
+from anyshot_platform.contest.bundles.consistency import judge_phase
+from anyshot_platform.contest.bundles.reading import BundleInvalid, read_bundle
+from anyshot_platform.contest.phases.description import ONE_LEARNER_EACH, PhaseSpec
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.pools.models import Pool, PoolVersion
+from anyshot_platform.foundation.database import now
 from tests.core.tinydata import write_pack
 from tests.platform.admin.test_bundle_reading import GOOD
 from tests.platform.admin.test_leaking_images import pool_of

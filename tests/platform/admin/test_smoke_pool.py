@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from anyshot_platform.bundles.ready import read_ready_made
-from anyshot_platform.database import now
-from anyshot_platform.organizers.pools.acts import pools_to_publish, publish_if_over
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.pools.models import Pack, Pool
-from anyshot_platform.pools.service import create_pool, create_pool_version
+from anyshot_platform.contest.bundles.ready import read_ready_made
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.pools.actions.acts import pools_to_publish, publish_if_over
+from anyshot_platform.contest.pools.models import Pack, Pool
+from anyshot_platform.contest.pools.service import create_pool, create_pool_version
+from anyshot_platform.foundation.database import now
 from tests.platform.admin.test_manage import post
 from tests.platform.site import Person, Site, make_paper_pack
 

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 from anyshot_analysis.jobs import run as run_job
-from anyshot_platform.database import now
-from anyshot_platform.evaluations.points import list_points
-from anyshot_platform.judging.kinds import FURTHER
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.submissions.models import Submission
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.evaluations.points import list_points
+from anyshot_platform.judging.execution.kinds import FURTHER
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.submissions.models import Submission
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import summarize
 from tests.platform.admin.results import draw_table, finish_with_exports, work_off

@@ -12,22 +12,22 @@ import pytest
 from httpx2 import Response
 from sqlalchemy import select
 
-from anyshot_platform.acts.declaration import ActRequest
-from anyshot_platform.competitions.messages import members_of
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.service import find_membership
-from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
-from anyshot_platform.database import now
-from anyshot_platform.leagues.models import League, LeagueEntry
-from anyshot_platform.leagues.states import Admission, EntryStatus
-from anyshot_platform.notifications.models import Email
-from anyshot_platform.organizers.entries.team_acts import ADMIT, find_applicant
-from anyshot_platform.organizers.phases.final_acts import PUBLISH, Winners
-from anyshot_platform.organizers.pools.organizing import put_packs
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.pools.models import Pack, Pool
-from anyshot_platform.pools.service import create_pool, create_pool_version
-from anyshot_platform.submissions.models import Submission
+from anyshot_platform.actions.declaration import ActRequest
+from anyshot_platform.contest.competitions.messages import members_of
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.competitions.service import find_membership
+from anyshot_platform.contest.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.contest.leagues.models import League, LeagueEntry
+from anyshot_platform.contest.leagues.states import Admission, EntryStatus
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.pools.actions.organizing import put_packs
+from anyshot_platform.contest.pools.models import Pack, Pool
+from anyshot_platform.contest.pools.service import create_pool, create_pool_version
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.people.notifications.models import Email
+from anyshot_platform.standings.entries.actions.team_acts import ADMIT, find_applicant
+from anyshot_platform.standings.results.actions.final_acts import PUBLISH, Winners
 from tests.platform.admin.test_guarded_acts import log
 from tests.platform.admin.test_manage import BASE, finish, flash, page, phase_form, post
 from tests.platform.core.test_access import ROUTES

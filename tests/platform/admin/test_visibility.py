@@ -8,14 +8,14 @@ from itertools import product
 
 import pytest
 
-from anyshot_platform.accounts.service import create_token
-from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.service import add_member
-from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role, Visibility
-from anyshot_platform.database import now
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.users.models import User
-from anyshot_platform.users.viewer import Scope
+from anyshot_platform.contest.competitions.models import Competition, Membership
+from anyshot_platform.contest.competitions.service import add_member
+from anyshot_platform.contest.competitions.states import CompetitionState, MemberStatus, Role, Visibility
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.foundation.database import now
+from anyshot_platform.people.accounts.service import create_token
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.users.viewer import Scope
 from tests.platform.site import SLUG, Person, Site
 
 API = f"/api/v1/competitions/{SLUG}"

@@ -16,14 +16,13 @@ from fastapi import APIRouter, Depends
 from fastapi.routing import APIRoute
 
 import anyshot_platform
-from anyshot_platform import operations, organizers
-from anyshot_platform.acts.declaration import Act
+from anyshot_platform.actions.declaration import Act
 from anyshot_platform.app import feature_routers
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.people.users.viewer import Scope
 from anyshot_platform.site.shell.act_routes import acts_of
-from anyshot_platform.users.viewer import Scope
-from anyshot_platform.web.access import policies_of, public, refuse_open_routes
+from anyshot_platform.site.web.access import policies_of, public, refuse_open_routes
 from anyshot_starting_kit.cli.organize import organize
 from tests.platform.site import Person, Site, make_zip
 
@@ -149,8 +148,8 @@ def declared_acts() -> dict[str, Act[Any, Any]]:
     """Every act that the platform declares, by key."""
     modules = [
         import_module(found.name)
-        for package in (organizers, operations)
-        for found in walk_packages(package.__path__, f"{package.__name__}.")
+        for found in walk_packages(anyshot_platform.__path__, "anyshot_platform.")
+        if ".actions." in found.name or ".running." in found.name
     ]
     values = [value for module in modules for value in vars(module).values()]
     tables = [value for value in values if isinstance(value, dict)]

@@ -7,15 +7,15 @@ import re
 import pytest
 from sqlalchemy import select
 
-from anyshot_platform.accounts import service
-from anyshot_platform.accounts.erasing import erase_user
-from anyshot_platform.accounts.passwords import check_password
-from anyshot_platform.errors import PlatformError
-from anyshot_platform.notifications.models import Mute, NotificationChoice
-from anyshot_platform.notifications.service import choose, mute
-from anyshot_platform.rate_limits.counting import count_hit
+from anyshot_platform.foundation.errors import PlatformError
+from anyshot_platform.people.accounts import service
+from anyshot_platform.people.accounts.actions.erasing import erase_user
+from anyshot_platform.people.accounts.passwords import check_password
+from anyshot_platform.people.notifications.models import Mute, NotificationChoice
+from anyshot_platform.people.notifications.service import choose, mute
+from anyshot_platform.people.rate_limits.counting import count_hit
+from anyshot_platform.people.users.models import ApiToken, LoginSession, User
 from anyshot_platform.site.users.pages import safe_next
-from anyshot_platform.users.models import ApiToken, LoginSession, User
 from tests.platform.site import PASSWORD, Site
 
 BROWSER = {"accept": "text/html"}

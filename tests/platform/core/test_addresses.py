@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from anyshot_platform.database import now
-from anyshot_platform.notifications.models import Email
-from anyshot_platform.settings import PlatformSettings
-from anyshot_platform.users.models import LoginSession
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.settings import PlatformSettings
+from anyshot_platform.people.notifications.models import Email
+from anyshot_platform.people.users.models import LoginSession
 from tests.platform.site import PASSWORD, SLUG, Site
 
 KNOWN, FRESH = "bob@university.example", "nobody@university.example"

@@ -21,15 +21,15 @@ from sqlalchemy.orm import Session
 from starlette.types import Message, Scope
 
 from anyshot_platform.app import create_app
-from anyshot_platform.database import now
-from anyshot_platform.events import watching as watching_module
-from anyshot_platform.events.watching import Watching
-from anyshot_platform.runs.models import Run
-from anyshot_platform.serving import connection_rules
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.users.models import ApiToken, User
-from anyshot_platform.web.admission import MACHINES_AT_ONCE, RequestAdmission, Slots
-from anyshot_platform.web.bodies import ANYBODY, FORM, HELD_AT_ONCE, BodyLimits
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.run_logs import watching as watching_module
+from anyshot_platform.judging.run_logs.watching import Watching
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.people.users.models import ApiToken, User
+from anyshot_platform.server.serving import connection_rules
+from anyshot_platform.site.web.admission import MACHINES_AT_ONCE, RequestAdmission, Slots
+from anyshot_platform.site.web.bodies import ANYBODY, FORM, HELD_AT_ONCE, BodyLimits
 from tests.platform.conftest import make_settings
 from tests.platform.site import SLUG, Site
 from tests.platform.statements import statements
@@ -338,7 +338,7 @@ def test_every_limit_fits_into_what_is_held_at_once() -> None:
 
 
 def test_a_half_sent_body_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    from anyshot_platform.web import bodies
+    from anyshot_platform.site.web import bodies
 
     monkeypatch.setattr(bodies, "_WHOLE_BODY", 0.2)
     with (

@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from anyshot_platform.accounts import oauth
-from anyshot_platform.accounts.erasing import erase_user
-from anyshot_platform.audit.models import AuditEntry
-from anyshot_platform.competitions import files
-from anyshot_platform.competitions.models import CompetitionFile, Membership
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.discussion.models import Post
-from anyshot_platform.organizers.teams.joining import answer, invite
-from anyshot_platform.teams.models import Team, TeamInvitation
-from anyshot_platform.users.models import OAuthIdentity, User
-from anyshot_platform.workers.models import WorkerToken
+from anyshot_platform.contest.competitions import files
+from anyshot_platform.contest.competitions.models import CompetitionFile, Membership
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.judging.workers.models import WorkerToken
+from anyshot_platform.people.accounts import oauth
+from anyshot_platform.people.accounts.actions.erasing import erase_user
+from anyshot_platform.people.audit.models import AuditEntry
+from anyshot_platform.people.teams.actions.joining import answer, invite
+from anyshot_platform.people.teams.models import Team, TeamInvitation
+from anyshot_platform.people.users.models import OAuthIdentity, User
+from anyshot_platform.running.discussion.models import Post
 from tests.platform.core.races import at_once
 from tests.platform.core.test_access import member_of
 from tests.platform.site import SLUG, Person, Site, make_zip

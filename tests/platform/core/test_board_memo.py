@@ -11,16 +11,16 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.database import now
-from anyshot_platform.leaderboards import memo
-from anyshot_platform.leaderboards.models import BoardChange, BoardRow
-from anyshot_platform.leaderboards.service import note_team
-from anyshot_platform.organizers.competitions.people import set_role
-from anyshot_platform.phases.states import BoardShows
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.teams.models import Team
+from anyshot_platform.contest.competitions.actions.people import set_role
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.phases.states import BoardShows
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.standings.leaderboards import memo
+from anyshot_platform.standings.leaderboards.models import BoardChange, BoardRow
+from anyshot_platform.standings.leaderboards.service import note_team
 from tests.platform.site import SLUG, Person, Site, make_zip
 from tests.platform.statements import statements
 

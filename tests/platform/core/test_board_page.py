@@ -7,10 +7,10 @@ import re
 from datetime import timedelta
 
 from anyshot_core.evaluations import PointScore
-from anyshot_platform.database import now
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.states import PhaseKind
-from anyshot_platform.site.evaluations.shown import curve_cards, single_points
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.states import PhaseKind
+from anyshot_platform.foundation.database import now
+from anyshot_platform.site.evaluations.view import curve_cards, single_points
 from tests.platform.site import SLUG, PaperWorker, Person, Site, summary
 
 BOARD = f"/competitions/{SLUG}/leaderboard"

@@ -9,12 +9,12 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
-from anyshot_platform.accounts import service
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.service import join
-from anyshot_platform.competitions.states import MemberStatus, Registration
-from anyshot_platform.teams.models import Team
-from anyshot_platform.users.models import ApiToken, User
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.competitions.service import join
+from anyshot_platform.contest.competitions.states import MemberStatus, Registration
+from anyshot_platform.people.accounts import service
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.people.users.models import ApiToken, User
 from tests.platform.core.races import AT_ONCE, at_once
 from tests.platform.core.test_budgets import allow
 from tests.platform.site import PASSWORD, SLUG, Site
@@ -45,7 +45,7 @@ def test_a_nul_in_a_form_or_in_json_is_refused(site: Site) -> None:
 
 
 def test_a_text_beyond_its_column_is_refused_with_its_name(site: Site) -> None:
-    from anyshot_platform.errors import Invalid
+    from anyshot_platform.foundation.errors import Invalid
 
     with site.services.database.writing() as session:
         session.add(Team(competition_id=site.competition(session).id, name="x" * 300, name_key="y"))

@@ -15,15 +15,15 @@ import pytest
 from fastapi.routing import APIRoute
 
 from anyshot_platform.app import feature_routers
-from anyshot_platform.budgets.totals import TOTALS
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.kernel.budgets import BUDGETS
-from anyshot_platform.pools.models import Pack, PackKeeper, Pool
-from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.pools.models import Pack, PackKeeper, Pool
+from anyshot_platform.foundation.budgets import BUDGETS
+from anyshot_platform.foundation.settings import PlatformSettings
+from anyshot_platform.judging.submissions.models import Upload
+from anyshot_platform.people.users.models import ApiToken
+from anyshot_platform.running.budgets.totals import TOTALS
 from anyshot_platform.site.budgets.routes import SPENDING
-from anyshot_platform.submissions.models import Upload
-from anyshot_platform.users.models import ApiToken
-from anyshot_platform.web import patience
+from anyshot_platform.site.web import slow_connections
 from tests.platform.conftest import SECRET
 from tests.platform.core.races import AT_ONCE, at_once
 from tests.platform.core.test_admission import served
@@ -203,7 +203,7 @@ def test_an_unknown_budget_and_an_old_setting_are_refused_at_the_start(
 
 
 def test_half_a_header_holds_no_connection(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "HEADER_SECONDS", 0.2)
+    monkeypatch.setattr(slow_connections, "HEADER_SECONDS", 0.2)
     with served(site) as address:
         host, port = address.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=60) as silent:

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from pydantic_settings import BaseSettings
 
-from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.foundation.settings import PlatformSettings
 from anyshot_worker.settings import WorkerSettings
 from tests.platform.core.test_deployment import SECRETS
 

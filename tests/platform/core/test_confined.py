@@ -15,16 +15,16 @@ from anyshot_core.charts import Bar, draw_bars, draw_heat_map
 from anyshot_core.data.digests import digest_file
 from anyshot_core.data.layout import MOST_META
 from anyshot_core.report.pages import figure
-from anyshot_platform.bundles.confined_reading import read_sent_bundle
-from anyshot_platform.bundles.files import BundleUnreadable
-from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
-from anyshot_platform.bundles.ready import _FOLDER as FOLDER
-from anyshot_platform.bundles.ready import ready_made
-from anyshot_platform.confined import service
-from anyshot_platform.confined.reports import inert_section
-from anyshot_platform.intake.service import check_zip
-from anyshot_platform.kernel.storage import FolderStorage
-from anyshot_platform.pools.service import add_pack
+from anyshot_platform.contest.bundles.files import BundleUnreadable
+from anyshot_platform.contest.bundles.isolated_reading import read_sent_bundle
+from anyshot_platform.contest.bundles.reading import BundleInvalid, read_bundle
+from anyshot_platform.contest.bundles.ready import _FOLDER as FOLDER
+from anyshot_platform.contest.bundles.ready import ready_made
+from anyshot_platform.contest.pools.service import add_pack
+from anyshot_platform.foundation.isolated_parsing import service
+from anyshot_platform.foundation.isolated_parsing.reports import inert_section
+from anyshot_platform.foundation.storage import FolderStorage
+from anyshot_platform.judging.submissions.actions.submitting import check_zip
 from anyshot_platform.site.submissions.training import training_curves
 from tests.core.tinydata import black_pack, with_meta, write_pack
 from tests.platform.site import Site

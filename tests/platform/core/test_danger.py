@@ -13,18 +13,18 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from anyshot_core.command import main
-from anyshot_platform.accounts.passwords import hash_password
-from anyshot_platform.accounts.proving import NeedsProof
-from anyshot_platform.acts.declaration import Act, ActRequest, Danger
-from anyshot_platform.acts.service import carry_out
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.states import MemberStatus
-from anyshot_platform.database import now
-from anyshot_platform.pools.models import Pack
-from anyshot_platform.users.models import ApiToken, LoginSession, User
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import policies_of
-from anyshot_platform.workers.models import Image, WorkerToken
+from anyshot_platform.actions.declaration import Act, ActRequest, Danger
+from anyshot_platform.actions.service import carry_out
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.competitions.states import MemberStatus
+from anyshot_platform.contest.pools.models import Pack
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.workers.models import Image, WorkerToken
+from anyshot_platform.people.accounts.passwords import hash_password
+from anyshot_platform.people.accounts.proving import NeedsProof
+from anyshot_platform.people.users.models import ApiToken, LoginSession, User
+from anyshot_platform.people.users.viewer import Viewer
+from anyshot_platform.site.web.access import policies_of
 from tests.platform.core.test_access import ROUTES, UNSAFE, declared_acts, fill
 from tests.platform.core.test_admission import served
 from tests.platform.core.test_second_factor import form, in_browser, long_ago

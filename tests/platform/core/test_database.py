@@ -10,11 +10,11 @@ import pytest
 from sqlalchemy import column, select, table, update
 from sqlalchemy.exc import DBAPIError, StatementError
 
-from anyshot_platform.database import Database, ReadsOnly
-from anyshot_platform.errors import Invalid
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.services import Services
-from anyshot_platform.users.models import User
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.foundation.database import Database, ReadsOnly
+from anyshot_platform.foundation.errors import Invalid
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.people.users.models import User
 from tests.platform.site import Site
 from tests.services.processes import wait_until
 

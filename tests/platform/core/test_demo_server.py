@@ -17,12 +17,12 @@ from rich.console import Console
 from rich.progress import Progress
 
 from anyshot_core.data.pack import pack_dataset
-from anyshot_platform.demo import command
-from anyshot_platform.demo import server as servers
-from anyshot_platform.demo.command import show_progress
-from anyshot_platform.demo.data import DemoData
-from anyshot_platform.demo.organizer import set_the_stage
-from anyshot_platform.serving import WORKER_ENDED
+from anyshot_platform.server.demo import command
+from anyshot_platform.server.demo import server as servers
+from anyshot_platform.server.demo.command import show_progress
+from anyshot_platform.server.demo.data import DemoData
+from anyshot_platform.server.demo.organizer import set_the_stage
+from anyshot_platform.server.serving import WORKER_ENDED
 from tests.core.tinydata import write_dataset
 from tests.platform.site import Site
 

@@ -17,7 +17,7 @@ from fastapi.routing import APIRoute
 
 from anyshot_platform.app import feature_routers
 from anyshot_platform.cli import admin
-from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.foundation.settings import PlatformSettings
 from anyshot_worker.images import build
 from anyshot_worker.images.recipe import PINS, TORCH
 from anyshot_worker.settings import WorkerSettings

@@ -8,14 +8,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select
 
-from anyshot_platform.accounts.erasing import erase_user
-from anyshot_platform.announcements.results import say_change
-from anyshot_platform.database import now
-from anyshot_platform.notifications.delivery import send_due_emails
-from anyshot_platform.notifications.letters import next_digest, send_email
-from anyshot_platform.notifications.models import Email, Notification
-from anyshot_platform.notifications.service import notify
-from anyshot_platform.users.models import MailRhythm, OneTimeToken, User
+from anyshot_platform.foundation.database import now
+from anyshot_platform.people.accounts.actions.erasing import erase_user
+from anyshot_platform.people.notifications.delivery import send_due_emails
+from anyshot_platform.people.notifications.letters import next_digest, send_email
+from anyshot_platform.people.notifications.models import Email, Notification
+from anyshot_platform.people.notifications.service import notify
+from anyshot_platform.people.users.models import MailRhythm, OneTimeToken, User
+from anyshot_platform.running.announcements.results import say_change
 from tests.platform.admin.test_manage import post
 from tests.platform.entries.playing import browser
 from tests.platform.site import SLUG, Person, Site

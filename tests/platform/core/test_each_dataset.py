@@ -14,13 +14,13 @@ from sqlalchemy import select
 
 from anyshot_core.protocols.task import dataset_in_turn
 from anyshot_core.results import read_results, write_results
-from anyshot_platform.leagues.models import League
-from anyshot_platform.phases.description import TasksSpec
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.models import Pack
-from anyshot_platform.pools.service import create_pool_version
-from anyshot_platform.runs.models import Run
-from anyshot_platform.scores.models import SubmissionScore
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.phases.description import TasksSpec
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.pools.models import Pack
+from anyshot_platform.contest.pools.service import create_pool_version
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.scores.models import SubmissionScore
 from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable
 from tests.platform.admin.test_rules import text_of

@@ -10,11 +10,11 @@ import pytest
 from sqlalchemy import select
 
 from anyshot_core.wire.worker_api import Complete
-from anyshot_platform.judging import leases, results, settlement
-from anyshot_platform.notifications.models import Notification
-from anyshot_platform.runs.models import Run
-from anyshot_platform.sweeper import keep_house
-from anyshot_platform.workers.models import Worker
+from anyshot_platform.judging.execution import leases, results, settlement
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.workers.models import Worker
+from anyshot_platform.people.notifications.models import Notification
+from anyshot_platform.server.sweeper import keep_house
 from tests.platform.core.test_shards import hand_in
 from tests.platform.site import Site, summary
 

@@ -7,14 +7,14 @@ import json
 import pytest
 from sqlalchemy import select
 
-from anyshot_platform.accounts.service import begin_session
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.database import now
-from anyshot_platform.notifications.models import Email, Notification
-from anyshot_platform.runs.models import Run
-from anyshot_platform.sight.faults import NOT_YOURS, TRIED_AGAIN
-from anyshot_platform.users.models import User
-from anyshot_platform.web.viewer import SESSION_COOKIE
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.visibility.faults import NOT_YOURS, TRIED_AGAIN
+from anyshot_platform.people.accounts.service import begin_session
+from anyshot_platform.people.notifications.models import Email, Notification
+from anyshot_platform.people.users.models import User
+from anyshot_platform.site.web.viewer import SESSION_COOKIE
 from tests.platform.site import Person, Site
 
 SECRET = "OCR_GRK_" + "ab" * 32 + " in /srv/packs"

@@ -6,10 +6,10 @@ import inspect
 
 import pytest
 
-from anyshot_platform.judging import happenings
-from anyshot_platform.judging.happenings import ScoresChanged
-from anyshot_platform.kernel.happenings import publish
-from anyshot_platform.subscribers import list_subscribers
+from anyshot_platform.foundation.domain_events import publish
+from anyshot_platform.judging import domain_events
+from anyshot_platform.judging.domain_events import ScoresChanged
+from anyshot_platform.running.subscribers import list_subscribers
 from tests.platform.site import Site
 
 
@@ -24,8 +24,8 @@ def test_an_event_without_subscribers_is_an_error(site: Site) -> None:
 def test_everything_that_judging_tells_has_somebody_who_listens(site: Site) -> None:
     told = {
         kind
-        for _, kind in inspect.getmembers(happenings, inspect.isclass)
-        if kind.__module__ == happenings.__name__
+        for _, kind in inspect.getmembers(domain_events, inspect.isclass)
+        if kind.__module__ == domain_events.__name__
     }
     assert ScoresChanged in told
     listed = list_subscribers(site.services.storage)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from argon2 import PasswordHasher
 
-from anyshot_platform.accounts import passwords, service
+from anyshot_platform.people.accounts import passwords, service
+from anyshot_platform.people.users.models import User
 from anyshot_platform.site.users.reset_pages import PURPOSE
-from anyshot_platform.users.models import User
 from tests.platform.core.test_second_factor import form, in_browser
 from tests.platform.site import PASSWORD, Person, Site
 

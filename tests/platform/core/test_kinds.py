@@ -8,16 +8,16 @@ import pytest
 from sqlalchemy import select
 
 from anyshot_core.wire import jobs
-from anyshot_platform.baselines import gates
-from anyshot_platform.described.settings import Column
-from anyshot_platform.judging.kinds import KINDS, again_by, starting_kind
-from anyshot_platform.phases.description import SETTINGS
-from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.phases.rows import sent_settings
-from anyshot_platform.phases.states import RescoreMode
-from anyshot_platform.runs.states import RunKind
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.contest.phases.description import SETTINGS
+from anyshot_platform.contest.phases.models import PhaseVersion
+from anyshot_platform.contest.phases.rows import sent_settings
+from anyshot_platform.contest.phases.states import RescoreMode
+from anyshot_platform.foundation.schema.settings import Column
+from anyshot_platform.judging.execution.kinds import KINDS, again_by, starting_kind
+from anyshot_platform.judging.runs.states import RunKind
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionKind
+from anyshot_platform.standings.baselines.actions import gates
 from tests.platform.site import Site, make_zip
 
 MANAGE = "/api/v1/competitions/small/manage"

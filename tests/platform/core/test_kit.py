@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from anyshot_platform.kit.wheels import PROJECTS
+from anyshot_platform.contest.kit.wheels import PROJECTS
 from tests.platform.site import Site
 
 ROOT = Path(__file__).parents[3]

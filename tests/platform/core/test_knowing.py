@@ -12,11 +12,11 @@ import pytest
 from sqlalchemy import select
 
 from anyshot_core.data.pack import pack_dataset
-from anyshot_platform.competitions.states import CompetitionState, Visibility
-from anyshot_platform.database import now
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.models import Pack, Pool
-from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
+from anyshot_platform.contest.competitions.states import CompetitionState, Visibility
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.pools.models import Pack, Pool
+from anyshot_platform.contest.pools.service import add_pack, create_pool, create_pool_version
+from anyshot_platform.foundation.database import now
 from tests.core.tinydata import write_dataset
 from tests.platform.core.test_access import ROUTES, UNSAFE, fill
 from tests.platform.site import SLUG, Person, Site

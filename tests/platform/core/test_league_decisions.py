@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anyshot_platform.phases.states import BoardShows
+from anyshot_platform.contest.phases.states import BoardShows
 from tests.contract.recording import recorded
 from tests.platform.site import SLUG, PaperWorker, Person, Site, make_zip
 

@@ -1,4 +1,4 @@
-"""Who holds a run, and who may claim: the rules of `judging.leases` and `judging.choosing`, one by one."""
+"""Who holds a run, and who may claim: the rules of `judging.execution`, one by one."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import pytest
 from sqlalchemy import select, update
 
 from anyshot_core.wire.worker_api import WorkerInfo
-from anyshot_platform.database import now
-from anyshot_platform.judging.choosing import ELSEWHERE
-from anyshot_platform.judging.leases import back_off_seconds
-from anyshot_platform.runs.models import Attempt, Run
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.runs.transitions import StaleEpoch, write_state
-from anyshot_platform.sweeper import take_back_lost
-from anyshot_platform.workers.images import Needs, can_carry, carried_by
-from anyshot_platform.workers.models import Worker
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.execution.choosing import ELSEWHERE
+from anyshot_platform.judging.execution.leases import back_off_seconds
+from anyshot_platform.judging.runs.models import Attempt, Run
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.runs.transitions import StaleEpoch, write_state
+from anyshot_platform.judging.workers.images import Needs, can_carry, carried_by
+from anyshot_platform.judging.workers.models import Worker
+from anyshot_platform.server.sweeper import take_back_lost
 from tests.contract.recording import worker_info
 from tests.platform.site import PaperWorker, Site
 

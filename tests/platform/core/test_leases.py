@@ -14,20 +14,24 @@ import pytest
 from sqlalchemy import select, update
 from sqlalchemy.exc import OperationalError
 
-from anyshot_platform import sweeper as sweeper_module
-from anyshot_platform.alerts.service import list_open
-from anyshot_platform.competitions.service import add_member
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.database import now
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.queue import priorities
-from anyshot_platform.queue.duties import take_duty
-from anyshot_platform.queue.models import OutboxRing, Sweep
-from anyshot_platform.runs.models import Attempt, Run
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.services import Services
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.sweeper import (
+from anyshot_platform.contest.competitions.service import add_member
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.queue import priorities
+from anyshot_platform.foundation.queue.duties import take_duty
+from anyshot_platform.foundation.queue.models import OutboxRing, Sweep
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.runs.models import Attempt, Run
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.workers.models import Worker
+from anyshot_platform.judging.workers.places import find_place
+from anyshot_platform.judging.workers.tokens import Reach, create_worker_token
+from anyshot_platform.people.alerts.service import list_open
+from anyshot_platform.people.users.models import User
+from anyshot_platform.server import sweeper as sweeper_module
+from anyshot_platform.server.sweeper import (
     FORGIVEN_SECONDS,
     LeaseWatch,
     Sweeper,
@@ -36,10 +40,6 @@ from anyshot_platform.sweeper import (
     sweep,
     take_back_lost,
 )
-from anyshot_platform.users.models import User
-from anyshot_platform.workers.models import Worker
-from anyshot_platform.workers.places import find_place
-from anyshot_platform.workers.tokens import Reach, create_worker_token
 from tests.platform.conftest import Databases
 from tests.platform.site import PaperWorker, Site, make_small_competition, make_zip
 from tests.services.processes import wait_until

@@ -17,28 +17,28 @@ from sqlalchemy import select, update
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from anyshot_platform import cli
-from anyshot_platform.alerts.delivery import tell_operators
-from anyshot_platform.alerts.models import Alert
-from anyshot_platform.alerts.service import list_open, open_alert
-from anyshot_platform.announcements.results import say_change
-from anyshot_platform.artifacts.models import Artifact
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.database import now
-from anyshot_platform.judging import leases
-from anyshot_platform.notifications import delivery as mails
-from anyshot_platform.notifications.letters import send_email
-from anyshot_platform.notifications.models import Email
-from anyshot_platform.operations.figures import collect_figures
-from anyshot_platform.operations.watch import watch_conditions, watch_loops
-from anyshot_platform.queue import isolation
-from anyshot_platform.queue.loops import Loop
-from anyshot_platform.queue.models import LoopRound, Trouble
-from anyshot_platform.queue.outbox import send_due_rings
-from anyshot_platform.runs.models import Run
-from anyshot_platform.services import Services
-from anyshot_platform.sweeper import Sweeper, keep_house, sweep
-from anyshot_platform.webhooks import delivery
-from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.foundation.artifacts.models import Artifact
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.queue import isolation
+from anyshot_platform.foundation.queue.loops import Loop
+from anyshot_platform.foundation.queue.models import LoopRound, Trouble
+from anyshot_platform.foundation.queue.outbox import send_due_rings
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.execution import leases
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.people.alerts.delivery import tell_operators
+from anyshot_platform.people.alerts.models import Alert
+from anyshot_platform.people.alerts.service import list_open, open_alert
+from anyshot_platform.people.notifications import delivery as mails
+from anyshot_platform.people.notifications.letters import send_email
+from anyshot_platform.people.notifications.models import Email
+from anyshot_platform.people.webhooks import delivery
+from anyshot_platform.people.webhooks.models import Webhook, WebhookDelivery
+from anyshot_platform.running.announcements.results import say_change
+from anyshot_platform.running.operations.figures import collect_figures
+from anyshot_platform.running.operations.watch import watch_conditions, watch_loops
+from anyshot_platform.server.sweeper import Sweeper, keep_house, sweep
 from tests.platform.admin.test_guarded_acts import log
 from tests.platform.core.test_operations import Receiver, receiver  # noqa: F401 - a fixture
 from tests.platform.site import SLUG, Site, make_zip
@@ -492,7 +492,7 @@ def test_alerts_are_mailed_though_their_address_is_dead(site: Site) -> None:
 def test_a_bundle_cannot_say_how_long_by_a_word(site: Site) -> None:
     from pydantic import ValidationError
 
-    from anyshot_platform.bundles.schema import CompetitionSpec
+    from anyshot_platform.contest.bundles.schema import CompetitionSpec
 
     for rules in ({"log.txt": "soon"}, {"log.txt": 0}, {"model.py": 3}):
         with pytest.raises(ValidationError, match="retention"):
@@ -522,7 +522,7 @@ def test_one_competitions_bad_rule_keeps_no_other_from_its_housekeeping(site: Si
 
 
 def test_a_duty_that_fails_keeps_no_other_from_its_turn(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    from anyshot_platform import sweeper
+    from anyshot_platform.server import sweeper
 
     def fail(services: Services) -> int:
         raise IndexError("no such thing")
@@ -540,7 +540,7 @@ def test_a_duty_that_fails_keeps_no_other_from_its_turn(site: Site, monkeypatch:
 def test_a_run_that_cannot_be_taken_back_rests_and_the_others_are(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from anyshot_platform import sweeper
+    from anyshot_platform.server import sweeper
 
     for name in ("alice", "bob"):
         site.member(name).submit()
@@ -580,7 +580,7 @@ def test_a_ring_that_the_broker_does_not_take_keeps_no_other_waiting(
 
     doorbell: Any = Picky()
     with site.services.database.writing() as session:
-        from anyshot_platform.queue.models import OutboxRing
+        from anyshot_platform.foundation.queue.models import OutboxRing
 
         session.execute(update(OutboxRing).values(sent_at=None, due_at=now()))
     assert send_due_rings(site.services.database, doorbell) == 1

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from schemathesis.core.result import Ok
 
 from anyshot_core.wire.reports import Flips
-from anyshot_platform.accounts.service import create_token
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.reports.models import Report
-from anyshot_platform.users.viewer import Scope
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.competitions.states import MemberStatus, Role
+from anyshot_platform.contest.phases.models import PhaseVersion
+from anyshot_platform.judging.reports.models import Report
+from anyshot_platform.people.accounts.service import create_token
+from anyshot_platform.people.users.viewer import Scope
 from tests.platform.site import SLUG, PaperWorker, Person, Site, make_zip
 
 PARTS = 12

@@ -19,34 +19,34 @@ from moto.server import ThreadedMotoServer
 from sqlalchemy import func, select, text, update
 from sqlalchemy.exc import DBAPIError
 
-from anyshot_platform import serving
-from anyshot_platform.announcements.results import say_change
 from anyshot_platform.app import make_services
-from anyshot_platform.artifacts.models import Artifact, Blob
-from anyshot_platform.artifacts.s3 import S3Storage
-from anyshot_platform.artifacts.service import keep_file
-from anyshot_platform.audit.models import AuditEntry
-from anyshot_platform.audit.service import record
-from anyshot_platform.database import Base, new_id, now
-from anyshot_platform.kernel.storage import FolderStorage, Storage
-from anyshot_platform.notifications.delivery import send_due_emails
-from anyshot_platform.operations.backup import BackupFailed, back_up, restore
-from anyshot_platform.operations.retention import collect_garbage
-from anyshot_platform.queue.dispatch import Dispatcher
-from anyshot_platform.queue.doorbell import Doorbell
-from anyshot_platform.queue.outbox import send_due_rings
-from anyshot_platform.runs.models import Run
-from anyshot_platform.services import Services
-from anyshot_platform.settings import read_settings
-from anyshot_platform.users.models import User
-from anyshot_platform.webhooks.delivery import (
+from anyshot_platform.foundation.artifacts.models import Artifact, Blob
+from anyshot_platform.foundation.artifacts.s3 import S3Storage
+from anyshot_platform.foundation.artifacts.service import keep_file
+from anyshot_platform.foundation.database import Base, new_id, now
+from anyshot_platform.foundation.queue.dispatch import Dispatcher
+from anyshot_platform.foundation.queue.doorbell import Doorbell
+from anyshot_platform.foundation.queue.outbox import send_due_rings
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.foundation.settings import read_settings
+from anyshot_platform.foundation.storage import FolderStorage, Storage
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.people.audit.models import AuditEntry
+from anyshot_platform.people.audit.service import record
+from anyshot_platform.people.notifications.delivery import send_due_emails
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.webhooks.delivery import (
     ForbiddenAddress,
     resolve,
     send_due_deliveries,
     signature,
     webhook_secret,
 )
-from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
+from anyshot_platform.people.webhooks.models import Webhook, WebhookDelivery
+from anyshot_platform.running.announcements.results import say_change
+from anyshot_platform.running.operations.backup import BackupFailed, back_up, restore
+from anyshot_platform.running.operations.retention import collect_garbage
+from anyshot_platform.server import serving
 from tests.platform.conftest import make_settings
 from tests.platform.site import Site, make_zip
 
@@ -507,7 +507,7 @@ def test_quota_holds_against_uploads_at_once(site: Site) -> None:
 def test_json_logs_carry_what_is_known() -> None:
     import logging
 
-    from anyshot_platform.kernel.logs import JsonFormatter
+    from anyshot_platform.foundation.logs import JsonFormatter
 
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
@@ -548,7 +548,7 @@ def test_the_embedded_worker_logs_in_the_form_of_the_platform(
 
 def test_no_quota_means_no_quota(site: Site) -> None:
     """An explicit None stays None, and a phase that says nothing has the usual quotas."""
-    from anyshot_platform.phases.models import Phase
+    from anyshot_platform.contest.phases.models import Phase
 
     shared = {"competition_id": "", "name": "x", "starts_at": now()}
     with site.services.database.writing() as session:

@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from anyshot_platform.accounts.service import create_token
 from anyshot_platform.app import make_services
-from anyshot_platform.audit.models import AuditEntry
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.service import add_member
-from anyshot_platform.competitions.states import CompetitionState, Registration, Role
-from anyshot_platform.database import now
-from anyshot_platform.notifications.models import Email
-from anyshot_platform.serving import keep_private
-from anyshot_platform.settings import PlatformSettings
-from anyshot_platform.users.models import User
-from anyshot_platform.users.viewer import Scope
-from anyshot_platform.workers.models import WorkerToken
-from anyshot_platform.workers.tokens import Reach, create_worker_token
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.competitions.service import add_member
+from anyshot_platform.contest.competitions.states import CompetitionState, Registration, Role
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.settings import PlatformSettings
+from anyshot_platform.judging.workers.models import WorkerToken
+from anyshot_platform.judging.workers.tokens import Reach, create_worker_token
+from anyshot_platform.people.accounts.service import create_token
+from anyshot_platform.people.audit.models import AuditEntry
+from anyshot_platform.people.notifications.models import Email
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.users.viewer import Scope
+from anyshot_platform.server.serving import keep_private
 from tests.platform.site import PASSWORD, SLUG, PaperWorker, Person, Site
 
 API = f"/api/v1/competitions/{SLUG}"

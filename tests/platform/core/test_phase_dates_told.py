@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from anyshot_platform.competitions.states import CompetitionState
-from anyshot_platform.database import now
-from anyshot_platform.sweeper import sweep
+from anyshot_platform.contest.competitions.states import CompetitionState
+from anyshot_platform.foundation.database import now
+from anyshot_platform.server.sweeper import sweep
 from tests.platform.site import SLUG, Person, Site
 
 HOUR = timedelta(hours=1)

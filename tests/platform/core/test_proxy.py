@@ -24,8 +24,8 @@ from fastapi.routing import APIRoute
 from anyshot_core import client as client_module
 from anyshot_core.client import Client
 from anyshot_platform.app import feature_routers
-from anyshot_platform.competitions.files import LOGO_LIMIT, MOST_BYTES, MOST_IN_ALL
-from anyshot_platform.web.bodies import MULTIPART_EXTRA, BodyLimits
+from anyshot_platform.contest.competitions.files import LOGO_LIMIT, MOST_BYTES, MOST_IN_ALL
+from anyshot_platform.site.web.bodies import MULTIPART_EXTRA, BodyLimits
 from tests.platform.conftest import make_settings
 from tests.services.processes import accepts, find_program, free_port, running, wait_until
 

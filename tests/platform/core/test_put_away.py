@@ -13,19 +13,19 @@ from click.testing import CliRunner
 from sqlalchemy import select, update
 
 from anyshot_platform import cli
-from anyshot_platform.alerts import delivery as alerts
-from anyshot_platform.alerts.models import Alert
-from anyshot_platform.alerts.service import close_alert, open_alert
-from anyshot_platform.database import now
-from anyshot_platform.notifications.letters import send_email
-from anyshot_platform.notifications.models import Email
-from anyshot_platform.operations.figures import collect_figures
-from anyshot_platform.operations.watch import watch_conditions
-from anyshot_platform.queue.isolation import TRIES
-from anyshot_platform.queue.models import Sweep, Trouble
-from anyshot_platform.webhooks.delivery import send_due_deliveries
-from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
-from anyshot_platform.webhooks.service import emit
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.queue.isolation import TRIES
+from anyshot_platform.foundation.queue.models import Sweep, Trouble
+from anyshot_platform.people.alerts import delivery as alerts
+from anyshot_platform.people.alerts.models import Alert
+from anyshot_platform.people.alerts.service import close_alert, open_alert
+from anyshot_platform.people.notifications.letters import send_email
+from anyshot_platform.people.notifications.models import Email
+from anyshot_platform.people.webhooks.delivery import send_due_deliveries
+from anyshot_platform.people.webhooks.models import Webhook, WebhookDelivery
+from anyshot_platform.people.webhooks.service import emit
+from anyshot_platform.running.operations.figures import collect_figures
+from anyshot_platform.running.operations.watch import watch_conditions
 from tests.platform.admin.test_guarded_acts import log
 from tests.platform.core.test_loops import change_settings
 from tests.platform.core.test_operations import Receiver, receiver  # noqa: F401 - a fixture

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from anyshot_platform.database import now
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.runs.models import Run
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.teams.models import Team
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.people.teams.models import Team
 from tests.platform.site import PaperWorker, Person, Site, make_zip
 
 QUOTA = "/api/v1/competitions/small/phases/feedback/quota"

@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import select, text
 
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.states import MemberStatus
-from anyshot_platform.judging.parts import lock_submission
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.runs.models import Run
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.sweeper import take_back_lost
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.competitions.states import MemberStatus
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.judging.execution.parts import lock_submission
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.server.sweeper import take_back_lost
 from tests.platform.core.races import AT_ONCE
 from tests.platform.core.test_access import member_of
 from tests.platform.core.test_leases import let_leases_run_out

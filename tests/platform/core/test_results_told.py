@@ -12,16 +12,16 @@ from email.policy import default
 import pytest
 from sqlalchemy import delete, select, update
 
-from anyshot_platform.announcements.results import say_change
-from anyshot_platform.database import now
-from anyshot_platform.leaderboards.models import BoardRow
-from anyshot_platform.leaderboards.ready import BoardsReady
-from anyshot_platform.notifications.delivery import send_due_emails
-from anyshot_platform.notifications.models import Email, Notification
-from anyshot_platform.phases.states import Audience
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind
-from anyshot_platform.users.models import MailRhythm, User
+from anyshot_platform.contest.phases.states import Audience
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionKind
+from anyshot_platform.people.notifications.delivery import send_due_emails
+from anyshot_platform.people.notifications.models import Email, Notification
+from anyshot_platform.people.users.models import MailRhythm, User
+from anyshot_platform.running.announcements.results import say_change
+from anyshot_platform.standings.leaderboards.models import BoardRow
+from anyshot_platform.standings.leaderboards.ready import BoardsReady
 from anyshot_scoring.reliability.board_pairs import know_boards
 from tests.platform.admin.results import draw_table, finish_with_table
 from tests.platform.site import Person, Site, make_zip
@@ -130,7 +130,9 @@ def test_under_ranks_a_mail_and_the_page_say_the_change_in_average_ranks(
         "answer"
     ]["changes"]
     assert change["difference"] == 1.0 and change["statement"]["in_ranks"]
-    monkeypatch.setattr("anyshot_platform.leaderboards.trust.MOST_ON_A_BOARD", 1)  # a board that is too long
+    monkeypatch.setattr(
+        "anyshot_platform.standings.leaderboards.trust.MOST_ON_A_BOARD", 1
+    )  # a board that is too long
     assert "average ranks" not in _page(site, alice, _newest(site))
 
 
@@ -173,7 +175,7 @@ def test_a_run_ends_without_a_model_and_its_mail_says_what_the_page_says_when_it
     fitted: list[object] = []
     monkeypatch.setattr(BoardsReady, "__call__", lambda ready: None)  # the background may fit what it likes
     monkeypatch.setattr(
-        "anyshot_platform.judging.pairs.know_boards",
+        "anyshot_platform.judging.execution.pairs.know_boards",
         lambda *of, **how: (fitted.append(of), know_boards(*of, **how))[1],
     )
     alice, bob = _member(site, "alice"), _member(site, "bob")

@@ -10,11 +10,18 @@ import pytest
 from sqlalchemy import select
 
 import anyshot_platform
-from anyshot_platform.database import now
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import ENDED, RUNNING, STAGES, TRANSITIONS, IllegalTransition, RunState
-from anyshot_platform.runs.states import check_transition as check
-from anyshot_platform.runs.transitions import StaleEpoch, write_state
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.states import (
+    ENDED,
+    RUNNING,
+    STAGES,
+    TRANSITIONS,
+    IllegalTransition,
+    RunState,
+)
+from anyshot_platform.judging.runs.states import check_transition as check
+from anyshot_platform.judging.runs.transitions import StaleEpoch, write_state
 from tests.platform.site import Site
 
 ORDER = [RunState.CLAIMED, *STAGES]
@@ -48,7 +55,7 @@ def test_every_state_is_of_one_kind() -> None:
 
 
 def test_only_one_function_writes_the_state_of_a_run() -> None:
-    """No assignment to `.state` of a run and no UPDATE of it outside `runs/transitions.py`."""
+    """No assignment to `.state` of a run and no UPDATE of it outside `judging/runs/transitions/py`."""
     package = Path(anyshot_platform.__file__).parent
     offenders = []
     for file in package.rglob("*.py"):

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from anyshot_platform.kernel.storage import FolderStorage, WrongDigest
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.uploads import sealed_upload, upload_path
+from anyshot_platform.foundation.storage import FolderStorage, WrongDigest
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.uploads import sealed_upload, upload_path
 from tests.platform.site import SLUG, Site, make_zip
 
 AT_ONCE = 8

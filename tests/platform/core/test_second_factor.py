@@ -15,14 +15,14 @@ from sqlalchemy import select, update
 
 from anyshot_core.client import Client, CodeNeeded
 from anyshot_core.command import main
-from anyshot_platform.accounts import second_factor
-from anyshot_platform.accounts.passwords import hash_password
-from anyshot_platform.audit.models import AuditEntry
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.database import now
-from anyshot_platform.kernel.signing import Signer
-from anyshot_platform.settings import PlatformSettings
-from anyshot_platform.users.models import ApiToken, LoginSession, User
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.settings import PlatformSettings
+from anyshot_platform.foundation.signing import Signer
+from anyshot_platform.people.accounts import second_factor
+from anyshot_platform.people.accounts.passwords import hash_password
+from anyshot_platform.people.audit.models import AuditEntry
+from anyshot_platform.people.users.models import ApiToken, LoginSession, User
 from anyshot_starting_kit.cli.login import login
 from tests.platform.core.races import AT_ONCE, at_once
 from tests.platform.core.test_admission import served

@@ -21,10 +21,10 @@ from click.testing import CliRunner
 from anyshot_core.protocols import AnyWayAnyShot, Legacy, Protocol, WithinDomain
 from anyshot_core.protocols.keys import KeyPurpose, PhaseSecrets, Seed, derive, draw_mark, read_seed
 from anyshot_core.taskserver.tasks import query_order
-from anyshot_platform.database import now
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.pools.models import Pool
-from anyshot_platform.runs.secrets import secrets_of
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.pools.models import Pool
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.runs.secrets import secrets_of
 from anyshot_starting_kit.cli.verify_key import verify_key
 from tests.core.data.factory import bare_pool
 from tests.platform.site import Person, Site, make_zip

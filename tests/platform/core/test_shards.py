@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from anyshot_core.results import write_predictions, write_results
-from anyshot_platform.acts.many import ManyDone
-from anyshot_platform.organizers.submissions import bulk
-from anyshot_platform.submissions.models import Submission
+from anyshot_platform.actions.many import ManyDone
+from anyshot_platform.judging.submissions.actions import bulk
+from anyshot_platform.judging.submissions.models import Submission
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable

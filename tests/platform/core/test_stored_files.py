@@ -14,10 +14,10 @@ import pytest
 from sqlalchemy import select
 
 import anyshot_platform
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.database import now
-from anyshot_platform.kernel.storage import FolderStorage
-from anyshot_platform.pools.models import Pack, Pool
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.pools.models import Pack, Pool
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.storage import FolderStorage
 from tests.platform.site import SLUG, PaperWorker, Site, make_zip
 
 
@@ -73,8 +73,8 @@ def test_nobody_else_streams_a_stored_file() -> None:
         str(path.relative_to(folder)) for path in folder.rglob("*.py") if "read_chunks(" in path.read_text()
     }
     assert users == {
-        "artifacts/service.py",
-        "web/files.py",
+        "foundation/artifacts/service.py",
+        "site/web/files.py",
         "site/submissions/downloads.py",
     }  # the last: a made zip
 

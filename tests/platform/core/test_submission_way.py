@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import func, select
 
-from anyshot_platform.runs.models import Attempt
-from anyshot_platform.scores.models import RunScore, SubmissionScore
-from anyshot_platform.submissions.models import Submission
+from anyshot_platform.judging.runs.models import Attempt
+from anyshot_platform.judging.scores.models import RunScore, SubmissionScore
+from anyshot_platform.judging.submissions.models import Submission
 from tests.contract.recording import play, recorded
 from tests.platform.site import MODEL, Site, make_zip
 

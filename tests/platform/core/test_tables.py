@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anyshot_platform.kernel.tables import Form, write
+from anyshot_platform.foundation.tables import Form, write
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1+1", "-1+1", "-2+cmd|' /C calc'!A0", "@SUM(A1)", "\tx", "\r=1"])

@@ -12,21 +12,21 @@ import pytest
 from sqlalchemy import func, select, update
 
 from anyshot_platform.app import make_services
-from anyshot_platform.artifacts.models import Artifact, Blob
-from anyshot_platform.artifacts.service import keep_file
-from anyshot_platform.database import now
-from anyshot_platform.events.models import RunEvent
-from anyshot_platform.operations import backup, retention
-from anyshot_platform.operations.backup import back_up, restore
-from anyshot_platform.operations.figures import collect_figures
-from anyshot_platform.operations.retention import collect_garbage, collect_orphans
-from anyshot_platform.queue.isolation import TRIES, back_off
-from anyshot_platform.runs.models import Run
-from anyshot_platform.services import Services
+from anyshot_platform.foundation.artifacts.models import Artifact, Blob
+from anyshot_platform.foundation.artifacts.service import keep_file
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.queue.isolation import TRIES, back_off
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.run_logs.models import RunEvent
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.submissions.models import Submission, Upload
+from anyshot_platform.judging.submissions.uploads import forget_old_uploads
+from anyshot_platform.running.operations import backup, retention
+from anyshot_platform.running.operations.backup import back_up, restore
+from anyshot_platform.running.operations.figures import collect_figures
+from anyshot_platform.running.operations.retention import collect_garbage, collect_orphans
+from anyshot_platform.server.sweeper import take_back_lost
 from anyshot_platform.site.operations.api import render_metrics
-from anyshot_platform.submissions.models import Submission, Upload
-from anyshot_platform.submissions.uploads import forget_old_uploads
-from anyshot_platform.sweeper import take_back_lost
 from tests.platform.conftest import make_settings
 from tests.platform.core.test_operations import (
     line,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from anyshot_platform.webhooks import delivery
+from anyshot_platform.people.webhooks import delivery
 
 PRIVATE = [
     "127.0.0.1",

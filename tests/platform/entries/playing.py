@@ -16,12 +16,12 @@ from click.testing import CliRunner
 
 from anyshot_core.command import main
 from anyshot_core.words import count_of
-from anyshot_platform.accounts.service import begin_session
-from anyshot_platform.competitions.states import CompetitionState
-from anyshot_platform.database import now
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.users.models import User
-from anyshot_platform.web.viewer import SESSION_COOKIE
+from anyshot_platform.contest.competitions.states import CompetitionState
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.foundation.database import now
+from anyshot_platform.people.accounts.service import begin_session
+from anyshot_platform.people.users.models import User
+from anyshot_platform.site.web.viewer import SESSION_COOKIE
 from tests.platform.admin.test_manage import flash, page, post
 from tests.platform.site import Person, Site
 from tests.services.processes import free_port

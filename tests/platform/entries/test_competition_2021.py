@@ -31,13 +31,13 @@ from pathlib import Path
 import pytest
 
 from anyshot_core.wire.jobs import Scored
-from anyshot_platform.bundles.ready import read_ready_made
-from anyshot_platform.database import now
-from anyshot_platform.leagues.questions import write_questions
-from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
-from anyshot_platform.runs.models import Run
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.sweeper import sweep
+from anyshot_platform.contest.bundles.ready import read_ready_made
+from anyshot_platform.contest.leagues.questions import write_questions
+from anyshot_platform.contest.pools.service import add_pack, create_pool, create_pool_version
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.server.sweeper import sweep
 from tests.contract.stage import RealWorker
 from tests.platform.admin.test_manage import flash, post
 from tests.platform.entries.playing import (

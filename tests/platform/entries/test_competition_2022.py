@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from anyshot_core.wire.jobs import Scored
-from anyshot_platform.database import now
-from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
-from anyshot_platform.runs.models import Run
-from anyshot_platform.submissions.models import Submission
+from anyshot_platform.contest.pools.service import add_pack, create_pool, create_pool_version
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.submissions.models import Submission
 from anyshot_worker.carry_out import carry_out
 from tests.platform.admin.test_manage import post
 from tests.platform.entries.playing import (

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from anyshot_platform.accounts.erasing import erase_user
-from anyshot_platform.database import now
-from anyshot_platform.entries.models import LeagueAnswer
-from anyshot_platform.leaderboards.service import refresh_everywhere
-from anyshot_platform.leagues.models import League
-from anyshot_platform.leagues.states import Admission
-from anyshot_platform.phases.states import BoardShows
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.users.models import User
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.leagues.states import Admission
+from anyshot_platform.contest.phases.states import BoardShows
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.people.accounts.actions.erasing import erase_user
+from anyshot_platform.people.users.models import User
+from anyshot_platform.standings.entries.models import LeagueAnswer
+from anyshot_platform.standings.leaderboards.service import refresh_everywhere
 from tests.platform.admin.test_manage import page
 from tests.platform.site import PaperWorker, Person, Site, make_zip
 
@@ -384,9 +384,9 @@ def join_team(site: Site, captain: Person, other: Person) -> None:
     """Put somebody into a captain's team, as accepting an invitation does."""
     from sqlalchemy import select
 
-    from anyshot_platform.competitions.models import Membership
-    from anyshot_platform.organizers.teams import joining
-    from anyshot_platform.teams.models import Team
+    from anyshot_platform.contest.competitions.models import Membership
+    from anyshot_platform.people.teams.actions import joining
+    from anyshot_platform.people.teams.models import Team
 
     with site.services.database.writing() as session:
         competition = site.competition(session)

@@ -11,9 +11,9 @@ from httpx2 import Response
 from sqlalchemy import select
 
 from anyshot_core.command import main
-from anyshot_platform.competitions.service import find_membership
-from anyshot_platform.competitions.states import Due
-from anyshot_platform.fact_sheets.models import FactSheet
+from anyshot_platform.contest.competitions.service import find_membership
+from anyshot_platform.contest.competitions.states import Due
+from anyshot_platform.standings.fact_sheets.models import FactSheet
 from tests.platform.admin.test_manage import page, post
 from tests.platform.admin.test_two_actors import hidden, seen
 from tests.platform.core.test_admission import served

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.states import MemberStatus
-from anyshot_platform.database import now
-from anyshot_platform.leagues.models import Gate, League
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.states import BoardShows, PhaseKind
-from anyshot_platform.sweeper import sweep
-from anyshot_platform.teams.models import Team
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.competitions.states import MemberStatus
+from anyshot_platform.contest.leagues.models import Gate, League
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.phases.states import BoardShows, PhaseKind
+from anyshot_platform.foundation.database import now
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.server.sweeper import sweep
 from tests.platform.admin.results import finish_with_scores, work_off
 from tests.platform.admin.test_manage import flash, page, post
 from tests.platform.entries.test_entries import names, scored

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from anyshot_platform.phases.states import BoardShows
+from anyshot_platform.contest.phases.states import BoardShows
 from tests.platform.entries.test_entries import names, scored
 from tests.platform.entries.test_finals import add_final, end_feedback, preview
 from tests.platform.site import SLUG, Site

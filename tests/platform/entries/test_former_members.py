@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from anyshot_platform.accounts.erasing import erase_user
-from anyshot_platform.competitions.service import find_membership, owned_alone
-from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.organizers.phases.finals import _why_excluded
-from anyshot_platform.teams.models import Team
-from anyshot_platform.users.models import User
+from anyshot_platform.contest.competitions.service import find_membership, owned_alone
+from anyshot_platform.contest.competitions.states import MemberStatus, Role
+from anyshot_platform.people.accounts.actions.erasing import erase_user
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.people.users.models import User
+from anyshot_platform.standings.results.actions.finals import _why_excluded
 from tests.platform.admin.test_manage import page, post
 from tests.platform.entries.test_entries import scored
 from tests.platform.entries.test_members import HERE, PEOPLE, membership_of, move, team_of, team_up

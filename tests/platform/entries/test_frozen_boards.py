@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from anyshot_platform.baselines.models import Baseline
+from anyshot_platform.standings.baselines.models import Baseline
 from tests.platform.admin.results import finish_with_scores
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.core.test_people import mails

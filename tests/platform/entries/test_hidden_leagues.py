@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from anyshot_platform.baselines.models import Baseline
-from anyshot_platform.submissions.models import Submission
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.standings.baselines.models import Baseline
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.entries.test_entries import ENTRIES, names, scored
 from tests.platform.entries.test_finals import end_feedback, final, preview

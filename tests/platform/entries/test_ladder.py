@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from anyshot_platform.database import now
-from anyshot_platform.leagues.models import League, LeagueEntry
-from anyshot_platform.leagues.states import EntryStatus
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.states import BoardShows
-from anyshot_platform.submissions.models import Submission
+from anyshot_platform.contest.leagues.models import League, LeagueEntry
+from anyshot_platform.contest.leagues.states import EntryStatus
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.states import BoardShows
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.submissions.models import Submission
 from tests.platform.admin.test_manage import page, phase_form, post
 from tests.platform.entries.test_entries import names, scored
 from tests.platform.site import Person, Site

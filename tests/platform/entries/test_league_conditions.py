@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from anyshot_platform.database import now
-from anyshot_platform.leagues.models import LeagueEntry
-from anyshot_platform.leagues.states import Admission, EntryStatus
-from anyshot_platform.notifications.models import Email
+from anyshot_platform.contest.leagues.models import LeagueEntry
+from anyshot_platform.contest.leagues.states import Admission, EntryStatus
+from anyshot_platform.foundation.database import now
+from anyshot_platform.people.notifications.models import Email
 from tests.platform.admin.test_manage import flash, page, post
 from tests.platform.core.test_league_decisions import ask, make_final
 from tests.platform.entries.test_entries import LEAGUES, MANAGE, add_league, join_team, names, scored

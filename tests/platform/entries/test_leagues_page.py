@@ -10,13 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from anyshot_core.command import main
-from anyshot_platform.database import now
-from anyshot_platform.leaderboards.service import refresh_team
-from anyshot_platform.leagues.states import Admission
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import live_version
-from anyshot_platform.phases.states import Audience, BoardShows
-from anyshot_platform.submissions.models import Submission
+from anyshot_platform.contest.leagues.states import Admission
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.service import live_version
+from anyshot_platform.contest.phases.states import Audience, BoardShows
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.standings.leaderboards.service import refresh_team
 from tests.platform.admin.test_manage import BASE, flash, page, phase_form, post
 from tests.platform.entries.test_entries import ENTRIES, add_league, names, scored
 from tests.platform.entries.test_finals import end_feedback, final, preview

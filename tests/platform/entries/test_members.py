@@ -12,17 +12,17 @@ import pytest
 from click.testing import CliRunner
 
 from anyshot_core.command import main
-from anyshot_platform.acts.declaration import ActRequest
-from anyshot_platform.audit.models import AuditEntry
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.service import find_membership
-from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.database import now
-from anyshot_platform.leagues.states import Admission
-from anyshot_platform.notifications.service import list_notifications
-from anyshot_platform.organizers.competitions.moving import MOVE, Destination
-from anyshot_platform.phases.states import PhaseKind
-from anyshot_platform.teams.models import Team
+from anyshot_platform.actions.declaration import ActRequest
+from anyshot_platform.contest.competitions.actions.moving import MOVE, Destination
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.competitions.service import find_membership
+from anyshot_platform.contest.competitions.states import MemberStatus, Role
+from anyshot_platform.contest.leagues.states import Admission
+from anyshot_platform.contest.phases.states import PhaseKind
+from anyshot_platform.foundation.database import now
+from anyshot_platform.people.audit.models import AuditEntry
+from anyshot_platform.people.notifications.service import list_notifications
+from anyshot_platform.people.teams.models import Team
 from tests.platform.admin.test_any_moment import outcome
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.entries.test_entries import ENTRIES, LEAGUES, add_league, names, scored

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from anyshot_core.command import main
-from anyshot_platform.audit.models import AuditEntry
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.leagues.states import Admission
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.leagues.states import Admission
+from anyshot_platform.people.audit.models import AuditEntry
 from tests.platform.admin.test_manage import flash, page, post
 from tests.platform.admin.test_two_actors import seen
 from tests.platform.core.test_league_decisions import WEIGHTS

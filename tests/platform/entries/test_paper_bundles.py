@@ -13,11 +13,11 @@ import pytest
 from pydantic import ValidationError
 
 from anyshot_core.baselines import merged_config
-from anyshot_platform.baselines.models import Baseline
-from anyshot_platform.baselines.service import fetch_zip
-from anyshot_platform.bundles.ready import read_ready_made
-from anyshot_platform.bundles.schema import BaselineSpec
-from anyshot_platform.submissions.models import Submission
+from anyshot_platform.contest.bundles.ready import read_ready_made
+from anyshot_platform.contest.bundles.schema import BaselineSpec
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.standings.baselines.actions.service import fetch_zip
+from anyshot_platform.standings.baselines.models import Baseline
 from tests.platform.admin.test_manage import flash, page, post
 from tests.platform.entries.playing import open_it
 from tests.platform.site import Person, Site

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from anyshot_core.bundle.zipsafety import ZipLimits
-from anyshot_platform.accounts import confirming
-from anyshot_platform.bundles.ready import read_ready_made
-from anyshot_platform.bundles.schema import CompetitionSpec
-from anyshot_platform.competitions.states import Due, Registration
-from anyshot_platform.phases.description import PhaseSpec
-from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.contest.bundles.ready import read_ready_made
+from anyshot_platform.contest.bundles.schema import CompetitionSpec
+from anyshot_platform.contest.competitions.states import Due, Registration
+from anyshot_platform.contest.phases.description import PhaseSpec
+from anyshot_platform.foundation.settings import PlatformSettings
+from anyshot_platform.people.accounts import confirming
 from anyshot_platform.site.users import reset_pages
 from anyshot_worker.images.recipe import PINS
 from tests.platform.entries.test_finals import end_feedback, launch

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from anyshot_platform.acts.declaration import ActRequest
-from anyshot_platform.acts.service import preview
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.organizers.competitions.member_acts import ROLE, RoleChoice
+from anyshot_platform.actions.declaration import ActRequest
+from anyshot_platform.actions.service import preview
+from anyshot_platform.contest.competitions.actions.member_acts import ROLE, RoleChoice
+from anyshot_platform.contest.competitions.states import Role
 from tests.platform.admin.test_manage import post
 from tests.platform.entries.test_entries import scored
 from tests.platform.entries.test_members import HERE, PEOPLE, membership_of, move, team_of, team_up

@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from anyshot_platform.artifacts.models import Blob
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.competitions.states import CompetitionState
-from anyshot_platform.database import now
-from anyshot_platform.kernel.texts import name_key
-from anyshot_platform.notifications.models import Notification
-from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.runs.models import Run
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.sweeper import sweep
-from anyshot_platform.teams.models import Team
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.competitions.states import CompetitionState
+from anyshot_platform.contest.phases.models import PhaseVersion
+from anyshot_platform.foundation.artifacts.models import Blob
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.texts import name_key
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.people.notifications.models import Notification
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.server.sweeper import sweep
 from anyshot_starting_kit.cli import organize_jobs
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.core.test_budgets import allow, begin

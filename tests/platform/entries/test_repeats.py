@@ -12,12 +12,12 @@ import pytest
 from click.testing import CliRunner
 
 from anyshot_core.command import main
-from anyshot_platform.database import now
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.pools.models import Pack
-from anyshot_platform.pools.service import create_pool_version
-from anyshot_platform.runs.models import Run
-from anyshot_platform.sweeper import sweep
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.pools.models import Pack
+from anyshot_platform.contest.pools.service import create_pool_version
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.server.sweeper import sweep
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.core.test_each_dataset import hand_in
 from tests.platform.entries.test_entries import names, scored

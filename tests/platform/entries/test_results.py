@@ -15,21 +15,21 @@ import pytest
 from click.testing import CliRunner
 
 from anyshot_core.command import main
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.database import now
-from anyshot_platform.entries.models import LeagueAnswer
-from anyshot_platform.fact_sheets.models import FactSheet
-from anyshot_platform.intake.service import refresh_boards
-from anyshot_platform.leagues.models import League
-from anyshot_platform.leagues.states import AwardSplit
-from anyshot_platform.notifications.service import list_notifications
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.results.awards import divide_in_team, in_words, share_prizes
-from anyshot_platform.results.certificates import Certificate, as_pdf
-from anyshot_platform.results.reading import LeagueResults, ResultRow
-from anyshot_platform.results.tables import as_latex, escape
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.teams.models import Team
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.leagues.states import AwardSplit
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.submissions.actions.submitting import refresh_boards
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.people.notifications.service import list_notifications
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.standings.entries.models import LeagueAnswer
+from anyshot_platform.standings.fact_sheets.models import FactSheet
+from anyshot_platform.standings.results.awards import divide_in_team, in_words, share_prizes
+from anyshot_platform.standings.results.certificates import Certificate, as_pdf
+from anyshot_platform.standings.results.reading import LeagueResults, ResultRow
+from anyshot_platform.standings.results.tables import as_latex, escape
 from tests.platform.admin.test_manage import BASE, finish, flash, page, phase_form, post
 from tests.platform.entries.test_entries import add_league, join_team, scored
 from tests.platform.entries.test_finals import FINAL, end_feedback, final, launch  # noqa: F401
@@ -144,7 +144,7 @@ def played(final: Site) -> dict[str, Person]:  # noqa: F811
 
 
 def finish_all(site: Site, worker: PaperWorker, by_team: dict[str, float]) -> None:
-    from anyshot_platform.submissions.models import Submission
+    from anyshot_platform.judging.submissions.models import Submission
 
     with site.services.database.writing() as session:
         finals = session.query(Submission).filter_by(kind="final").all()

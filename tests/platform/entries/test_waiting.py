@@ -6,10 +6,10 @@ import re
 
 from sqlalchemy import select, update
 
-from anyshot_platform.database import now
-from anyshot_platform.leagues.models import League, LeagueEntry
-from anyshot_platform.leagues.states import Admission, EntryStatus
-from anyshot_platform.teams.models import Team
+from anyshot_platform.contest.leagues.models import League, LeagueEntry
+from anyshot_platform.contest.leagues.states import Admission, EntryStatus
+from anyshot_platform.foundation.database import now
+from anyshot_platform.people.teams.models import Team
 from tests.platform.admin.test_manage import BASE, page, post
 from tests.platform.entries.test_entries import MANAGE, add_league, join_team, scored
 from tests.platform.entries.test_league_conditions import WHY, answer, change

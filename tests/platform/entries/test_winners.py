@@ -11,14 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from anyshot_core.command import main
-from anyshot_platform.accounts.erasing import erase_user
-from anyshot_platform.confined.likeness import fingerprint
-from anyshot_platform.leagues.models import League
-from anyshot_platform.organizers.phases.prize_checks import NEARLY
-from anyshot_platform.results.models import WinnerCheck
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.teams.models import Team
-from anyshot_platform.users.models import User
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.foundation.isolated_parsing.likeness import fingerprint
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.people.accounts.actions.erasing import erase_user
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.people.users.models import User
+from anyshot_platform.standings.results.actions.prize_checks import NEARLY
+from anyshot_platform.standings.results.models import WinnerCheck
 from tests.platform.admin.test_manage import flash, page, post
 from tests.platform.entries.test_finals import FINAL, end_feedback, final, launch
 from tests.platform.entries.test_leagues_page import command

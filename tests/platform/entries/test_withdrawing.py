@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from anyshot_platform.database import now
-from anyshot_platform.phases.states import BoardShows
+from anyshot_platform.contest.phases.states import BoardShows
+from anyshot_platform.foundation.database import now
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.entries.test_entries import ENTRIES, names, scored
 from tests.platform.entries.test_finals import end_feedback, final, preview

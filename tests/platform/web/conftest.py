@@ -13,12 +13,12 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 from selenium import webdriver
 
-from anyshot_platform.accounts.service import begin_session
 from anyshot_platform.app import make_services
-from anyshot_platform.leaderboards.memo import forget_all
-from anyshot_platform.services import Services
-from anyshot_platform.users.models import User
-from anyshot_platform.web.viewer import SESSION_COOKIE
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.people.accounts.service import begin_session
+from anyshot_platform.people.users.models import User
+from anyshot_platform.site.web.viewer import SESSION_COOKIE
+from anyshot_platform.standings.leaderboards.memo import forget_all
 from tests.platform.conftest import Databases, make_settings
 from tests.platform.site import in_one_line, the_app
 from tests.platform.web.scene import Scene, make_scene

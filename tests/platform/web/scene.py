@@ -18,31 +18,31 @@ from anyshot_core.protocols import protocol_from_dict
 from anyshot_core.results import write_predictions, write_results
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Complete, Measure, Series, Stage
-from anyshot_platform.accounts.service import create_user
-from anyshot_platform.announcements.models import Announcement
-from anyshot_platform.artifacts.models import Artifact, Blob
-from anyshot_platform.competitions.models import Competition, CompetitionPage, Membership
-from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
-from anyshot_platform.database import now
-from anyshot_platform.discussion.models import Post, Thread
-from anyshot_platform.events.measures import keep_measures
-from anyshot_platform.events.models import RunEvent
-from anyshot_platform.judging.kinds import starting_kind
-from anyshot_platform.kernel.storage import Storage
-from anyshot_platform.leaderboards.models import BoardChange, BoardRow
-from anyshot_platform.leagues.models import Gate, League, LeagueEntry
-from anyshot_platform.leagues.states import Admission
-from anyshot_platform.notifications.models import Notification
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.states import PhaseKind
-from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import ENDED, RunState
-from anyshot_platform.scores.models import RunScore, SubmissionScore
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
-from anyshot_platform.teams.models import Team
-from anyshot_platform.users.models import User
+from anyshot_platform.contest.competitions.models import Competition, CompetitionPage, Membership
+from anyshot_platform.contest.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.contest.leagues.models import Gate, League, LeagueEntry
+from anyshot_platform.contest.leagues.states import Admission
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.phases.states import PhaseKind
+from anyshot_platform.contest.pools.models import Pack, Pool, PoolPack, PoolVersion
+from anyshot_platform.foundation.artifacts.models import Artifact, Blob
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.storage import Storage
+from anyshot_platform.judging.execution.kinds import starting_kind
+from anyshot_platform.judging.run_logs.measures import keep_measures
+from anyshot_platform.judging.run_logs.models import RunEvent
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.states import ENDED, RunState
+from anyshot_platform.judging.scores.models import RunScore, SubmissionScore
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionKind, SubmissionStatus
+from anyshot_platform.people.accounts.service import create_user
+from anyshot_platform.people.notifications.models import Notification
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.people.users.models import User
+from anyshot_platform.running.announcements.models import Announcement
+from anyshot_platform.running.discussion.models import Post, Thread
+from anyshot_platform.standings.leaderboards.models import BoardChange, BoardRow
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable

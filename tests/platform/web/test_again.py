@@ -9,12 +9,12 @@ from typing import Any
 from httpx2 import Response
 from sqlalchemy import func, select
 
-from anyshot_platform.accounts.service import begin_session
-from anyshot_platform.database import now
-from anyshot_platform.submissions.models import Submission, Upload
-from anyshot_platform.submissions.states import SubmissionKind
-from anyshot_platform.users.models import User
-from anyshot_platform.web.viewer import SESSION_COOKIE
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.submissions.models import Submission, Upload
+from anyshot_platform.judging.submissions.states import SubmissionKind
+from anyshot_platform.people.accounts.service import begin_session
+from anyshot_platform.people.users.models import User
+from anyshot_platform.site.web.viewer import SESSION_COOKIE
 from tests.platform.entries.test_entries import add_league, scored
 from tests.platform.site import SLUG, Person, Site, make_zip
 

@@ -14,10 +14,10 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from anyshot_platform.announcements.results import say_change
-from anyshot_platform.notifications.delivery import make_message
-from anyshot_platform.notifications.letters import send_email
-from anyshot_platform.notifications.models import Email
+from anyshot_platform.people.notifications.delivery import make_message
+from anyshot_platform.people.notifications.letters import send_email
+from anyshot_platform.people.notifications.models import Email
+from anyshot_platform.running.announcements.results import say_change
 from tests.platform.web.conftest import LiveSite, Visitor
 from tests.platform.web.scene import Scene
 

@@ -9,10 +9,10 @@ from axe_selenium_python import Axe
 from selenium import webdriver
 from sqlalchemy import select
 
-from anyshot_platform.discussion.models import Thread
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionKind
+from anyshot_platform.running.discussion.models import Thread
 from tests.platform.web.conftest import LiveSite
 
 PUBLIC = ("/", "/login", "/sign-up", "/reset", "/competitions", "/nowhere", "/design", "/api/docs", "/docs")

@@ -12,18 +12,18 @@ from sqlalchemy.orm import Session
 from anyshot_analysis.jobs import run as analyse
 from anyshot_core.results import write_results
 from anyshot_core.wire.reports import Difficulty, ReportSummary
-from anyshot_platform.artifacts.service import keep_file
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.states import MemberStatus
-from anyshot_platform.database import now
-from anyshot_platform.leagues.models import League, LeagueEntry
-from anyshot_platform.leagues.states import Admission
-from anyshot_platform.pools.models import Pool
-from anyshot_platform.queue.outbox import mark_outbox
-from anyshot_platform.reports.models import Report
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import RunKind, RunState
-from anyshot_platform.users.models import User
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.competitions.states import MemberStatus
+from anyshot_platform.contest.leagues.models import League, LeagueEntry
+from anyshot_platform.contest.leagues.states import Admission
+from anyshot_platform.contest.pools.models import Pool
+from anyshot_platform.foundation.artifacts.service import keep_file
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.queue.outbox import mark_outbox
+from anyshot_platform.judging.reports.models import Report
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.states import RunKind, RunState
+from anyshot_platform.people.users.models import User
 from tests.platform.web.conftest import LiveSite
 from tests.platform.web.scene import add_artifact, make_table
 from tests.platform.web.test_axe import look, set_screen

@@ -9,11 +9,11 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
-from anyshot_platform.notifications.models import NotificationChoice
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionStatus
-from anyshot_platform.users.models import User
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionStatus
+from anyshot_platform.people.notifications.models import NotificationChoice
+from anyshot_platform.people.users.models import User
 from tests.platform.web.conftest import LiveSite
 from tests.platform.web.scene import PASSWORD
 from tests.services.browsing import arrive, fill, press, text_of, until

@@ -12,8 +12,8 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from sqlalchemy import select
 
-from anyshot_platform.runs.models import Run
-from anyshot_platform.submissions.models import Submission
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.submissions.models import Submission
 from tests.contract.recording import play, recorded
 from tests.platform.site import summary
 from tests.platform.web.conftest import LiveSite
@@ -108,10 +108,10 @@ def test_without_scripts_the_same_form_submits(
 def test_live_page_follows_the_run_to_its_score(live: LiveSite, browser: webdriver.Chrome) -> None:
     """Queue, stages, progress, log lines and the end, without a reload by hand; then the row on the board."""
     from anyshot_core.wire.worker_api import Events
-    from anyshot_platform.events.service import keep_events
-    from anyshot_platform.judging.scores import combine_scores, record_score
-    from anyshot_platform.runs.states import RunState
-    from anyshot_platform.runs.transitions import write_state
+    from anyshot_platform.judging.execution.scores import combine_scores, record_score
+    from anyshot_platform.judging.run_logs.service import keep_events
+    from anyshot_platform.judging.runs.states import RunState
+    from anyshot_platform.judging.runs.transitions import write_state
     from anyshot_scoring.summary import RunSummary
 
     live.sign_in(browser, live.scene.ada)

@@ -11,11 +11,11 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from sqlalchemy import select
 
-from anyshot_platform.organizers.pools.organizing import list_versions
-from anyshot_platform.pools.models import Pack, Pool
-from anyshot_platform.pools.service import create_pool
-from anyshot_platform.submissions.models import Submission, Upload
-from anyshot_platform.submissions.uploads import upload_path
+from anyshot_platform.contest.pools.actions.organizing import list_versions
+from anyshot_platform.contest.pools.models import Pack, Pool
+from anyshot_platform.contest.pools.service import create_pool
+from anyshot_platform.judging.submissions.models import Submission, Upload
+from anyshot_platform.judging.submissions.uploads import upload_path
 from tests.core.tinydata import write_pack
 from tests.platform.web.conftest import LiveSite
 from tests.platform.web.test_browser_journey import CODE, write_zip

@@ -8,16 +8,16 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 from sqlalchemy import select
 
-from anyshot_platform.accounts.service import create_user
-from anyshot_platform.announcements.models import Announcement
-from anyshot_platform.audit.models import AuditEntry
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.discussion.models import Post, Thread
-from anyshot_platform.leagues.models import League
-from anyshot_platform.organizers.phases.organizing import change_phase
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.rows import describe_phase
-from anyshot_platform.users.models import User
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.phases.actions.organizing import change_phase
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.phases.rows import describe_phase
+from anyshot_platform.people.accounts.service import create_user
+from anyshot_platform.people.audit.models import AuditEntry
+from anyshot_platform.people.users.models import User
+from anyshot_platform.running.announcements.models import Announcement
+from anyshot_platform.running.discussion.models import Post, Thread
 from tests.platform.web.conftest import LiveSite
 from tests.platform.web.scene import PASSWORD, add_team
 from tests.services.browsing import fill, press, text_of, until

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from anyshot_core.command import main
 from anyshot_platform.app import create_app
-from anyshot_platform.confined.code import MOST_FILES, compare_code, read_code
+from anyshot_platform.foundation.isolated_parsing.code import MOST_FILES, compare_code, read_code
 from tests.platform.site import Person, Site, make_zip
 from tests.services.processes import free_port
 from tests.services.sites import served

@@ -14,21 +14,21 @@ from httpx2 import Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.accounts.service import create_user
-from anyshot_platform.announcements.models import Announcement
-from anyshot_platform.artifacts.models import Blob
-from anyshot_platform.artifacts.service import store_bytes
-from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
-from anyshot_platform.discussion.models import Post, Thread
-from anyshot_platform.kernel.storage import FolderStorage
-from anyshot_platform.leagues.models import League
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.models import Pack, PoolPack
-from anyshot_platform.runs.models import Run
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.users.models import User
-from anyshot_platform.web.rendering import TEMPLATE_FOLDER
+from anyshot_platform.contest.competitions.models import Competition, Membership
+from anyshot_platform.contest.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.pools.models import Pack, PoolPack
+from anyshot_platform.foundation.artifacts.models import Blob
+from anyshot_platform.foundation.artifacts.service import store_bytes
+from anyshot_platform.foundation.storage import FolderStorage
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.people.accounts.service import create_user
+from anyshot_platform.people.users.models import User
+from anyshot_platform.running.announcements.models import Announcement
+from anyshot_platform.running.discussion.models import Post, Thread
+from anyshot_platform.site.web.rendering import TEMPLATE_FOLDER
 from tests.core.tinydata import write_pack
 from tests.platform.admin.zips import zipped
 from tests.platform.core.test_access import ROUTES

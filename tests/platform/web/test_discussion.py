@@ -10,16 +10,16 @@ import pytest
 from httpx2 import Response
 from sqlalchemy import func, select
 
-from anyshot_platform.audit.models import AuditEntry
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role, Visibility
-from anyshot_platform.database import now
-from anyshot_platform.notifications.models import Email, Notification
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.users.models import User
-from anyshot_platform.web import highlighting
-from anyshot_platform.web.highlighting import _LEXERS, LONGEST, highlighted
-from anyshot_platform.web.markdown import markdown
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.competitions.states import CompetitionState, MemberStatus, Role, Visibility
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.people.audit.models import AuditEntry
+from anyshot_platform.people.notifications.models import Email, Notification
+from anyshot_platform.people.users.models import User
+from anyshot_platform.site.web import highlighting
+from anyshot_platform.site.web.highlighting import _LEXERS, LONGEST, highlighted
+from anyshot_platform.site.web.markdown import markdown
 from tests.platform.site import SLUG, Person, Site
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import Scene, add_team

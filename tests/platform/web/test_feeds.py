@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 from icalendar import Calendar
 
-from anyshot_platform.announcements.models import Announcement
-from anyshot_platform.competitions.states import Visibility
-from anyshot_platform.phases.models import Phase
+from anyshot_platform.contest.competitions.states import Visibility
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.running.announcements.models import Announcement
 from tests.platform.admin.test_manage import page
 from tests.platform.site import Site
 

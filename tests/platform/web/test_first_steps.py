@@ -11,10 +11,10 @@ from importlib.resources import files
 from sqlalchemy import delete
 
 from anyshot_core.installed import CPU_TORCH
-from anyshot_platform.accounts.service import begin_session
-from anyshot_platform.audit.service import select_entries
-from anyshot_platform.users.models import ApiToken, User
-from anyshot_platform.web.viewer import SESSION_COOKIE
+from anyshot_platform.people.accounts.service import begin_session
+from anyshot_platform.people.audit.service import select_entries
+from anyshot_platform.people.users.models import ApiToken, User
+from anyshot_platform.site.web.viewer import SESSION_COOKIE
 from tests.platform.site import SLUG, Person, Site
 
 _HTML = {"accept": "text/html"}

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from anyshot_platform.web.formulas import MOST, MOST_CHARACTERS
-from anyshot_platform.web.markdown import markdown
+from anyshot_platform.site.web.formulas import MOST, MOST_CHARACTERS
+from anyshot_platform.site.web.markdown import markdown
 from tests.platform.admin.test_manage import page, post
 from tests.platform.site import SLUG, Site
 

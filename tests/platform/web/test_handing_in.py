@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from httpx2 import Response
 
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.states import MemberStatus
-from anyshot_platform.database import now
-from anyshot_platform.intake import handing_in
-from anyshot_platform.submissions import uploads
-from anyshot_platform.submissions.models import Submission, Upload
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.competitions.states import MemberStatus
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.submissions import uploads
+from anyshot_platform.judging.submissions.actions import handing_in
+from anyshot_platform.judging.submissions.models import Submission, Upload
 from tests.platform.site import SLUG, Person, Site, make_zip
 from tests.platform.web.test_again import _PATH as API
 from tests.platform.web.test_again import _send

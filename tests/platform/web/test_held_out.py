@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from anyshot_core.protocols import HeldOutDomains, Roles, WithinDomain
-from anyshot_platform.artifacts.service import keep_file
-from anyshot_platform.judging.kinds.shown import count_shown
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.images import opened
-from anyshot_platform.pools.models import Pack
-from anyshot_platform.pools.service import create_pool, create_pool_version
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.pools.images import opened
+from anyshot_platform.contest.pools.models import Pack
+from anyshot_platform.contest.pools.service import create_pool, create_pool_version
+from anyshot_platform.foundation.artifacts.service import keep_file
+from anyshot_platform.judging.execution.kinds.training_data import count_shown
 from tests.core.tinydata import write_pack
 from tests.platform.core.test_each_dataset import by_dataset
 from tests.platform.site import MODEL, SLUG, Person, Site, make_paper_pack, make_zip

@@ -15,13 +15,13 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.worker_api import Series, Stage
-from anyshot_platform.events.models import RunEvent, RunMeasure
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.services import Services
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionStatus
-from anyshot_platform.users.models import LoginSession
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.run_logs.models import RunEvent, RunMeasure
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionStatus
+from anyshot_platform.people.users.models import LoginSession
 from tests.platform.site import the_app
 from tests.platform.web.conftest import LiveSite, MadeScene
 from tests.services.browsing import press, until

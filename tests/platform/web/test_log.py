@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import select
 
 from anyshot_core.wire.worker_api import Stage
-from anyshot_platform.events.models import EventCount, RunEvent
-from anyshot_platform.runs.models import Attempt, Run
-from anyshot_platform.workers.models import Worker, WorkerToken
-from anyshot_platform.workers.tokens import create_worker_token
+from anyshot_platform.judging.run_logs.models import EventCount, RunEvent
+from anyshot_platform.judging.runs.models import Attempt, Run
+from anyshot_platform.judging.workers.models import Worker, WorkerToken
+from anyshot_platform.judging.workers.tokens import create_worker_token
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import Scene
 

@@ -10,8 +10,8 @@ from selenium.webdriver.common.by import By
 from sqlalchemy import func, select
 
 from anyshot_core.wire.worker_api import Stage
-from anyshot_platform.events.models import RunEvent
-from anyshot_platform.runs.models import Run
+from anyshot_platform.judging.run_logs.models import RunEvent
+from anyshot_platform.judging.runs.models import Run
 from tests.platform.web.conftest import LiveSite
 from tests.services.browsing import press, until
 

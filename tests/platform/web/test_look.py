@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from httpx2 import Response
 
-from anyshot_platform.competitions.states import CompetitionState, Role
-from anyshot_platform.web.viewer import LOOK_COOKIE, SESSION_COOKIE
+from anyshot_platform.contest.competitions.states import CompetitionState, Role
+from anyshot_platform.site.web.viewer import LOOK_COOKIE, SESSION_COOKIE
 from tests.platform.admin.test_manage import BASE, finish, page, post
 from tests.platform.entries.playing import Browser, browser
 from tests.platform.site import SLUG, Site

@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from anyshot_platform.accounts.service import begin_session
-from anyshot_platform.users.models import User
-from anyshot_platform.web.viewer import SESSION_COOKIE
+from anyshot_platform.people.accounts.service import begin_session
+from anyshot_platform.people.users.models import User
+from anyshot_platform.site.web.viewer import SESSION_COOKIE
 from anyshot_scoring.table import METRICS, TaskTable
 from tests.platform.admin.results import draw_table, finish_with_table
 from tests.platform.site import SLUG, Person, Site, make_zip

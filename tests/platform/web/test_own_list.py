@@ -8,11 +8,11 @@ import re
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.entries.service import stand
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.scores.models import SubmissionScore
-from anyshot_platform.submissions.models import Submission, SubmissionTag
-from anyshot_platform.teams.models import Team
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.judging.scores.models import SubmissionScore
+from anyshot_platform.judging.submissions.models import Submission, SubmissionTag
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.standings.entries.service import stand
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import Scene
 

@@ -16,21 +16,21 @@ import pytest
 from sqlalchemy import func, insert, select, text, update
 from sqlalchemy.orm import Session
 
-from anyshot_platform.accounts.service import create_user
-from anyshot_platform.database import new_id, now
-from anyshot_platform.leaderboards.models import BoardChange, BoardRow
-from anyshot_platform.notifications.models import Email, NotificationChoice
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.states import Audience
-from anyshot_platform.pools.models import Pool
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.scores.models import RunScore
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.states import Audience
+from anyshot_platform.contest.pools.models import Pool
+from anyshot_platform.foundation.database import new_id, now
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.scores.models import RunScore
+from anyshot_platform.judging.submissions.models import Submission, SubmissionTag
+from anyshot_platform.judging.submissions.states import SubmissionKind
+from anyshot_platform.people.accounts.service import create_user
+from anyshot_platform.people.notifications.models import Email, NotificationChoice
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.people.users.models import ApiToken, LoginSession, User
 from anyshot_platform.site.users.browsers import browser_words
-from anyshot_platform.submissions.models import Submission, SubmissionTag
-from anyshot_platform.submissions.states import SubmissionKind
-from anyshot_platform.teams.models import Team
-from anyshot_platform.users.models import ApiToken, LoginSession, User
+from anyshot_platform.standings.leaderboards.models import BoardChange, BoardRow
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import (
     DATASETS,

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from anyshot_platform.accounts.service import begin_session
-from anyshot_platform.users.models import User
-from anyshot_platform.web.viewer import SESSION_COOKIE
+from anyshot_platform.people.accounts.service import begin_session
+from anyshot_platform.people.users.models import User
+from anyshot_platform.site.web.viewer import SESSION_COOKIE
 from anyshot_scoring.table import TaskTable
 from tests.contract.test_jobs import text_of
 from tests.platform.admin.results import draw_table, finish_with_table
@@ -214,7 +214,7 @@ def test_all_pairs_are_judged_as_each_is_on_its_own(site: Site) -> None:
 def test_a_long_board_has_several_models_and_no_row_without_a_statement(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("anyshot_platform.leaderboards.trust.MOST_ON_A_BOARD", 3)
+    monkeypatch.setattr("anyshot_platform.standings.leaderboards.trust.MOST_ON_A_BOARD", 3)
     site.set_version(tasks=40)
     worker = site.worker()
     for number in range(6):

@@ -6,14 +6,14 @@ import re
 
 import pytest
 
-from anyshot_platform.accounts.erasing import erase_user
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.competitions.states import Visibility
-from anyshot_platform.database import now
-from anyshot_platform.kernel.identicons import identicon
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.users.models import User
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.competitions.states import Visibility
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.identicons import identicon
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.people.accounts.actions.erasing import erase_user
+from anyshot_platform.people.users.models import User
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import Scene
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from anyshot_platform.submissions.models import Upload
+from anyshot_platform.judging.submissions.models import Upload
 from tests.platform.core.test_budgets import allow
 from tests.platform.site import Person, Site, make_zip
 from tests.platform.web.test_again import _PATH as API

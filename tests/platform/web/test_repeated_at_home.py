@@ -12,8 +12,8 @@ import pytest
 
 from anyshot_core.demo_data import GENERATED_TEST_DATASETS
 from anyshot_core.protocols import AnyWayAnyShot, FixedWaysShots, Range, WithinDomain
-from anyshot_platform.database import now
-from anyshot_platform.phases.models import Phase
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.foundation.database import now
 from anyshot_starting_kit.cli.dry_run import dry_run
 from tests.platform.core.test_each_dataset import by_dataset
 from tests.platform.site import MODEL, Person, Site, make_zip

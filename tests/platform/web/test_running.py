@@ -29,16 +29,16 @@ from anyshot_core.evaluations import PointScore, evaluation_from_dict
 from anyshot_core.protocols import Roles, read_protocol
 from anyshot_core.wire.worker_api import LogPolicy, Series, Stage
 from anyshot_platform.app import create_app
-from anyshot_platform.events.measures import keep_measures
-from anyshot_platform.events.models import RunMeasure
-from anyshot_platform.leaderboards.memo import forget_all
-from anyshot_platform.leaderboards.models import BoardChange
-from anyshot_platform.operations.retention import expire_logs
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.runs.models import Run
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.judging.run_logs.measures import keep_measures
+from anyshot_platform.judging.run_logs.models import RunMeasure
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.running.operations.retention import expire_logs
 from anyshot_platform.site.leaderboards import board_page
 from anyshot_platform.site.shell.chart_data import of_groups, of_tasks
 from anyshot_platform.site.submissions import pages
+from anyshot_platform.standings.leaderboards.memo import forget_all
+from anyshot_platform.standings.leaderboards.models import BoardChange
 from anyshot_scoring.summary import Group
 from tests.platform.site import Site, in_one_line
 from tests.platform.web.conftest import LiveSite, Visitor

@@ -20,35 +20,35 @@ from sqlalchemy.orm import Session
 from anyshot_core.exports.files import ESTIMATES, FILES, LAYERS, SNAPSHOTS
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import LogPolicy
-from anyshot_platform.accounts.service import begin_session, create_user
-from anyshot_platform.artifacts.models import Artifact, Blob
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.database import now
-from anyshot_platform.entries.service import stand
-from anyshot_platform.evaluations.models import FurtherTest
-from anyshot_platform.evaluations.points import list_points
-from anyshot_platform.intake import service
-from anyshot_platform.intake.withdrawing import withdraw
-from anyshot_platform.judging.kinds import FURTHER
-from anyshot_platform.judging.settlement import settle
-from anyshot_platform.leaderboards.models import BoardChange, BoardRow
-from anyshot_platform.notifications.models import Email
-from anyshot_platform.organizers.submissions.bulk import SubmissionAct, act_on
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.states import Audience, BoardShows
-from anyshot_platform.pools.models import Pool, PoolPack
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.scores.models import RunScore, SubmissionScore
-from anyshot_platform.services import Services
-from anyshot_platform.sight.faults import NOT_YOURS
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionStatus
-from anyshot_platform.teams.models import Team
-from anyshot_platform.users.models import User
-from anyshot_platform.web.viewer import SESSION_COOKIE
-from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.competitions.states import MemberStatus, Role
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.states import Audience, BoardShows
+from anyshot_platform.contest.pools.models import Pool, PoolPack
+from anyshot_platform.foundation.artifacts.models import Artifact, Blob
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.evaluations.models import FurtherTest
+from anyshot_platform.judging.evaluations.points import list_points
+from anyshot_platform.judging.execution.kinds import FURTHER
+from anyshot_platform.judging.execution.settlement import settle
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.scores.models import RunScore, SubmissionScore
+from anyshot_platform.judging.submissions.actions import submitting
+from anyshot_platform.judging.submissions.actions.bulk import SubmissionAct, act_on
+from anyshot_platform.judging.submissions.actions.withdrawing import withdraw
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionStatus
+from anyshot_platform.judging.visibility.faults import NOT_YOURS
+from anyshot_platform.people.accounts.service import begin_session, create_user
+from anyshot_platform.people.notifications.models import Email
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.webhooks.models import Webhook, WebhookDelivery
+from anyshot_platform.site.web.viewer import SESSION_COOKIE
+from anyshot_platform.standings.entries.service import stand
+from anyshot_platform.standings.leaderboards.models import BoardChange, BoardRow
 from tests.contract.recording import part_failure
 from tests.platform.core.test_access import ROUTES
 from tests.platform.site import make_zip, the_app
@@ -464,13 +464,13 @@ def _freeze(stage: Stage, session: Session) -> None:
     stage.phase(session).frozen_at = now()
     for table in (BoardRow, BoardChange):
         session.execute(delete(table).where(table.submission_id == stage.submission_id))
-    service.refresh_boards(session, stage.submission(session))
+    submitting.refresh_boards(session, stage.submission(session))
 
 
 def _climb(stage: Stage, session: Session) -> None:
     """The board is a Ladder, and the phase is open: it shows 0.77 for 0.765."""
     stage.phase(session).board_shows = BoardShows.LADDER
-    service.refresh_boards(session, stage.submission(session))
+    submitting.refresh_boards(session, stage.submission(session))
     session.execute(delete(BoardChange).where(BoardChange.value == SCORE))
 
 

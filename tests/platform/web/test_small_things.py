@@ -15,25 +15,25 @@ from sqlalchemy import select
 
 from anyshot_core.report.documentation import SECTIONS, page_files
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.states import MemberStatus
-from anyshot_platform.database import now
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.pools.models import Pool
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.settings import PlatformSettings
-from anyshot_platform.sight.faults import EvaluationFault
+from anyshot_platform.contest.competitions.models import Competition, Membership
+from anyshot_platform.contest.competitions.states import MemberStatus
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.pools.models import Pool
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.settings import PlatformSettings
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.visibility.faults import EvaluationFault
+from anyshot_platform.judging.workers.models import Worker, WorkerToken
+from anyshot_platform.people.teams.models import TeamInvitation
+from anyshot_platform.people.users.models import User
 from anyshot_platform.site.shell.page_header import competition_status, read_cards
 from anyshot_platform.site.submissions.failures import show_failed_evaluation
 from anyshot_platform.site.submissions.provenance import repeat_command
-from anyshot_platform.teams.models import TeamInvitation
-from anyshot_platform.users.models import User
-from anyshot_platform.web.docs_outline import outlined_page
-from anyshot_platform.web.docs_pages import DOCS
-from anyshot_platform.web.docs_search import search_docs
-from anyshot_platform.web.markdown import markdown
-from anyshot_platform.workers.models import Worker, WorkerToken
+from anyshot_platform.site.web.docs_outline import outlined_page
+from anyshot_platform.site.web.docs_pages import DOCS
+from anyshot_platform.site.web.docs_search import search_docs
+from anyshot_platform.site.web.markdown import markdown
 from tests.contract.recording import worker_info
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import Scene

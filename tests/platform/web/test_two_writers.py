@@ -9,10 +9,10 @@ from inspect import signature
 import pytest
 from httpx2 import Response
 
-from anyshot_platform.competitions.service import find_membership
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.users.models import User
-from anyshot_platform.workers.models import Image
+from anyshot_platform.contest.competitions.service import find_membership
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.judging.workers.models import Image
+from anyshot_platform.people.users.models import User
 from tests.platform.admin.test_guarded_acts import log
 from tests.platform.admin.test_manage import flash, page, post
 from tests.platform.admin.test_two_actors import hidden, seen, seen_beside

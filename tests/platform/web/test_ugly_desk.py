@@ -14,17 +14,17 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_platform.alerts.service import open_alert
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.database import now
-from anyshot_platform.judging.choosing import TOO_OLD
-from anyshot_platform.judging.releases import words_for_too_old
-from anyshot_platform.operations.watch import watch_conditions
-from anyshot_platform.queue.models import Trouble
-from anyshot_platform.runs.models import Attempt, Run
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.users.models import User
-from anyshot_platform.workers.models import Worker, WorkerToken
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.queue.models import Trouble
+from anyshot_platform.judging.execution.choosing import TOO_OLD
+from anyshot_platform.judging.execution.releases import words_for_too_old
+from anyshot_platform.judging.runs.models import Attempt, Run
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.workers.models import Worker, WorkerToken
+from anyshot_platform.people.alerts.service import open_alert
+from anyshot_platform.people.users.models import User
+from anyshot_platform.running.operations.watch import watch_conditions
 from tests.contract.recording import worker_info
 from tests.platform.web.conftest import LiveSite, Visitor
 from tests.platform.web.test_axe import violations

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from anyshot_platform.database import now
-from anyshot_platform.workers.models import Worker
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.workers.models import Worker
 from tests.platform.site import Site
 
 WORDS = "Submissions run here without a sandbox"

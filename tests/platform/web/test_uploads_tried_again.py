@@ -15,17 +15,17 @@ from selenium.webdriver.common.by import By
 from sqlalchemy import func, select
 from starlette.datastructures import FormData, UploadFile
 
-from anyshot_platform.errors import PlatformError
-from anyshot_platform.intake.handing_in import hand_in
-from anyshot_platform.organizers.pools.organizing import list_versions
-from anyshot_platform.pools.models import Pack, Pool
-from anyshot_platform.pools.service import add_pack, create_pool
-from anyshot_platform.services import Services
+from anyshot_platform.contest.pools.actions.organizing import list_versions
+from anyshot_platform.contest.pools.models import Pack, Pool
+from anyshot_platform.contest.pools.service import add_pack, create_pool
+from anyshot_platform.foundation.errors import PlatformError
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.submissions import uploads
+from anyshot_platform.judging.submissions.actions.handing_in import hand_in
+from anyshot_platform.judging.submissions.models import Submission, Upload
 from anyshot_platform.site.pools import api as pools_api
 from anyshot_platform.site.submissions import upload_pages
 from anyshot_platform.site.submissions.sent_zip import read_source
-from anyshot_platform.submissions import uploads
-from anyshot_platform.submissions.models import Submission, Upload
 from tests.core.tinydata import write_pack
 from tests.platform.site import SLUG, Site, make_zip
 from tests.platform.web.conftest import LiveSite

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from anyshot_platform.entries.service import stand
-from anyshot_platform.leaderboards.trust import read_beside
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.states import Audience
-from anyshot_platform.runs.models import Run
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.phases.states import Audience
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.people.teams.models import Team
 from anyshot_platform.site.submissions.answer import ScoreChange
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.teams.models import Team
+from anyshot_platform.standings.entries.service import stand
+from anyshot_platform.standings.leaderboards.trust import read_beside
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import Scene
 

@@ -15,21 +15,21 @@ import anyshot_platform
 import anyshot_starting_kit
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.words import moment_words, number_words
-from anyshot_platform.confined.curves import summarize_rows
-from anyshot_platform.database import now
-from anyshot_platform.judging.pairs import Statement
-from anyshot_platform.kernel.filters import count, decimal, duration, interval, score, size, when
-from anyshot_platform.kernel.paging import page_of
-from anyshot_platform.leaderboards.models import BoardRow
-from anyshot_platform.leaderboards.reading import BoardPlace
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.records import StageTimes
-from anyshot_platform.runs.states import RunState
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.filters import count, decimal, duration, interval, score, size, when
+from anyshot_platform.foundation.isolated_parsing.curves import summarize_rows
+from anyshot_platform.foundation.paging import page_of
+from anyshot_platform.judging.execution.pairs import Statement
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.records import StageTimes
+from anyshot_platform.judging.runs.states import RunState
 from anyshot_platform.site.leaderboards.board_view import find_brackets
 from anyshot_platform.site.submissions.failures import is_own_file, mark_traceback
 from anyshot_platform.site.submissions.progress import forecast_words
 from anyshot_platform.site.submissions.words import blame
-from anyshot_platform.web.markdown import markdown
+from anyshot_platform.site.web.markdown import markdown
+from anyshot_platform.standings.leaderboards.models import BoardRow
+from anyshot_platform.standings.leaderboards.reading import BoardPlace
 from tests.platform.web.scene import TRACEBACK
 
 

@@ -13,15 +13,15 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_platform.accounts.service import create_user
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.competitions.states import CompetitionState
-from anyshot_platform.database import now
-from anyshot_platform.events.models import EventCount
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.teams.models import Team
-from anyshot_platform.users.models import User
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.competitions.states import CompetitionState
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.run_logs.models import EventCount
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.people.accounts.service import create_user
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.people.users.models import User
 from anyshot_scoring.table import TaskTable
 from tests.platform.web.scene import (
     Scene,

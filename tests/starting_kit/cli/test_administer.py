@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.database import now
-from anyshot_platform.operations.set_aside import count_set_aside
-from anyshot_platform.queue.models import Trouble
-from anyshot_platform.workers.tokens import create_worker_token
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.queue.models import Trouble
+from anyshot_platform.judging.workers.tokens import create_worker_token
+from anyshot_platform.running.operations.set_aside import count_set_aside
 from tests.platform.admin.test_guarded_acts import log
 from tests.platform.admin.test_manage import acts, page
 from tests.platform.site import SLUG, Site

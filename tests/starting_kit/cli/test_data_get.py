@@ -12,10 +12,10 @@ import pytest
 
 from anyshot_core.data.dataset import read_dataset
 from anyshot_core.data.pack import pack_dataset
-from anyshot_platform.database import now
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.models import Pack
-from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.pools.models import Pack
+from anyshot_platform.contest.pools.service import add_pack, create_pool, create_pool_version
+from anyshot_platform.foundation.database import now
 from anyshot_starting_kit.cli.data_get import choose
 from tests.core.tinydata import write_dataset
 from tests.platform.site import SLUG, Site

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from anyshot_platform.database import now
-from anyshot_platform.evaluations.points import list_points
-from anyshot_platform.judging.kinds import FURTHER
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.scores.models import RunScore
-from anyshot_platform.submissions.models import Submission
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.evaluations.points import list_points
+from anyshot_platform.judging.execution.kinds import FURTHER
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.scores.models import RunScore
+from anyshot_platform.judging.submissions.models import Submission
 from anyshot_studies.experiment.carry_out import Done
 from anyshot_studies.experiment.tables import make_rows, pooled
 from tests.contract.recording import part_failure

@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy.orm import Session
 
 from anyshot_core.client import Client, NotAllowed
-from anyshot_platform.competitions.service import add_member
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.models import Pool, PoolVersion
-from anyshot_platform.users.models import User
+from anyshot_platform.contest.competitions.service import add_member
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.pools.models import Pool, PoolVersion
+from anyshot_platform.people.users.models import User
 from anyshot_starting_kit.cli.consent import show
 from anyshot_starting_kit.cli.objects import ADMINISTERED, ORGANIZED, Objects
 from tests.core.tinydata import write_pack

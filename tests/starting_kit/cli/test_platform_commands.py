@@ -17,14 +17,14 @@ from sqlalchemy import func, select
 from anyshot_core.client import Client, NotAllowed, Refused, Unreachable
 from anyshot_core.command import main
 from anyshot_core.wire.worker_api import Stage
-from anyshot_platform.artifacts.models import Artifact
-from anyshot_platform.database import now
-from anyshot_platform.events.models import RunEvent
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.runs.models import Run
-from anyshot_platform.sight import submissions as sight
-from anyshot_platform.submissions.models import Submission, Upload
-from anyshot_platform.submissions.states import SubmissionStatus
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.foundation.artifacts.models import Artifact
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.run_logs.models import RunEvent
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.submissions.models import Submission, Upload
+from anyshot_platform.judging.submissions.states import SubmissionStatus
+from anyshot_platform.judging.visibility import submissions as sight
 from anyshot_starting_kit.cli.account import account_file, read_account, write_account
 from tests.core.bundle.archives import MODEL
 from tests.platform.admin.results import finish_with_scores

@@ -11,8 +11,8 @@ from typing import Any
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
-from anyshot_platform.acts.declaration import Act, Danger
-from anyshot_platform.competitions.states import Role
+from anyshot_platform.actions.declaration import Act, Danger
+from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.site.shell.manage_frame import AsReviewer
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/acts", tags=["organizing: acts"])

@@ -8,11 +8,11 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
-from anyshot_platform.announcements import organizing
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.running.announcements import organizing
 from anyshot_platform.site.announcements.pages import MOST
-from anyshot_platform.web.access import visible_competition
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.access import visible_competition
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/announcements", tags=["competitions"])
 

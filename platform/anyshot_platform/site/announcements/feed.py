@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from anyshot_platform.announcements.models import Announcement
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.kernel.texts import for_xml
-from anyshot_platform.web.markdown import markdown
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.foundation.texts import for_xml
+from anyshot_platform.running.announcements.models import Announcement
+from anyshot_platform.site.web.markdown import markdown
 
 MEDIA_TYPE = "application/atom+xml"
 

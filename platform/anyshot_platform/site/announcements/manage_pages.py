@@ -8,16 +8,16 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.merging import seal
-from anyshot_platform.announcements import organizing
-from anyshot_platform.announcements.models import Announcement
-from anyshot_platform.competitions.messages import members_of
-from anyshot_platform.organizers.announcements.acts import ACTS, ADD
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.merging import seal
+from anyshot_platform.contest.competitions.messages import members_of
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.running.announcements import organizing
+from anyshot_platform.running.announcements.acts import ACTS, ADD
+from anyshot_platform.running.announcements.models import Announcement
 from anyshot_platform.site.shell.act_frame import merge, perform_named, read_options, save_typed
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage/announcements", include_in_schema=False)
 

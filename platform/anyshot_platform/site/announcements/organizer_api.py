@@ -9,18 +9,18 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import ActRequest
-from anyshot_platform.acts.merging import require_tag, tag_of
-from anyshot_platform.acts.service import ActOutcome, carry_out
-from anyshot_platform.announcements import organizing
-from anyshot_platform.announcements.models import Announcement
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.organizers.announcements.acts import ACTS, ADD, AnnouncementOptions, Body, Title
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.declaration import ActRequest
+from anyshot_platform.actions.merging import require_tag, tag_of
+from anyshot_platform.actions.service import ActOutcome, carry_out
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.running.announcements import organizing
+from anyshot_platform.running.announcements.acts import ACTS, ADD, AnnouncementOptions, Body, Title
+from anyshot_platform.running.announcements.models import Announcement
 from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(
     prefix="/api/v1/competitions/{slug}/manage/announcements", tags=["organizing: announcements"]

@@ -7,14 +7,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from anyshot_platform.announcements.organizing import list_announcements
-from anyshot_platform.notifications.service import is_muted
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.people.notifications.service import is_muted
+from anyshot_platform.running.announcements.organizing import list_announcements
 from anyshot_platform.site.announcements.feed import MEDIA_TYPE, as_atom
 from anyshot_platform.site.shell.page_header import read_header
-from anyshot_platform.web.access import visible_competition
-from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import visible_competition
+from anyshot_platform.site.web.rendering import render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
 MOST = 200

@@ -9,12 +9,12 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.audit.service import read_entries
-from anyshot_platform.kernel.paging import PageParam
+from anyshot_platform.foundation.paging import PageParam
+from anyshot_platform.people.audit.service import read_entries
 from anyshot_platform.site.audit.object_names import names_of
 from anyshot_platform.site.shell.manage_frame import AsReviewer
-from anyshot_platform.web.access import site_admin
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.access import site_admin
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(tags=["organizing: audit log"])
 Word = Annotated[str, Query(max_length=64)]

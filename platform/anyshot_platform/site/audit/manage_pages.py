@@ -10,14 +10,14 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.audit.models import AuditEntry
-from anyshot_platform.audit.service import read_entries
-from anyshot_platform.kernel.paging import Page, PageParam
+from anyshot_platform.foundation.paging import Page, PageParam
+from anyshot_platform.people.audit.models import AuditEntry
+from anyshot_platform.people.audit.service import read_entries
 from anyshot_platform.site.audit.object_names import names_of
 from anyshot_platform.site.shell.manage_frame import AsReviewer, render_manage
-from anyshot_platform.web.access import site_admin
-from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.access import site_admin
+from anyshot_platform.site.web.rendering import render
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(include_in_schema=False)
 Word = Annotated[str, Query(max_length=64)]

@@ -8,17 +8,17 @@ from typing import Any
 from sqlalchemy import String, cast, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.announcements.models import Announcement
-from anyshot_platform.audit.models import AuditEntry
-from anyshot_platform.baselines.models import Baseline
-from anyshot_platform.competitions.models import Competition, CompetitionPage, Membership
-from anyshot_platform.leagues.models import League
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.models import Pool
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.teams.models import Team
-from anyshot_platform.users.models import User
-from anyshot_platform.webhooks.models import Webhook
+from anyshot_platform.contest.competitions.models import Competition, CompetitionPage, Membership
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.pools.models import Pool
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.people.audit.models import AuditEntry
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.webhooks.models import Webhook
+from anyshot_platform.running.announcements.models import Announcement
+from anyshot_platform.standings.baselines.models import Baseline
 
 # The query of id and name for each kind of object that has a name.
 _NAMES: Mapping[str, Any] = {

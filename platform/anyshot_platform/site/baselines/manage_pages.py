@@ -9,20 +9,19 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.merging import seal
-from anyshot_platform.baselines import gates, service
-from anyshot_platform.errors import Invalid
-from anyshot_platform.judging.kinds import GATE_SEEDS
-from anyshot_platform.leagues.models import Gate
-from anyshot_platform.leagues.service import find_league, list_leagues
-from anyshot_platform.organizers.baselines import acts
-from anyshot_platform.phases.service import find_phase, list_phases
-from anyshot_platform.services import Services
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.merging import seal
+from anyshot_platform.contest.leagues.models import Gate
+from anyshot_platform.contest.leagues.service import find_league, list_leagues
+from anyshot_platform.contest.phases.service import find_phase, list_phases
+from anyshot_platform.foundation.errors import Invalid
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.execution.kinds import GATE_SEEDS
+from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import merge, perform_named, save_typed
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
+from anyshot_platform.standings.baselines.actions import acts, gates, service
 
 router = APIRouter(prefix="/competitions/{slug}/manage/baselines", include_in_schema=False)
 

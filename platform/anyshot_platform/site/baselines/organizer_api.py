@@ -10,23 +10,22 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.merging import require_tag, tag_of
-from anyshot_platform.acts.service import ActOutcome
-from anyshot_platform.baselines import gates, service
-from anyshot_platform.baselines.models import Baseline
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.leagues.models import Gate, League
-from anyshot_platform.leagues.service import find_league
-from anyshot_platform.organizers.baselines import acts
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import find_phase
-from anyshot_platform.services import Services
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.merging import require_tag, tag_of
+from anyshot_platform.actions.service import ActOutcome
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.leagues.models import Gate, League
+from anyshot_platform.contest.leagues.service import find_league
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.service import find_phase
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.submissions.uploads import take_upload
+from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
-from anyshot_platform.submissions.uploads import take_upload
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
+from anyshot_platform.standings.baselines.actions import acts, gates, service
+from anyshot_platform.standings.baselines.models import Baseline
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage", tags=["organizing: baselines and gates"])
 BaselineParam = Annotated[str, Path(max_length=64)]

@@ -7,11 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from anyshot_platform.rate_limits.service import count_refused
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import site_admin
-from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.people.rate_limits.service import count_refused
+from anyshot_platform.people.users.viewer import Viewer
+from anyshot_platform.site.web.access import site_admin
+from anyshot_platform.site.web.rendering import render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
 

@@ -7,21 +7,21 @@ from typing import Any
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
-from anyshot_platform.budgets.totals import receivers, require_total
-from anyshot_platform.errors import NotSignedIn
-from anyshot_platform.kernel.budgets import BUDGETS, ORGANIZER
-from anyshot_platform.rate_limits.service import spend
-from anyshot_platform.services import Services
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.services import ServicesDep
-from anyshot_platform.web.viewer import find_viewer
+from anyshot_platform.foundation.budgets import BUDGETS, ORGANIZER
+from anyshot_platform.foundation.errors import NotSignedIn
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.people.rate_limits.service import spend
+from anyshot_platform.people.users.viewer import Viewer
+from anyshot_platform.running.budgets.totals import receivers, require_total
+from anyshot_platform.site.web.services import ServicesDep
+from anyshot_platform.site.web.viewer import find_viewer
 
 _API, _IN = "/api/v1", "/competitions/{slug}"
 _BEGIN = ("imports", "drafts", "competitions")
 _REHEARSE = ("rehearsals", "competitions")  # its copy is no draft, and stays until it is deleted
 _PACK, _TELL = ("packs", "pack_bytes"), ("announcements", "mails")
 
-# Log-ins, sign-ups and links that are sent are counted by `accounts.limiting`: their actors are no viewers.
+# Log-ins, sign-ups and links that are sent are counted by `people.accounts.limiting`: their actors are no viewers.
 SPENDING: dict[str, tuple[str, ...]] = {
     # The bytes of an upload in parts are counted where its row is written: one that is gone on with has its own.
     f"POST {_API}/uploads": ("uploads",),

@@ -10,15 +10,16 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from anyshot_platform.acts.declaration import ActRequest
-from anyshot_platform.acts.service import carry_out
-from anyshot_platform.bundles.confined_reading import read_sent_bundle
-from anyshot_platform.bundles.files import BundleUnreadable
-from anyshot_platform.bundles.reading import BundleInvalid
-from anyshot_platform.bundles.ready import ready_made
-from anyshot_platform.errors import Invalid
-from anyshot_platform.organizers.competitions.acts import TAKE_SECRETS
-from anyshot_platform.services import Services
+from anyshot_platform.actions.declaration import ActRequest
+from anyshot_platform.actions.service import carry_out
+from anyshot_platform.contest.bundles.files import BundleUnreadable
+from anyshot_platform.contest.bundles.isolated_reading import read_sent_bundle
+from anyshot_platform.contest.bundles.reading import BundleInvalid
+from anyshot_platform.contest.bundles.ready import ready_made
+from anyshot_platform.contest.competitions.actions.acts import TAKE_SECRETS
+from anyshot_platform.foundation.errors import Invalid
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.site.bundles.making import (
     ReadBundle,
     begin_draft,
@@ -28,10 +29,9 @@ from anyshot_platform.site.bundles.making import (
 )
 from anyshot_platform.site.shell.act_frame import ConsentIn
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsOwner
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import may_organize
-from anyshot_platform.web.bodies import BODY_OF_BYTES
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import may_organize
+from anyshot_platform.site.web.bodies import BODY_OF_BYTES
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1", tags=["organizing: competitions"])
 Beginner = Annotated[Viewer, Depends(may_organize)]

@@ -11,17 +11,17 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.bundles.naming import key_from, unique
-from anyshot_platform.bundles.reading import CompetitionBundle
-from anyshot_platform.bundles.ready import read_ready_made
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.competitions.service import create_competition
-from anyshot_platform.errors import NotFound
-from anyshot_platform.organizers.bundles.data import take_data
-from anyshot_platform.organizers.bundles.service import export_competition, import_competition
-from anyshot_platform.services import Services
-from anyshot_platform.users.models import User
-from anyshot_platform.users.viewer import Viewer
+from anyshot_platform.contest.bundles.actions.data import take_data
+from anyshot_platform.contest.bundles.actions.service import export_competition, import_competition
+from anyshot_platform.contest.bundles.naming import key_from, unique
+from anyshot_platform.contest.bundles.reading import CompetitionBundle
+from anyshot_platform.contest.bundles.ready import read_ready_made
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.competitions.service import create_competition
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.users.viewer import Viewer
 
 ReadBundle = Callable[[Path], CompetitionBundle]
 

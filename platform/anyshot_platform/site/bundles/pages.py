@@ -11,19 +11,20 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.declaration import ActRequest
-from anyshot_platform.acts.service import NeedsConsent, carry_out, preview
-from anyshot_platform.bundles.confined_reading import read_sent_bundle
-from anyshot_platform.bundles.files import BundleUnreadable
-from anyshot_platform.bundles.reading import BundleInvalid, CompetitionBundle
-from anyshot_platform.bundles.ready import ready_made
-from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.errors import Invalid, NotFound, PlatformError
-from anyshot_platform.organizers.bundles.reporting import read_report
-from anyshot_platform.organizers.bundles.service import clone_competition
-from anyshot_platform.organizers.competitions.acts import TAKE_SECRETS
-from anyshot_platform.services import Services
+from anyshot_platform.actions.declaration import ActRequest
+from anyshot_platform.actions.service import NeedsConsent, carry_out, preview
+from anyshot_platform.contest.bundles.actions.reporting import read_report
+from anyshot_platform.contest.bundles.actions.service import clone_competition
+from anyshot_platform.contest.bundles.files import BundleUnreadable
+from anyshot_platform.contest.bundles.isolated_reading import read_sent_bundle
+from anyshot_platform.contest.bundles.reading import BundleInvalid, CompetitionBundle
+from anyshot_platform.contest.bundles.ready import ready_made
+from anyshot_platform.contest.competitions.actions.acts import TAKE_SECRETS
+from anyshot_platform.contest.competitions.models import Competition, Membership
+from anyshot_platform.contest.competitions.states import MemberStatus, Role
+from anyshot_platform.foundation.errors import Invalid, NotFound, PlatformError
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.people.users.viewer import Scope, Viewer
 from anyshot_platform.site.bundles.making import begin_draft, bundle_response, find_ready_made, take_bundle
 from anyshot_platform.site.shell.act_frame import ask, consent_of, show_preview
 from anyshot_platform.site.shell.manage_frame import (
@@ -33,11 +34,10 @@ from anyshot_platform.site.shell.manage_frame import (
     manage_path,
     render_manage,
 )
-from anyshot_platform.users.viewer import Scope, Viewer
-from anyshot_platform.web.access import may_organize, signed_in_as
-from anyshot_platform.web.forms import FormDep, SentForm
-from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import may_organize, signed_in_as
+from anyshot_platform.site.web.forms import FormDep, SentForm
+from anyshot_platform.site.web.rendering import redirect, render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
 InBrowser = Annotated[Viewer, Depends(signed_in_as(Scope.ORGANIZE))]

@@ -8,20 +8,23 @@ from fastapi import APIRouter, Depends, Query, Request
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.competitions import service
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.leagues.models import League
-from anyshot_platform.organizers.competitions.invitations import answer_invitation
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.service import list_phases, status_of
-from anyshot_platform.runs.secrets import committed
-from anyshot_platform.sight.access import (
+from anyshot_platform.contest.competitions import service
+from anyshot_platform.contest.competitions.actions.invitations import answer_invitation
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.phases.service import list_phases, status_of
+from anyshot_platform.judging.runs.secrets import committed
+from anyshot_platform.judging.visibility.access import (
     CompetitionAccess,
     find_access,
     find_competition,
     listed_for,
     require_visible,
 )
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.users.viewer import Scope, Viewer
 from anyshot_platform.site.competitions.schemas import (
     CompetitionDetail,
     CompetitionOut,
@@ -31,12 +34,9 @@ from anyshot_platform.site.competitions.schemas import (
     PhaseOut,
     ReplyIn,
 )
-from anyshot_platform.teams.models import Team
-from anyshot_platform.users.models import User
-from anyshot_platform.users.viewer import Scope, Viewer
-from anyshot_platform.web.access import SlugParam, public, signed_in_as, visible_competition
-from anyshot_platform.web.services import SessionDep
-from anyshot_platform.web.viewer import ViewerDep
+from anyshot_platform.site.web.access import SlugParam, public, signed_in_as, visible_competition
+from anyshot_platform.site.web.services import SessionDep
+from anyshot_platform.site.web.viewer import ViewerDep
 
 router = APIRouter(prefix="/api/v1/competitions", tags=["competitions"])
 

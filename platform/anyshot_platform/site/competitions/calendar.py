@@ -7,10 +7,10 @@ from datetime import datetime
 
 from icalendar import Calendar, Event
 
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.database import now
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import closing
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.service import closing
+from anyshot_platform.foundation.database import now
 
 MEDIA_TYPE = "text/calendar"
 

@@ -9,17 +9,17 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.installed import CPU_TORCH, install_line
-from anyshot_platform.kit.wheels import kit_version
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.sight.data import has_public_data
-from anyshot_platform.sight.smoke import smoke_pool
-from anyshot_platform.sight.standing import kept
+from anyshot_platform.contest.kit.wheels import kit_version
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionKind, SubmissionStatus
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.judging.visibility.data import has_public_data
+from anyshot_platform.judging.visibility.smoke import smoke_pool
+from anyshot_platform.judging.visibility.standing import kept
+from anyshot_platform.people.users.models import ApiToken
 from anyshot_platform.site.pools.data_taken import has_taken_data
 from anyshot_platform.site.shell.page_header import join_state, open_for_uploads
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
-from anyshot_platform.users.models import ApiToken
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from typing import Literal
 from sqlalchemy import ColumnElement, Exists, Select, and_, exists, func, or_, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.states import CompetitionState, MemberStatus
-from anyshot_platform.database import now
-from anyshot_platform.kernel.paging import Page, page_of
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.sight.access import listed_for
-from anyshot_platform.users.viewer import Viewer
+from anyshot_platform.contest.competitions.models import Competition, Membership
+from anyshot_platform.contest.competitions.states import CompetitionState, MemberStatus
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.paging import Page, page_of
+from anyshot_platform.judging.visibility.access import listed_for
+from anyshot_platform.people.users.viewer import Viewer
 
 Filter = Literal["", "open", "upcoming", "past", "mine"]
 

@@ -8,13 +8,13 @@ from fastapi import APIRouter, Depends, Path
 from fastapi.responses import FileResponse, PlainTextResponse
 from starlette.responses import Response
 
-from anyshot_platform.competitions.files import find_file, is_image, media_type
-from anyshot_platform.errors import NotFound
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.web.access import public, visible_competition
-from anyshot_platform.web.files import BINARY, HARMLESS, send_stored
-from anyshot_platform.web.rendering import STATIC_FOLDER
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.contest.competitions.files import find_file, is_image, media_type
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.site.web.access import public, visible_competition
+from anyshot_platform.site.web.files import BINARY, HARMLESS, send_stored
+from anyshot_platform.site.web.rendering import STATIC_FOLDER
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
 _FOR_A_DAY = {"cache-control": "public, max-age=86400"}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
-from anyshot_platform.errors import Invalid
+from anyshot_platform.foundation.errors import Invalid
 from anyshot_platform.site.shell.manage_frame import AsReviewer
-from anyshot_platform.web.access import SlugParam, public
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.rendering import redirect
-from anyshot_platform.web.services import ServicesDep
-from anyshot_platform.web.viewer import LOOK_COOKIE, LOOKS
+from anyshot_platform.site.web.access import SlugParam, public
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.rendering import redirect
+from anyshot_platform.site.web.services import ServicesDep
+from anyshot_platform.site.web.viewer import LOOK_COOKIE, LOOKS
 
 router = APIRouter(prefix="/competitions/{slug}/manage/look", include_in_schema=False)
 _SECONDS = 3600

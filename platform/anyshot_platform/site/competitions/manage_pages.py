@@ -9,20 +9,20 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.merging import seal
-from anyshot_platform.competitions.files import LOGO_LIMIT
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
-from anyshot_platform.errors import Invalid
-from anyshot_platform.organizers.bundles.reporting import read_report
-from anyshot_platform.organizers.competitions import acts, organizing
-from anyshot_platform.organizers.competitions.agenda import read_agenda
-from anyshot_platform.organizers.phases.acts import ACTS as PHASE_ACTS
-from anyshot_platform.organizers.phases.organizing import count_submissions
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import list_phases, status_of
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.described.form import written_moment
+from anyshot_platform.actions.merging import seal
+from anyshot_platform.contest.bundles.actions.reporting import read_report
+from anyshot_platform.contest.competitions.actions import acts, organizing
+from anyshot_platform.contest.competitions.actions.agenda import read_agenda
+from anyshot_platform.contest.competitions.files import LOGO_LIMIT
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.competitions.states import CompetitionState, Due, Registration, Visibility
+from anyshot_platform.contest.phases.actions.acts import ACTS as PHASE_ACTS
+from anyshot_platform.contest.phases.actions.organizing import count_submissions
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.service import list_phases, status_of
+from anyshot_platform.foundation.errors import Invalid
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.site.schema.form import written_moment
 from anyshot_platform.site.shell.act_frame import merge, perform_named, save_typed
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
@@ -31,8 +31,8 @@ from anyshot_platform.site.shell.manage_frame import (
     manage_path,
     render_manage,
 )
-from anyshot_platform.web.forms import FormDep, SentForm
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.forms import FormDep, SentForm
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage", include_in_schema=False)
 TONES = {"open": "good", "upcoming": "info", "paused": "warn", "closed": ""}

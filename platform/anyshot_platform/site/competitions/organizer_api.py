@@ -8,26 +8,26 @@ from fastapi import APIRouter, Depends, Path, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import ActRequest
-from anyshot_platform.acts.merging import require_tag, tag_of
-from anyshot_platform.acts.service import ActOutcome, carry_out
-from anyshot_platform.bundles.schema import QuestionSpec
-from anyshot_platform.competitions import files
-from anyshot_platform.competitions.models import Competition, CompetitionFile, CompetitionPage
-from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
-from anyshot_platform.errors import NotFound
-from anyshot_platform.organizers.bundles.reporting import read_report
-from anyshot_platform.organizers.bundles.service import clone_competition
-from anyshot_platform.organizers.competitions import acts, file_acts, organizing, page_acts
-from anyshot_platform.organizers.competitions.texts import values_now
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.declaration import ActRequest
+from anyshot_platform.actions.merging import require_tag, tag_of
+from anyshot_platform.actions.service import ActOutcome, carry_out
+from anyshot_platform.contest.bundles.actions.reporting import read_report
+from anyshot_platform.contest.bundles.actions.service import clone_competition
+from anyshot_platform.contest.bundles.schema import QuestionSpec
+from anyshot_platform.contest.competitions import files
+from anyshot_platform.contest.competitions.actions import acts, file_acts, organizing, page_acts
+from anyshot_platform.contest.competitions.actions.texts import values_now
+from anyshot_platform.contest.competitions.models import Competition, CompetitionFile, CompetitionPage
+from anyshot_platform.contest.competitions.states import CompetitionState, Due, Registration, Visibility
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.judging.submissions.uploads import take_upload
+from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import ActAnswer, ConsentIn, IfMatch, answer, answer_model
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsOwner, AsReviewer
-from anyshot_platform.site.shell.partly import Patch, patched
-from anyshot_platform.submissions.uploads import take_upload
-from anyshot_platform.web.access import may_organize
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.shell.merge_patch import Patch, patched
+from anyshot_platform.site.web.access import may_organize
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage", tags=["organizing: settings and texts"])
 PageParam = Annotated[str, Path(max_length=32)]

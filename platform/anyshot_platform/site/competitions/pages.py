@@ -9,29 +9,29 @@ from fastapi import APIRouter, Depends, Form, Query, Request
 from sqlalchemy import select
 from starlette.responses import Response
 
-from anyshot_platform.announcements.organizing import list_announcements
-from anyshot_platform.competitions import service
-from anyshot_platform.competitions.models import CompetitionPage
-from anyshot_platform.competitions.states import MemberStatus, Registration, Role
-from anyshot_platform.errors import NotFound, PlatformError
-from anyshot_platform.kernel.paging import PageParam
-from anyshot_platform.leagues.models import League
-from anyshot_platform.leagues.states import Admission
-from anyshot_platform.organizers.competitions.texts import filled
-from anyshot_platform.phases.service import list_phases, status_of
-from anyshot_platform.results.awards import prizes_of
-from anyshot_platform.sight.access import CompetitionAccess, find_access
+from anyshot_platform.contest.competitions import service
+from anyshot_platform.contest.competitions.actions.texts import filled
+from anyshot_platform.contest.competitions.models import CompetitionPage
+from anyshot_platform.contest.competitions.states import MemberStatus, Registration, Role
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.leagues.states import Admission
+from anyshot_platform.contest.phases.service import list_phases, status_of
+from anyshot_platform.foundation.errors import NotFound, PlatformError
+from anyshot_platform.foundation.paging import PageParam
+from anyshot_platform.judging.visibility.access import CompetitionAccess, find_access
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.users.viewer import Viewer
+from anyshot_platform.running.announcements.organizing import list_announcements
 from anyshot_platform.site.competitions.calendar import MEDIA_TYPE, as_calendar
 from anyshot_platform.site.competitions.first_steps import read_first_steps
 from anyshot_platform.site.competitions.listing import Filter, find_competitions
 from anyshot_platform.site.shell.page_header import TONES, join_state, read_cards, read_header
 from anyshot_platform.site.submissions.rows import recent_rows
-from anyshot_platform.users.models import User
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import browser_session, public, visible_competition
-from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import ServicesDep, SessionDep, site_address
-from anyshot_platform.web.viewer import ViewerDep
+from anyshot_platform.site.web.access import browser_session, public, visible_competition
+from anyshot_platform.site.web.rendering import redirect, render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep, site_address
+from anyshot_platform.site.web.viewer import ViewerDep
+from anyshot_platform.standings.results.awards import prizes_of
 
 router = APIRouter(include_in_schema=False)
 Visible = Annotated[CompetitionAccess, Depends(visible_competition)]

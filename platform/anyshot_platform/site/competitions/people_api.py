@@ -9,26 +9,26 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import ActRequest
-from anyshot_platform.acts.many import do_to_many
-from anyshot_platform.acts.merging import require_tag, tag_of
-from anyshot_platform.acts.service import ActOutcome, carry_out
-from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.service import find_membership
-from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.paging import PageParam
-from anyshot_platform.organizers.competitions import member_acts, people
-from anyshot_platform.organizers.competitions.member_acts import Invitation
-from anyshot_platform.organizers.competitions.moving import ACTS, MANY, UNDO
-from anyshot_platform.organizers.competitions.people import PeopleFilter
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.declaration import ActRequest
+from anyshot_platform.actions.many import do_to_many
+from anyshot_platform.actions.merging import require_tag, tag_of
+from anyshot_platform.actions.service import ActOutcome, carry_out
+from anyshot_platform.contest.competitions.actions import member_acts, people
+from anyshot_platform.contest.competitions.actions.member_acts import Invitation
+from anyshot_platform.contest.competitions.actions.moving import ACTS, MANY, UNDO
+from anyshot_platform.contest.competitions.actions.people import PeopleFilter
+from anyshot_platform.contest.competitions.models import Competition, Membership
+from anyshot_platform.contest.competitions.service import find_membership
+from anyshot_platform.contest.competitions.states import MemberStatus, Role
+from anyshot_platform.foundation.errors import Invalid
+from anyshot_platform.foundation.paging import PageParam
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.people.users.models import User
 from anyshot_platform.site.shell.act_frame import ActAnswer, ConsentIn, IfMatch, answer, answer_model
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsOwner, AsReviewer
-from anyshot_platform.teams.models import Team
-from anyshot_platform.users.models import User
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/people", tags=["organizing: people"])
 MemberParam = Annotated[str, Path(max_length=64, description="the id of the membership, or the user's name")]

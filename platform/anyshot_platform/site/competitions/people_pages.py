@@ -7,16 +7,16 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from anyshot_platform.acts.declaration import by_name
-from anyshot_platform.acts.merging import seal
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.paging import PageParam
-from anyshot_platform.organizers.competitions import member_acts, people
-from anyshot_platform.organizers.competitions.member_acts import Invitation
-from anyshot_platform.organizers.competitions.moving import ACTS, MANY, UNDO
-from anyshot_platform.organizers.competitions.people import PeopleFilter
+from anyshot_platform.actions.declaration import by_name
+from anyshot_platform.actions.merging import seal
+from anyshot_platform.contest.competitions.actions import member_acts, people
+from anyshot_platform.contest.competitions.actions.member_acts import Invitation
+from anyshot_platform.contest.competitions.actions.moving import ACTS, MANY, UNDO
+from anyshot_platform.contest.competitions.actions.people import PeopleFilter
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.competitions.states import MemberStatus, Role
+from anyshot_platform.foundation.errors import Invalid
+from anyshot_platform.foundation.paging import PageParam
 from anyshot_platform.site.shell.act_frame import merge, perform_named, save_merged
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
@@ -26,9 +26,9 @@ from anyshot_platform.site.shell.manage_frame import (
     render_manage,
 )
 from anyshot_platform.site.shell.many_frame import Menu, Sent, act_on_many
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.rendering import redirect
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.rendering import redirect
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage/people", include_in_schema=False)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
-from anyshot_platform.phases.states import PhaseKind, PhaseStatus
+from anyshot_platform.contest.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.contest.phases.states import PhaseKind, PhaseStatus
 
 
 class CompetitionOut(BaseModel):

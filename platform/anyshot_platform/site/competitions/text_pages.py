@@ -9,14 +9,14 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import JSONResponse, Response
 
-from anyshot_platform.acts.merging import seal
-from anyshot_platform.bundles.page_values import fill, has_values, unknown_in
-from anyshot_platform.competitions.files import MOST_BYTES, find_file, is_image, list_files
-from anyshot_platform.competitions.models import CompetitionPage
-from anyshot_platform.errors import Invalid
-from anyshot_platform.organizers.competitions import file_acts, organizing, page_acts
-from anyshot_platform.organizers.competitions.texts import values_now
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.merging import seal
+from anyshot_platform.contest.bundles.page_values import fill, has_values, unknown_in
+from anyshot_platform.contest.competitions.actions import file_acts, organizing, page_acts
+from anyshot_platform.contest.competitions.actions.texts import values_now
+from anyshot_platform.contest.competitions.files import MOST_BYTES, find_file, is_image, list_files
+from anyshot_platform.contest.competitions.models import CompetitionPage
+from anyshot_platform.foundation.errors import Invalid
+from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import merge, perform_named, save_typed
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
@@ -25,9 +25,9 @@ from anyshot_platform.site.shell.manage_frame import (
     manage_path,
     render_manage,
 )
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.markdown import markdown
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.markdown import markdown
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage", include_in_schema=False)
 

@@ -10,16 +10,16 @@ from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.merging import Written, require_tag, tag_of
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.discussion import reading, service
-from anyshot_platform.discussion.models import Thread
-from anyshot_platform.kernel.paging import PageParam, page_of
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.merging import Written, require_tag, tag_of
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.foundation.paging import PageParam, page_of
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.people.users.viewer import Scope
+from anyshot_platform.running.discussion import reading, service
+from anyshot_platform.running.discussion.models import Thread
 from anyshot_platform.site.shell.act_frame import IfMatch
-from anyshot_platform.users.viewer import Scope
-from anyshot_platform.web.access import competition_role, visible_competition
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.access import competition_role, visible_competition
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/discussion", tags=["discussion"])
 Visible = Annotated[CompetitionAccess, Depends(visible_competition)]

@@ -7,22 +7,22 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import JSONResponse, Response
 
-from anyshot_platform.acts.merging import Stale, Written, seal
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.discussion import reading, service
-from anyshot_platform.discussion.models import Post, Thread
-from anyshot_platform.errors import Forbidden, Invalid
-from anyshot_platform.kernel.paging import PageParam, page_of
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.merging import Stale, Written, seal
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.foundation.errors import Forbidden, Invalid
+from anyshot_platform.foundation.paging import PageParam, page_of
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.people.users.viewer import Scope
+from anyshot_platform.running.discussion import reading, service
+from anyshot_platform.running.discussion.models import Post, Thread
 from anyshot_platform.site.discussion.references import read_references
 from anyshot_platform.site.shell.act_frame import ask_which, merge, save_merged
 from anyshot_platform.site.shell.page_header import read_header
-from anyshot_platform.users.viewer import Scope
-from anyshot_platform.web.access import competition_role, visible_competition
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.markdown import markdown
-from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.access import competition_role, visible_competition
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.markdown import markdown
+from anyshot_platform.site.web.rendering import redirect, render
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/discussion", include_in_schema=False)
 Visible = Annotated[CompetitionAccess, Depends(visible_competition)]

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.discussion.reading import PostView
-from anyshot_platform.errors import NotFound
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.sight.access import CompetitionAccess, find_submission_access
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.users.models import User
-from anyshot_platform.web.linking import MENTION, REFERENCE
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.visibility.access import CompetitionAccess, find_submission_access
+from anyshot_platform.people.users.models import User
+from anyshot_platform.running.discussion.reading import PostView
+from anyshot_platform.site.web.linking import MENTION, REFERENCE
 
 _MOST = 100  # of one page
 Links = tuple[tuple[str, str], ...]

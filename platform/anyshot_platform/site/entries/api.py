@@ -7,19 +7,19 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, ConfigDict, Field
 
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.service import require_participant
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.intake.withdrawing import withdraw_together
-from anyshot_platform.leagues.service import find_league
-from anyshot_platform.organizers.entries import acts
-from anyshot_platform.phases.service import find_phase
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.entries.shown import EntryOut, show_entries
+from anyshot_platform.contest.competitions.models import Membership
+from anyshot_platform.contest.competitions.service import require_participant
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.leagues.service import find_league
+from anyshot_platform.contest.phases.service import find_phase
+from anyshot_platform.judging.submissions.actions.withdrawing import withdraw_together
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.site.entries.view import EntryOut, show_entries
 from anyshot_platform.site.entries.views import EligibilityOut, show_leagues
 from anyshot_platform.site.shell.act_frame import IfMatch
-from anyshot_platform.web.access import competition_role
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.access import competition_role
+from anyshot_platform.site.web.services import SessionDep
+from anyshot_platform.standings.entries.actions import acts
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}", tags=["entries"])
 Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))]

@@ -8,16 +8,14 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from anyshot_platform.acts.merging import seal
-from anyshot_platform.acts.service import NeedsConsent
-from anyshot_platform.entries.states import CHOICE_WORDS, STATE_WORDS
-from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.filters import join_texts
-from anyshot_platform.kernel.paging import PageParam
-from anyshot_platform.leagues.service import list_leagues
-from anyshot_platform.organizers.entries import moderating
-from anyshot_platform.phases.service import list_phases
-from anyshot_platform.site.entries.shown import show_change
+from anyshot_platform.actions.merging import seal
+from anyshot_platform.actions.service import NeedsConsent
+from anyshot_platform.contest.leagues.service import list_leagues
+from anyshot_platform.contest.phases.service import list_phases
+from anyshot_platform.foundation.errors import Invalid
+from anyshot_platform.foundation.filters import join_texts
+from anyshot_platform.foundation.paging import PageParam
+from anyshot_platform.site.entries.view import show_change
 from anyshot_platform.site.shell.act_frame import ask, consent_of, seen_in
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
@@ -26,8 +24,10 @@ from anyshot_platform.site.shell.manage_frame import (
     manage_path,
     render_manage,
 )
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.services import SessionDep
+from anyshot_platform.standings.entries.actions import moderating
+from anyshot_platform.standings.entries.states import CHOICE_WORDS, STATE_WORDS
 
 router = APIRouter(prefix="/competitions/{slug}/manage/entries", include_in_schema=False)
 Word = Annotated[str, Query(max_length=64)]

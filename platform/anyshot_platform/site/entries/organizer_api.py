@@ -8,13 +8,13 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from anyshot_platform.entries.states import Choice, EntryState
-from anyshot_platform.organizers.entries import moderating
-from anyshot_platform.organizers.entries.moderating import EntryAct, EntryFilter, EntryRow
-from anyshot_platform.site.entries.shown import EntryChangeOut, show_change
+from anyshot_platform.site.entries.view import EntryChangeOut, show_change
 from anyshot_platform.site.shell.act_frame import ActAnswer
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.services import SessionDep
+from anyshot_platform.standings.entries.actions import moderating
+from anyshot_platform.standings.entries.actions.moderating import EntryAct, EntryFilter, EntryRow
+from anyshot_platform.standings.entries.states import Choice, EntryState
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/entries", tags=["organizing: leagues"])
 

@@ -7,25 +7,25 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import Response
 
-from anyshot_platform.acts.merging import Stale, Written, seal
-from anyshot_platform.competitions.service import require_participant
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.entries import eligibility
-from anyshot_platform.errors import PlatformError
-from anyshot_platform.intake.withdrawing import withdraw_together
-from anyshot_platform.leagues.service import find_league
-from anyshot_platform.organizers.entries import acts
-from anyshot_platform.organizers.leagues.conditions import has_ended
-from anyshot_platform.phases.service import find_phase, list_phases
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.entries.shown import show_entries
+from anyshot_platform.actions.merging import Stale, Written, seal
+from anyshot_platform.contest.competitions.service import require_participant
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.leagues.actions.conditions import has_ended
+from anyshot_platform.contest.leagues.service import find_league
+from anyshot_platform.contest.phases.service import find_phase, list_phases
+from anyshot_platform.foundation.errors import PlatformError
+from anyshot_platform.judging.submissions.actions.withdrawing import withdraw_together
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.site.entries.view import show_entries
 from anyshot_platform.site.entries.views import answer_fields, show_leagues
 from anyshot_platform.site.shell.act_frame import ask_which, merge, seen_in
 from anyshot_platform.site.shell.page_header import read_header
-from anyshot_platform.web.access import competition_role
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.access import competition_role
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.rendering import redirect, render
+from anyshot_platform.site.web.services import SessionDep
+from anyshot_platform.standings.entries import eligibility
+from anyshot_platform.standings.entries.actions import acts
 
 router = APIRouter(prefix="/competitions/{slug}/leagues", include_in_schema=False)
 Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))]

@@ -9,19 +9,19 @@ from pydantic import BaseModel, Field
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.entries.eligibility import (
+from anyshot_platform.contest.competitions.models import Competition, Membership
+from anyshot_platform.contest.leagues.actions.waiting import list_teams
+from anyshot_platform.contest.leagues.description import LeagueQuestionSpec
+from anyshot_platform.contest.leagues.models import League, LeagueEntry
+from anyshot_platform.contest.leagues.states import EntryStatus
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.standings.entries.eligibility import (
     Eligibility,
     eligibilities_of,
     questions_of,
 )
-from anyshot_platform.leagues.description import LeagueQuestionSpec
-from anyshot_platform.leagues.models import League, LeagueEntry
-from anyshot_platform.leagues.states import EntryStatus
-from anyshot_platform.organizers.leagues.waiting import list_teams
-from anyshot_platform.results.awards import prizes_of
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.teams.models import Team
+from anyshot_platform.standings.results.awards import prizes_of
 
 
 class TeamMemberOut(BaseModel):

@@ -8,14 +8,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import StreamingResponse
 
-from anyshot_platform.events.watching import watching_of
-from anyshot_platform.kernel.numbers import line_id
-from anyshot_platform.services import Services
-from anyshot_platform.sight.access import SubmissionAccess, find_submission_access
+from anyshot_platform.foundation.numbers import line_id
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.run_logs.watching import watching_of
+from anyshot_platform.judging.visibility.access import SubmissionAccess, find_submission_access
 from anyshot_platform.site.events.stream import StreamState, look, stream
-from anyshot_platform.web.access import submission_reader
-from anyshot_platform.web.services import ServicesDep
-from anyshot_platform.web.viewer import ViewerDep, get_viewer
+from anyshot_platform.site.web.access import submission_reader
+from anyshot_platform.site.web.services import ServicesDep
+from anyshot_platform.site.web.viewer import ViewerDep, get_viewer
 
 router = APIRouter(prefix="/api/v1", tags=["submissions"])
 

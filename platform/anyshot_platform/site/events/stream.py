@@ -1,6 +1,6 @@
 """Server-sent events: one submission's state and log, live, resumable by the last id seen.
 
-A stream looks at the database only when `events.watching` says that its submission changed.
+A stream looks at the database only when `judging.run_logs.watching` says that its submission changed.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from functools import partial
 from fastapi import Request
 from sqlalchemy.orm import Session
 
-from anyshot_platform.errors import PlatformError
-from anyshot_platform.events.models import RunEvent
-from anyshot_platform.events.service import read_events
-from anyshot_platform.events.watching import Watching, changes
-from anyshot_platform.judging.kinds import kind_of
-from anyshot_platform.judging.service import list_runs
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import ENDED
-from anyshot_platform.sight.submissions import Sight
-from anyshot_platform.workers.places import find_place
+from anyshot_platform.foundation.errors import PlatformError
+from anyshot_platform.judging.execution.kinds import kind_of
+from anyshot_platform.judging.execution.service import list_runs
+from anyshot_platform.judging.run_logs.models import RunEvent
+from anyshot_platform.judging.run_logs.service import read_events
+from anyshot_platform.judging.run_logs.watching import Watching, changes
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.states import ENDED
+from anyshot_platform.judging.visibility.submissions import Sight
+from anyshot_platform.judging.workers.places import find_place
 
 BATCH = 500
 

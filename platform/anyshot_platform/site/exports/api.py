@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from anyshot_platform.exports.archive import make_archive
+from anyshot_platform.running.exports.archive import make_archive
 from anyshot_platform.site.shell.manage_frame import AsReviewer
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/exports", tags=["organizing: exports"])
 

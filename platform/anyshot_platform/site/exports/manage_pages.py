@@ -5,12 +5,12 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from anyshot_platform.errors import NotFound
-from anyshot_platform.exports.archive import make_archive
-from anyshot_platform.exports.tables import table_of
-from anyshot_platform.kernel.tables import MEDIA, Form
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.foundation.tables import MEDIA, Form
+from anyshot_platform.running.exports.archive import make_archive
+from anyshot_platform.running.exports.tables import table_of
 from anyshot_platform.site.shell.manage_frame import AsReviewer, render_manage
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage/exports", include_in_schema=False)
 

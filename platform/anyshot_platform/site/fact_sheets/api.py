@@ -8,17 +8,17 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
-from anyshot_platform.acts.merging import Written, require_tag, tag_of
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.competitions.service import require_participant
-from anyshot_platform.competitions.states import Due, Role
-from anyshot_platform.fact_sheets import service
-from anyshot_platform.fact_sheets.states import SheetState
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.merging import Written, require_tag, tag_of
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.competitions.service import require_participant
+from anyshot_platform.contest.competitions.states import Due, Role
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.people.teams.models import Team
 from anyshot_platform.site.shell.act_frame import IfMatch
-from anyshot_platform.teams.models import Team
-from anyshot_platform.web.access import competition_role
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.access import competition_role
+from anyshot_platform.site.web.services import SessionDep
+from anyshot_platform.standings.fact_sheets import service
+from anyshot_platform.standings.fact_sheets.states import SheetState
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}", tags=["entries"])
 Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from anyshot_platform.fact_sheets import service
 from anyshot_platform.site.shell.manage_frame import AsReviewer, render_manage
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.services import SessionDep
+from anyshot_platform.standings.fact_sheets import service
 
 router = APIRouter(prefix="/competitions/{slug}/manage/fact-sheets", include_in_schema=False)
 

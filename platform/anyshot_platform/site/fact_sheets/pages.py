@@ -7,20 +7,20 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from anyshot_platform.acts.merging import Stale, seal
-from anyshot_platform.competitions.service import require_participant
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.errors import PlatformError
-from anyshot_platform.fact_sheets import service
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.merging import Stale, seal
+from anyshot_platform.contest.competitions.service import require_participant
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.foundation.errors import PlatformError
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.people.teams.models import Team
 from anyshot_platform.site.fact_sheets.api import sheet_fields, show_sheet, who_wrote
 from anyshot_platform.site.shell.act_frame import ask_which, merge
 from anyshot_platform.site.shell.page_header import read_header
-from anyshot_platform.teams.models import Team
-from anyshot_platform.web.access import competition_role
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.access import competition_role
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.rendering import redirect, render
+from anyshot_platform.site.web.services import SessionDep
+from anyshot_platform.standings.fact_sheets import service
 
 router = APIRouter(prefix="/competitions/{slug}/fact-sheet", include_in_schema=False)
 Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))]

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from anyshot_platform.baselines.shipped import list_shipped, pack_shipped
-from anyshot_platform.web.access import public
+from anyshot_platform.site.web.access import public
+from anyshot_platform.standings.baselines.actions.shipped import list_shipped, pack_shipped
 
 router = APIRouter(prefix="/api/v1/baselines", tags=["kit"], dependencies=[Depends(public)])
 

@@ -13,12 +13,12 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
-from anyshot_platform.errors import NotFound
-from anyshot_platform.kit.tutorial import NAME, make_tutorial
-from anyshot_platform.kit.wheels import PROJECTS, Wheel, make_wheel
-from anyshot_platform.web.access import public
-from anyshot_platform.web.rendering import redirect
-from anyshot_platform.web.services import site_address
+from anyshot_platform.contest.kit.tutorial import NAME, make_tutorial
+from anyshot_platform.contest.kit.wheels import PROJECTS, Wheel, make_wheel
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.site.web.access import public
+from anyshot_platform.site.web.rendering import redirect
+from anyshot_platform.site.web.services import site_address
 
 router = APIRouter(include_in_schema=False)
 _PAGE = (

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
 from anyshot_core.weights import WeightsFile, list_weights
-from anyshot_platform.web.access import public
-from anyshot_platform.web.services import ServicesDep
+from anyshot_platform.site.web.access import public
+from anyshot_platform.site.web.services import ServicesDep
 
 router = APIRouter(prefix="/api/v1", tags=["kit"])
 

@@ -11,23 +11,23 @@ from pydantic import BaseModel, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.baselines.service import not_run_in
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.errors import Forbidden, NotFound
-from anyshot_platform.judging.pairs import Statement
-from anyshot_platform.kernel.numbers import HalfWidth
-from anyshot_platform.leaderboards.extra_columns import ExtraColumn, read_extra_columns
-from anyshot_platform.leaderboards.memo import read_state
-from anyshot_platform.leaderboards.reading import BoardPlace, read_board, read_history, read_rank
-from anyshot_platform.leaderboards.trust import recall_against_above
-from anyshot_platform.leagues.models import League
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import find_phase, live_version
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.sight.names import DatasetNames, name_datasets
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.service import find_phase, live_version
+from anyshot_platform.foundation.errors import Forbidden, NotFound
+from anyshot_platform.foundation.numbers import HalfWidth
+from anyshot_platform.judging.execution.pairs import Statement
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.judging.visibility.names import DatasetNames, name_datasets
 from anyshot_platform.site.submissions.schemas import StatementOut
-from anyshot_platform.web.access import visible_competition
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import visible_competition
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
+from anyshot_platform.standings.baselines.actions.service import not_run_in
+from anyshot_platform.standings.leaderboards.extra_columns import ExtraColumn, read_extra_columns
+from anyshot_platform.standings.leaderboards.memo import read_state
+from anyshot_platform.standings.leaderboards.reading import BoardPlace, read_board, read_history, read_rank
+from anyshot_platform.standings.leaderboards.trust import recall_against_above
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/phases/{phase_slug}", tags=["leaderboards"])
 Access = Annotated[CompetitionAccess, Depends(visible_competition)]

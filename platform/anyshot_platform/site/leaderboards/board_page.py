@@ -9,30 +9,36 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.evaluations import PointScore
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.entries.choosing import gates_out_of
-from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.filters import decimal
-from anyshot_platform.kernel.paging import Page, page_of
-from anyshot_platform.kernel.storage import Storage
-from anyshot_platform.leaderboards.extra_columns import ExtraColumn, read_extra_columns
-from anyshot_platform.leaderboards.memo import BoardState, read_state, recall
-from anyshot_platform.leaderboards.reading import BoardPlace, read_board, read_history, read_lines, read_rank
-from anyshot_platform.leaderboards.sorting import sort_board
-from anyshot_platform.leaderboards.trust import Neighbour, read_neighbours, recall_against_above
-from anyshot_platform.leagues.models import League
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.service import live_version, status_of
-from anyshot_platform.phases.states import PhaseKind, PhaseStatus
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.sight.names import name_datasets
-from anyshot_platform.sight.phases import PhaseSight
-from anyshot_platform.site.evaluations.shown import curve_cards, of_board, single_points
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.phases.service import live_version, status_of
+from anyshot_platform.contest.phases.states import PhaseKind, PhaseStatus
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.foundation.filters import decimal
+from anyshot_platform.foundation.paging import Page, page_of
+from anyshot_platform.foundation.storage import Storage
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.judging.visibility.names import name_datasets
+from anyshot_platform.judging.visibility.phases import PhaseSight
+from anyshot_platform.site.evaluations.view import curve_cards, of_board, single_points
 from anyshot_platform.site.leaderboards.board_shape import BoardView, PhaseChoice
 from anyshot_platform.site.leaderboards.board_view import Scale, make_columns, make_rows, make_scale
 from anyshot_platform.site.leaderboards.history_chart import MOST_TEAMS, draw_lines
 from anyshot_platform.site.shell.chart_data import ChartView
 from anyshot_platform.site.shell.page_header import Tab
+from anyshot_platform.standings.entries.choosing import gates_out_of
+from anyshot_platform.standings.leaderboards.extra_columns import ExtraColumn, read_extra_columns
+from anyshot_platform.standings.leaderboards.memo import BoardState, read_state, recall
+from anyshot_platform.standings.leaderboards.reading import (
+    BoardPlace,
+    read_board,
+    read_history,
+    read_lines,
+    read_rank,
+)
+from anyshot_platform.standings.leaderboards.sorting import sort_board
+from anyshot_platform.standings.leaderboards.trust import Neighbour, read_neighbours, recall_against_above
 from anyshot_scoring.reliability.verdicts import MARGIN
 
 PAGE_SIZE = 50

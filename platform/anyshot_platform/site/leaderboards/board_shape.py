@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from anyshot_platform.kernel.paging import Page
-from anyshot_platform.leaderboards.extra_columns import ExtraColumn
-from anyshot_platform.leaderboards.trust import Neighbour
-from anyshot_platform.site.evaluations.shown import EvaluationCard
+from anyshot_platform.foundation.paging import Page
+from anyshot_platform.site.evaluations.view import EvaluationCard
 from anyshot_platform.site.leaderboards.board_view import BoardColumn, RowView
 from anyshot_platform.site.shell.chart_data import ChartView
 from anyshot_platform.site.shell.page_header import Tab
+from anyshot_platform.standings.leaderboards.extra_columns import ExtraColumn
+from anyshot_platform.standings.leaderboards.trust import Neighbour
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from datetime import datetime
 from itertools import pairwise
 
 from anyshot_core.browser_charts.numbers import known_half
-from anyshot_platform.judging.pairs import Statement
-from anyshot_platform.leaderboards.reading import BoardPlace
-from anyshot_platform.sight.names import DatasetNames, natural
+from anyshot_platform.judging.execution.pairs import Statement
+from anyshot_platform.judging.visibility.names import DatasetNames, natural
+from anyshot_platform.standings.leaderboards.reading import BoardPlace
 from anyshot_scoring.rankings import passes_gate
 
 

@@ -9,13 +9,13 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.browser_charts.numbers import known_half
 from anyshot_core.evaluations import PointScore
-from anyshot_platform.kernel.tables import Form, write
-from anyshot_platform.leaderboards.reading import BoardPlace, read_board
-from anyshot_platform.leagues.models import League
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import live_version
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.evaluations.shown import of_board
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.service import live_version
+from anyshot_platform.foundation.tables import Form, write
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.site.evaluations.view import of_board
+from anyshot_platform.standings.leaderboards.reading import BoardPlace, read_board
 
 MOST_ROWS = 500
 POINT_COLUMNS = ("evaluation", "point", "label", "at", "mean", "half_width", "tasks", "message")

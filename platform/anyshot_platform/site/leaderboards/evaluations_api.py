@@ -9,14 +9,14 @@ from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from anyshot_platform.kernel.tables import MEDIA, Form
-from anyshot_platform.phases.service import find_phase
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.evaluations.shown import PointOut
+from anyshot_platform.contest.phases.service import find_phase
+from anyshot_platform.foundation.tables import MEDIA, Form
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.site.evaluations.view import PointOut
 from anyshot_platform.site.leaderboards.api import find_league, require_board
 from anyshot_platform.site.leaderboards.evaluations import as_csv, read_rows
-from anyshot_platform.web.access import visible_competition
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.access import visible_competition
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/phases/{phase_slug}", tags=["leaderboards"])
 Access = Annotated[CompetitionAccess, Depends(visible_competition)]

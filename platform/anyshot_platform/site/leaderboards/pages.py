@@ -8,18 +8,18 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
-from anyshot_platform.baselines.service import not_run_in
-from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.paging import PageParam
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import find_phase, list_phases, status_of
-from anyshot_platform.phases.states import PhaseKind, PhaseStatus
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.service import find_phase, list_phases, status_of
+from anyshot_platform.contest.phases.states import PhaseKind, PhaseStatus
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.foundation.paging import PageParam
+from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.leaderboards.board_page import read_board_view
 from anyshot_platform.site.shell.page_header import open_for_uploads, read_header
-from anyshot_platform.web.access import visible_competition
-from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import visible_competition
+from anyshot_platform.site.web.rendering import render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
+from anyshot_platform.standings.baselines.actions.service import not_run_in
 
 router = APIRouter(include_in_schema=False)
 Sort = Annotated[str, Query(max_length=200, pattern=r"^-?(rank|score|seconds|submitted|d:.{1,190})$")]

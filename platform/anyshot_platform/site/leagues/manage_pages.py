@@ -10,22 +10,21 @@ from pydantic import ValidationError
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.merging import seal
-from anyshot_platform.acts.service import ActOutcome, NeedsConsent, warnings_of
-from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.filters import join_texts
-from anyshot_platform.leagues.description import METRIC_WORDS, LeagueSpec, describe_league
-from anyshot_platform.leagues.models import League
-from anyshot_platform.leagues.questions import read_questions, write_questions
-from anyshot_platform.leagues.service import find_league, list_leagues
-from anyshot_platform.leagues.states import EntryStatus
-from anyshot_platform.organizers.entries import team_acts
-from anyshot_platform.organizers.leagues import organizing
-from anyshot_platform.organizers.leagues.acts import ACTS
-from anyshot_platform.phases.status_words import status_words
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.described.form import problems_of, written_moment
+from anyshot_platform.actions.merging import seal
+from anyshot_platform.actions.service import ActOutcome, NeedsConsent, warnings_of
+from anyshot_platform.contest.leagues.actions import organizing
+from anyshot_platform.contest.leagues.actions.acts import ACTS
+from anyshot_platform.contest.leagues.description import METRIC_WORDS, LeagueSpec, describe_league
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.leagues.questions import read_questions, write_questions
+from anyshot_platform.contest.leagues.service import find_league, list_leagues
+from anyshot_platform.contest.leagues.states import EntryStatus
+from anyshot_platform.contest.phases.status_words import status_words
+from anyshot_platform.foundation.errors import Invalid
+from anyshot_platform.foundation.filters import join_texts
+from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.entries.views import list_decisions
+from anyshot_platform.site.schema.form import problems_of, written_moment
 from anyshot_platform.site.shell.act_frame import (
     ask,
     consent_of,
@@ -41,8 +40,9 @@ from anyshot_platform.site.shell.manage_frame import (
     manage_path,
     render_manage,
 )
-from anyshot_platform.web.forms import FormDep, SentForm
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.forms import FormDep, SentForm
+from anyshot_platform.site.web.services import SessionDep
+from anyshot_platform.standings.entries.actions import team_acts
 
 router = APIRouter(prefix="/competitions/{slug}/manage/leagues", include_in_schema=False)
 _LABELS = {  # of the form, by the part of the description

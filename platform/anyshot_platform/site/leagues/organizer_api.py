@@ -10,25 +10,25 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.evidence import Evidence
-from anyshot_platform.acts.declaration import Consent
-from anyshot_platform.acts.merging import SeenFields, require_tag, tag_of
-from anyshot_platform.acts.service import ActOutcome, warnings_of
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.errors import Invalid
-from anyshot_platform.leagues import service
-from anyshot_platform.leagues.description import LeagueSpec, describe_league
-from anyshot_platform.leagues.models import League
-from anyshot_platform.leagues.states import EntryStatus
-from anyshot_platform.organizers.entries import team_acts
-from anyshot_platform.organizers.leagues import entry_acts, organizing
-from anyshot_platform.organizers.leagues.acts import ACTS
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.declaration import Consent
+from anyshot_platform.actions.merging import SeenFields, require_tag, tag_of
+from anyshot_platform.actions.service import ActOutcome, warnings_of
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.leagues import service
+from anyshot_platform.contest.leagues.actions import entry_acts, organizing
+from anyshot_platform.contest.leagues.actions.acts import ACTS
+from anyshot_platform.contest.leagues.description import LeagueSpec, describe_league
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.leagues.states import EntryStatus
+from anyshot_platform.foundation.errors import Invalid
+from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.entries.views import DecisionRow, list_decisions
 from anyshot_platform.site.shell.act_frame import ActAnswer, IfMatch
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
-from anyshot_platform.site.shell.partly import Patch, patched
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.shell.merge_patch import Patch, patched
+from anyshot_platform.site.web.services import SessionDep
+from anyshot_platform.standings.entries.actions import team_acts
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/leagues", tags=["organizing: leagues"])
 LeagueParam = Annotated[str, Path(max_length=64)]

@@ -9,13 +9,13 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.competitions.messages import list_muted
-from anyshot_platform.notifications.service import choose_rhythm, list_notifications, mute
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.users.models import MailRhythm, User
-from anyshot_platform.users.viewer import Scope, Viewer
-from anyshot_platform.web.access import signed_in_as, visible_competition
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.contest.competitions.messages import list_muted
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.people.notifications.service import choose_rhythm, list_notifications, mute
+from anyshot_platform.people.users.models import MailRhythm, User
+from anyshot_platform.people.users.viewer import Scope, Viewer
+from anyshot_platform.site.web.access import signed_in_as, visible_competition
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1", tags=["notifications"])
 Reader = Annotated[Viewer, Depends(signed_in_as(Scope.ACCOUNT))]

@@ -9,11 +9,12 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.merging import Written, seal
-from anyshot_platform.competitions.messages import list_muted
-from anyshot_platform.errors import NotFound
-from anyshot_platform.notifications.models import Notification, NotificationChoice
-from anyshot_platform.notifications.service import (
+from anyshot_platform.actions.merging import Written, seal
+from anyshot_platform.contest.competitions.messages import list_muted
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.people.notifications.models import Notification, NotificationChoice
+from anyshot_platform.people.notifications.service import (
     KINDS,
     choose,
     choose_rhythm,
@@ -22,16 +23,15 @@ from anyshot_platform.notifications.service import (
     mark_seen,
     mute,
 )
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.people.users.models import MailRhythm, User
+from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.site.shell.act_frame import merge, save_merged
 from anyshot_platform.site.users.account_pages import SECTIONS
 from anyshot_platform.site.users.pages import safe_next
-from anyshot_platform.users.models import MailRhythm, User
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import browser_session, visible_competition
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.access import browser_session, visible_competition
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.rendering import redirect, render
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(include_in_schema=False)
 RHYTHMS = (

@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import Response
 
-from anyshot_platform.errors import NotFound
-from anyshot_platform.notifications.unsubscribing import PATH, end_emails, is_signed
-from anyshot_platform.users.models import User
-from anyshot_platform.web.access import public
-from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.people.notifications.unsubscribing import PATH, end_emails, is_signed
+from anyshot_platform.people.users.models import User
+from anyshot_platform.site.web.access import public
+from anyshot_platform.site.web.rendering import render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
 

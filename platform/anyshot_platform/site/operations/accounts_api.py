@@ -10,18 +10,18 @@ from pydantic import BaseModel, ConfigDict
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.accounts import administration
-from anyshot_platform.acts.service import ActOutcome
-from anyshot_platform.kernel.paging import PageParam
-from anyshot_platform.operations import account_acts, image_acts, overview, worker_acts
+from anyshot_platform.actions.service import ActOutcome
+from anyshot_platform.foundation.paging import PageParam
+from anyshot_platform.judging.workers.models import Image, Worker, WorkerToken
+from anyshot_platform.judging.workers.tokens import find_worker_token
+from anyshot_platform.people.accounts import administration
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.users.viewer import Viewer
+from anyshot_platform.running.operations import account_acts, image_acts, overview, worker_acts
 from anyshot_platform.site.acts.api import ActOut, show_acts
 from anyshot_platform.site.shell.act_routes import add_acts
-from anyshot_platform.users.models import User
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import site_admin
-from anyshot_platform.web.services import SessionDep
-from anyshot_platform.workers.models import Image, Worker, WorkerToken
-from anyshot_platform.workers.tokens import find_worker_token
+from anyshot_platform.site.web.access import site_admin
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1/admin", tags=["operations"])
 AsAdmin = Annotated[Viewer, Depends(site_admin)]

@@ -9,15 +9,19 @@ from fastapi import APIRouter, Depends, Request
 from sqlalchemy import select
 from starlette.responses import Response
 
-from anyshot_platform.accounts import administration
-from anyshot_platform.acts.declaration import ActRequest
-from anyshot_platform.acts.service import ActRefused, carry_out
-from anyshot_platform.alerts.service import list_open
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.database import now
-from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.paging import PageParam
-from anyshot_platform.operations import (
+from anyshot_platform.actions.declaration import ActRequest
+from anyshot_platform.actions.service import ActRefused, carry_out
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.errors import Invalid
+from anyshot_platform.foundation.paging import PageParam
+from anyshot_platform.foundation.queue.loops import read_loops
+from anyshot_platform.judging.workers.models import Image, WorkerToken
+from anyshot_platform.judging.workers.tokens import find_worker_token
+from anyshot_platform.people.accounts import administration
+from anyshot_platform.people.alerts.service import list_open
+from anyshot_platform.people.users.viewer import Viewer
+from anyshot_platform.running.operations import (
     account_acts,
     alert_acts,
     image_acts,
@@ -25,17 +29,13 @@ from anyshot_platform.operations import (
     set_aside_acts,
     worker_acts,
 )
-from anyshot_platform.operations.set_aside import find_given_up, list_set_aside
-from anyshot_platform.operations.watch import late_loops
-from anyshot_platform.queue.loops import read_loops
+from anyshot_platform.running.operations.set_aside import find_given_up, list_set_aside
+from anyshot_platform.running.operations.watch import late_loops
 from anyshot_platform.site.shell.act_frame import merge, perform_named, read_options, save_merged
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import site_admin
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import ServicesDep, SessionDep
-from anyshot_platform.workers.models import Image, WorkerToken
-from anyshot_platform.workers.tokens import find_worker_token
+from anyshot_platform.site.web.access import site_admin
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.rendering import redirect, render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/admin", include_in_schema=False)
 Admin = Annotated[Viewer, Depends(site_admin)]

@@ -9,14 +9,14 @@ from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, ConfigDict
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.service import ActOutcome
-from anyshot_platform.alerts.models import Alert
-from anyshot_platform.alerts.service import list_open
-from anyshot_platform.operations.alert_acts import ACTS, find_alert
+from anyshot_platform.actions.service import ActOutcome
+from anyshot_platform.people.alerts.models import Alert
+from anyshot_platform.people.alerts.service import list_open
+from anyshot_platform.people.users.viewer import Viewer
+from anyshot_platform.running.operations.alert_acts import ACTS, find_alert
 from anyshot_platform.site.shell.act_routes import add_acts
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import site_admin
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.access import site_admin
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1/admin/alerts", tags=["operations"])
 AsAdmin = Annotated[Viewer, Depends(site_admin)]

@@ -10,12 +10,12 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from sqlalchemy.orm import Session
 from starlette.responses import JSONResponse, Response
 
-from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.metrics import REGISTRY
-from anyshot_platform.operations.figures import collect_figures
-from anyshot_platform.operations.health import check_readiness
-from anyshot_platform.web.access import policy, public
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.foundation.metrics import REGISTRY
+from anyshot_platform.running.operations.figures import collect_figures
+from anyshot_platform.running.operations.health import check_readiness
+from anyshot_platform.site.web.access import policy, public
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(tags=["operations"])
 

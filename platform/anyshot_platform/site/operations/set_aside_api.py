@@ -9,13 +9,13 @@ from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.service import ActOutcome
-from anyshot_platform.operations.set_aside import SetAside, find_given_up, list_set_aside
-from anyshot_platform.operations.set_aside_acts import ACTS, OF_ALL
+from anyshot_platform.actions.service import ActOutcome
+from anyshot_platform.people.users.viewer import Viewer
+from anyshot_platform.running.operations.set_aside import SetAside, find_given_up, list_set_aside
+from anyshot_platform.running.operations.set_aside_acts import ACTS, OF_ALL
 from anyshot_platform.site.shell.act_routes import add_acts
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import site_admin
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.access import site_admin
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1/admin/set-aside", tags=["operations"])
 AsAdmin = Annotated[Viewer, Depends(site_admin)]

@@ -3,10 +3,10 @@
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from anyshot_platform.web.access import public
-from anyshot_platform.web.frame import SITE_PAGES
-from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import ServicesDep
+from anyshot_platform.site.web.access import public
+from anyshot_platform.site.web.frame import SITE_PAGES
+from anyshot_platform.site.web.rendering import render
+from anyshot_platform.site.web.services import ServicesDep
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(public)])
 

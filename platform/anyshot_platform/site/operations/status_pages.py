@@ -5,11 +5,11 @@ from __future__ import annotations
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from anyshot_platform.operations.health import check_readiness
-from anyshot_platform.operations.overview import read_queues
-from anyshot_platform.web.access import public
-from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.running.operations.health import check_readiness
+from anyshot_platform.running.operations.overview import read_queues
+from anyshot_platform.site.web.access import public
+from anyshot_platform.site.web.rendering import render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
 _PARTS = {

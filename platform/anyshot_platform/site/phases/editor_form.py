@@ -8,18 +8,18 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.protocols import ProtocolError
-from anyshot_platform.bundles.sense import not_a_protocol
-from anyshot_platform.described.settings import settings_of
-from anyshot_platform.kernel.zones import words_on_zone
-from anyshot_platform.organizers.phases.checks import problems_of, usable_pools
-from anyshot_platform.phases.description import PhaseSpec
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import list_phases
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.described.form import Card, Options, cards_of, read_form
+from anyshot_platform.contest.bundles.consistency import not_a_protocol
+from anyshot_platform.contest.phases.actions.checks import problems_of, usable_pools
+from anyshot_platform.contest.phases.description import PhaseSpec
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.service import list_phases
+from anyshot_platform.foundation.schema.settings import settings_of
+from anyshot_platform.foundation.zones import words_on_zone
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.judging.workers.models import Image, Worker
 from anyshot_platform.site.phases.protocol_form import ROLES, read_protocol
-from anyshot_platform.web.forms import SentForm
-from anyshot_platform.workers.models import Image, Worker
+from anyshot_platform.site.schema.form import Card, Options, cards_of, read_form
+from anyshot_platform.site.web.forms import SentForm
 from anyshot_scoring.rules import RULES
 
 

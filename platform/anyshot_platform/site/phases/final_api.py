@@ -9,19 +9,19 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import by_name
-from anyshot_platform.acts.service import ActOutcome
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.organizers.phases import final_acts, finals, repeats, winner_acts
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import find_phase
-from anyshot_platform.results.states import IdentityCheck
-from anyshot_platform.results.winners import Winner
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.sight.phases import publication_of
+from anyshot_platform.actions.declaration import by_name
+from anyshot_platform.actions.service import ActOutcome
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.service import find_phase
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.judging.visibility.phases import publication_of
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.services import SessionDep
+from anyshot_platform.standings.results.actions import final_acts, finals, repeats, winner_acts
+from anyshot_platform.standings.results.states import IdentityCheck
+from anyshot_platform.standings.results.winners import Winner
 
 router = APIRouter(
     prefix="/api/v1/competitions/{slug}/manage/phases/{phase_slug}/final", tags=["organizing: phases"]

@@ -7,23 +7,23 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.leaderboards.reading import read_board
-from anyshot_platform.leagues.service import list_leagues
-from anyshot_platform.organizers.phases import final_acts, finals, repeats, winner_acts
-from anyshot_platform.organizers.submissions.code_acts import list_teams
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import find_phase, live_version
-from anyshot_platform.results.records import changes_of
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.sight.phases import result_phases
-from anyshot_platform.sight.standing import kept
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.leagues.service import list_leagues
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.service import find_phase, live_version
+from anyshot_platform.judging.submissions.actions.code_acts import list_teams
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionKind
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.judging.visibility.phases import result_phases
+from anyshot_platform.judging.visibility.standing import kept
 from anyshot_platform.site.shell.act_frame import perform_named
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.services import SessionDep
+from anyshot_platform.standings.leaderboards.reading import read_board
+from anyshot_platform.standings.results.actions import final_acts, finals, repeats, winner_acts
+from anyshot_platform.standings.results.records import changes_of
 
 router = APIRouter(prefix="/competitions/{slug}/manage/final", include_in_schema=False)
 

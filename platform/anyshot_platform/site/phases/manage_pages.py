@@ -11,32 +11,32 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from anyshot_core.protocols import ProtocolError
-from anyshot_platform.acts.declaration import ActRequest
-from anyshot_platform.acts.merging import Stale, changes, seal, unseal
-from anyshot_platform.database import now
-from anyshot_platform.errors import Invalid, PlatformError
-from anyshot_platform.kernel.filters import join_texts
-from anyshot_platform.organizers.phases import organizing, versions
-from anyshot_platform.organizers.phases.acts import ACTS
-from anyshot_platform.organizers.phases.checks import foreign_pools, open_protocol
-from anyshot_platform.organizers.phases.differences import (
+from anyshot_platform.actions.declaration import ActRequest
+from anyshot_platform.actions.merging import Stale, changes, seal, unseal
+from anyshot_platform.contest.phases.actions import organizing, versions
+from anyshot_platform.contest.phases.actions.acts import ACTS
+from anyshot_platform.contest.phases.actions.checks import foreign_pools, open_protocol
+from anyshot_platform.contest.phases.actions.differences import (
     flatten,
     keep_seconds,
     keep_secrets,
     secret_fields,
     with_fields,
 )
-from anyshot_platform.organizers.phases.readiness import missing_in, odd_in
-from anyshot_platform.phases.description import PhaseSpec, label_of, labels_of
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.rows import describe_phase
-from anyshot_platform.phases.service import find_phase, live_version, status_of
-from anyshot_platform.pools.models import PoolVersion
-from anyshot_platform.runs.secrets import weaknesses
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.contest.phases.actions.readiness import missing_in, odd_in
+from anyshot_platform.contest.phases.description import PhaseSpec, label_of, labels_of
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.rows import describe_phase
+from anyshot_platform.contest.phases.service import find_phase, live_version, status_of
+from anyshot_platform.contest.pools.models import PoolVersion
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.errors import Invalid, PlatformError
+from anyshot_platform.foundation.filters import join_texts
+from anyshot_platform.judging.runs.secrets import weaknesses
+from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.competitions.manage_pages import TONES, phase_rows
-from anyshot_platform.site.described.form import Card
 from anyshot_platform.site.phases import editor_form, protocol_form
+from anyshot_platform.site.schema.form import Card
 from anyshot_platform.site.shell.act_frame import ask_which, perform, perform_named
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
@@ -45,9 +45,9 @@ from anyshot_platform.site.shell.manage_frame import (
     manage_path,
     render_manage,
 )
-from anyshot_platform.web.forms import FormDep, SentForm
-from anyshot_platform.web.rendering import redirect
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.forms import FormDep, SentForm
+from anyshot_platform.site.web.rendering import redirect
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage/phases", include_in_schema=False)
 

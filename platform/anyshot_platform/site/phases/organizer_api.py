@@ -10,27 +10,27 @@ from pydantic import BaseModel, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import by_name
-from anyshot_platform.acts.merging import require_tag, tag_of
-from anyshot_platform.acts.service import ActOutcome
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.errors import NotFound
-from anyshot_platform.organizers.phases import organizing
-from anyshot_platform.organizers.phases.acts import ACTS
-from anyshot_platform.organizers.phases.checks import open_protocol, require_sound
-from anyshot_platform.organizers.phases.differences import flatten, keep_secrets
-from anyshot_platform.phases.description import PhaseSpec
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.rows import describe_phase
-from anyshot_platform.phases.service import find_phase, list_phases, status_of
-from anyshot_platform.phases.states import PhaseStatus
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.sight.phases import publication_of
+from anyshot_platform.actions.declaration import by_name
+from anyshot_platform.actions.merging import require_tag, tag_of
+from anyshot_platform.actions.service import ActOutcome
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.phases.actions import organizing
+from anyshot_platform.contest.phases.actions.acts import ACTS
+from anyshot_platform.contest.phases.actions.checks import open_protocol, require_sound
+from anyshot_platform.contest.phases.actions.differences import flatten, keep_secrets
+from anyshot_platform.contest.phases.description import PhaseSpec
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.rows import describe_phase
+from anyshot_platform.contest.phases.service import find_phase, list_phases, status_of
+from anyshot_platform.contest.phases.states import PhaseStatus
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.judging.visibility.phases import publication_of
 from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, ProvedOrganizer
-from anyshot_platform.site.shell.partly import Patch, patched
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.shell.merge_patch import Patch, patched
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/phases", tags=["organizing: phases"])
 PhaseParam = Annotated[str, Path(max_length=64)]

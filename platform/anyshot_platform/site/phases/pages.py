@@ -11,22 +11,22 @@ from starlette.responses import Response
 
 from anyshot_core.weights import list_weights
 from anyshot_core.wire.worker_api import LogPolicy
-from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.filters import count, duration, join_texts, size
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.service import find_phase, live_version, status_of
-from anyshot_platform.phases.states import BOARD_WORDS, BoardShows, PhaseKind, PhaseStatus
-from anyshot_platform.runs.secrets import committed, weaknesses
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.sight.logs import shown_logs
-from anyshot_platform.sight.phases import look_at_phase
-from anyshot_platform.sight.smoke import smoke_pool
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.phases.service import find_phase, live_version, status_of
+from anyshot_platform.contest.phases.states import BOARD_WORDS, BoardShows, PhaseKind, PhaseStatus
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.foundation.filters import count, duration, join_texts, size
+from anyshot_platform.judging.runs.secrets import committed, weaknesses
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.judging.visibility.logs import shown_logs
+from anyshot_platform.judging.visibility.phases import look_at_phase
+from anyshot_platform.judging.visibility.smoke import smoke_pool
 from anyshot_platform.site.phases.protocol_words import protocol_words, task_words
 from anyshot_platform.site.shell.page_header import TONES, read_header
 from anyshot_platform.site.submissions.quota_view import quota_view
-from anyshot_platform.web.access import visible_competition
-from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import visible_competition
+from anyshot_platform.site.web.rendering import render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
 _LOG_WORDS = {

@@ -26,16 +26,16 @@ from anyshot_core.protocols import (
     protocol_from_dict,
 )
 from anyshot_core.protocols.registry import SEEDS
-from anyshot_platform.described.wrong import no_number
-from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.filters import join_texts
-from anyshot_platform.kernel.storage import Storage
-from anyshot_platform.organizers.phases.checks import open_protocol
-from anyshot_platform.phases.description import SETTINGS, PhaseSpec
-from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.pools.images import opened, words_without_place
-from anyshot_platform.pools.models import PoolVersion
-from anyshot_platform.web.forms import SentForm
+from anyshot_platform.contest.phases.actions.checks import open_protocol
+from anyshot_platform.contest.phases.description import SETTINGS, PhaseSpec
+from anyshot_platform.contest.phases.models import PhaseVersion
+from anyshot_platform.contest.pools.images import opened, words_without_place
+from anyshot_platform.contest.pools.models import PoolVersion
+from anyshot_platform.foundation.errors import Invalid
+from anyshot_platform.foundation.filters import join_texts
+from anyshot_platform.foundation.schema.problems import no_number
+from anyshot_platform.foundation.storage import Storage
+from anyshot_platform.site.web.forms import SentForm
 
 PREFIX = "tasks.protocol"
 ROLES = (PREFIX, "tasks.train_protocol", "tasks.validation_protocol")

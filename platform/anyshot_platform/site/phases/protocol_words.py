@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from anyshot_core.protocols import PROTOCOLS
-from anyshot_platform.kernel.filters import count, decimal, join_texts
+from anyshot_platform.foundation.filters import count, decimal, join_texts
 
 _NAMES = {
     "any_way_any_shot": "any-way any-shot, cross-domain",

@@ -9,20 +9,20 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.service import ActOutcome
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.judging.joining import not_queued
-from anyshot_platform.organizers.phases import side_by_side, version_acts, versions
-from anyshot_platform.organizers.phases.checks import require_sound
-from anyshot_platform.phases.description import PhaseSpec
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.rows import describe_phase
-from anyshot_platform.phases.service import find_phase, live_version
-from anyshot_platform.phases.states import RescoreMode, VersionState
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.service import ActOutcome
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.phases.actions import side_by_side, version_acts, versions
+from anyshot_platform.contest.phases.actions.checks import require_sound
+from anyshot_platform.contest.phases.description import PhaseSpec
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.phases.rows import describe_phase
+from anyshot_platform.contest.phases.service import find_phase, live_version
+from anyshot_platform.contest.phases.states import RescoreMode, VersionState
+from anyshot_platform.judging.execution.joining import not_queued
+from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(
     prefix="/api/v1/competitions/{slug}/manage/phases/{phase_slug}/versions", tags=["organizing: phases"]

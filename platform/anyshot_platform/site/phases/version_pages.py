@@ -5,15 +5,15 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from anyshot_platform.judging.joining import not_queued
-from anyshot_platform.organizers.phases import side_by_side, versions
-from anyshot_platform.organizers.phases.checks import open_protocol
-from anyshot_platform.organizers.phases.version_acts import ACTS
-from anyshot_platform.phases.service import find_phase, live_version
+from anyshot_platform.contest.phases.actions import side_by_side, versions
+from anyshot_platform.contest.phases.actions.checks import open_protocol
+from anyshot_platform.contest.phases.actions.version_acts import ACTS
+from anyshot_platform.contest.phases.service import find_phase, live_version
+from anyshot_platform.judging.execution.joining import not_queued
 from anyshot_platform.site.shell.act_frame import perform_named
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage/phases", include_in_schema=False)
 

@@ -6,12 +6,12 @@ from fastapi import APIRouter
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.service import ActOutcome
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.errors import NotFound
-from anyshot_platform.organizers.pools import acts, version_acts
-from anyshot_platform.pools.models import Pool
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.service import ActOutcome
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.pools.actions import acts, version_acts
+from anyshot_platform.contest.pools.models import Pool
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.pools.api import PoolOut, PoolParam, show
 from anyshot_platform.site.shell.act_routes import add_acts
 

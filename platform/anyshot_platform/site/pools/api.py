@@ -12,28 +12,28 @@ from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import NO_OPTIONS, Act, ActRequest, Opts
-from anyshot_platform.acts.service import ActOutcome, carry_out
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.errors import Invalid, NotFound
-from anyshot_platform.organizers.pools import acts, organizing, version_acts
-from anyshot_platform.organizers.pools.overlaps import compare_pool
-from anyshot_platform.organizers.pools.uses import owner_of
-from anyshot_platform.pools.models import Pack, Pool, PoolVersion
-from anyshot_platform.pools.service import add_pack, create_pool
-from anyshot_platform.services import Services
-from anyshot_platform.sight.access import find_access, find_competition, require_role
-from anyshot_platform.sight.pools import find_packs
+from anyshot_platform.actions.declaration import NO_OPTIONS, Act, ActRequest, Opts
+from anyshot_platform.actions.service import ActOutcome, carry_out
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.pools.actions import acts, organizing, version_acts
+from anyshot_platform.contest.pools.actions.overlaps import compare_pool
+from anyshot_platform.contest.pools.actions.uses import owner_of
+from anyshot_platform.contest.pools.models import Pack, Pool, PoolVersion
+from anyshot_platform.contest.pools.service import add_pack, create_pool
+from anyshot_platform.foundation.errors import Invalid, NotFound
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.submissions import uploads
+from anyshot_platform.judging.submissions.states import UploadPurpose
+from anyshot_platform.judging.visibility.access import find_access, find_competition, require_role
+from anyshot_platform.judging.visibility.pools import find_packs
+from anyshot_platform.people.users.viewer import Scope, Viewer
 from anyshot_platform.site.shell.act_frame import ActAnswer, ConsentIn, answer, answer_model
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.submissions.schemas import UploadIn, UploadOut, show_upload_of
-from anyshot_platform.submissions import uploads
-from anyshot_platform.submissions.states import UploadPurpose
-from anyshot_platform.users.viewer import Scope, Viewer
-from anyshot_platform.web.access import may_organize, signed_in_as
-from anyshot_platform.web.bodies import BODY_OF_BYTES
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import may_organize, signed_in_as
+from anyshot_platform.site.web.bodies import BODY_OF_BYTES
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1/pools", tags=["organizing: pools"])
 Owner = Annotated[Viewer, Depends(signed_in_as(Scope.ORGANIZE))]

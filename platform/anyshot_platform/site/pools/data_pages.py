@@ -10,16 +10,16 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.data.problems import BadPack
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.storage import Storage
-from anyshot_platform.organizers.pools.organizing import contact_sheet
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.sight.data import data_of, find_public_pack
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.pools.actions.organizing import contact_sheet
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.foundation.storage import Storage
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.judging.visibility.data import data_of, find_public_pack
 from anyshot_platform.site.shell.page_header import read_header
-from anyshot_platform.web.access import visible_competition
-from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import visible_competition
+from anyshot_platform.site.web.rendering import render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/data", include_in_schema=False)
 Visible = Annotated[CompetitionAccess, Depends(visible_competition)]

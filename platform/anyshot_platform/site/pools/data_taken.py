@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.audit.reads import note_read
-from anyshot_platform.audit.service import select_entries
-from anyshot_platform.database import Database
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.foundation.database import Database
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.people.audit.reads import note_read
+from anyshot_platform.people.audit.service import select_entries
 
 _WHAT = "public_data"
 

@@ -13,30 +13,30 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.data.problems import BadPack
-from anyshot_platform.acts.declaration import ActRequest
-from anyshot_platform.acts.service import carry_out
-from anyshot_platform.audit.reads import note_read
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.errors import Invalid, NotFound, PlatformError
-from anyshot_platform.kernel.filters import join_texts
-from anyshot_platform.organizers.pools import acts, organizing, version_acts
-from anyshot_platform.organizers.pools.overlaps import compare_pool
-from anyshot_platform.organizers.pools.uses import competitions_using, owner_of, uses_of
-from anyshot_platform.organizers.reports.catalogue import find_kind
-from anyshot_platform.organizers.reports.service import list_pool_reports
-from anyshot_platform.pools.models import Pack, PoolPack, PoolVersion
-from anyshot_platform.pools.service import add_pack, create_pool
-from anyshot_platform.services import Services
-from anyshot_platform.sight.access import find_access, organized
-from anyshot_platform.sight.pools import may_change
+from anyshot_platform.actions.declaration import ActRequest
+from anyshot_platform.actions.service import carry_out
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.pools.actions import acts, organizing, version_acts
+from anyshot_platform.contest.pools.actions.overlaps import compare_pool
+from anyshot_platform.contest.pools.actions.uses import competitions_using, owner_of, uses_of
+from anyshot_platform.contest.pools.models import Pack, PoolPack, PoolVersion
+from anyshot_platform.contest.pools.service import add_pack, create_pool
+from anyshot_platform.foundation.errors import Invalid, NotFound, PlatformError
+from anyshot_platform.foundation.filters import join_texts
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.reports.actions.catalogue import find_kind
+from anyshot_platform.judging.reports.actions.service import list_pool_reports
+from anyshot_platform.judging.visibility.access import find_access, organized
+from anyshot_platform.judging.visibility.pools import may_change
+from anyshot_platform.people.audit.reads import note_read
+from anyshot_platform.people.users.viewer import Scope, Viewer
 from anyshot_platform.site.shell.act_frame import perform_named
 from anyshot_platform.site.shell.manage_frame import carry_out_change
-from anyshot_platform.users.viewer import Scope, Viewer
-from anyshot_platform.web.access import may_organize, proved, signed_in_as
-from anyshot_platform.web.files import send_stored
-from anyshot_platform.web.forms import FormDep, SentForm
-from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import may_organize, proved, signed_in_as
+from anyshot_platform.site.web.files import send_stored
+from anyshot_platform.site.web.forms import FormDep, SentForm
+from anyshot_platform.site.web.rendering import redirect, render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/organize/pools", include_in_schema=False)
 Owner = Annotated[Viewer, Depends(signed_in_as(Scope.ORGANIZE))]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from anyshot_platform.acts.declaration import ActRequest
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.organizers.rehearsals.acts import (
+from anyshot_platform.actions.declaration import ActRequest
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.running.rehearsals.acts import (
     MOST_TASKS,
     MOST_TEAMS,
     REHEARSE,
@@ -15,14 +15,14 @@ from anyshot_platform.organizers.rehearsals.acts import (
     is_copy,
     list_rehearsals,
 )
-from anyshot_platform.organizers.rehearsals.checklist import checklist
-from anyshot_platform.organizers.rehearsals.forecast import forecast
-from anyshot_platform.organizers.rehearsals.story import story_of
+from anyshot_platform.running.rehearsals.checklist import checklist
+from anyshot_platform.running.rehearsals.diary import story_of
+from anyshot_platform.running.rehearsals.forecast import forecast
 from anyshot_platform.site.shell.act_frame import perform, read_options
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
-from anyshot_platform.web.access import may_organize
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import may_organize
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage/rehearsals", include_in_schema=False)
 

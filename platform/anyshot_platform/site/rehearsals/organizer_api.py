@@ -8,23 +8,23 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import ActRequest
-from anyshot_platform.acts.service import carry_out
-from anyshot_platform.competitions.models import Competition, Rehearsal
-from anyshot_platform.organizers.rehearsals.acts import (
+from anyshot_platform.actions.declaration import ActRequest
+from anyshot_platform.actions.service import carry_out
+from anyshot_platform.contest.competitions.models import Competition, Rehearsal
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.running.rehearsals.acts import (
     REHEARSE,
     Rehearsable,
     RehearsalOptions,
     list_rehearsals,
 )
-from anyshot_platform.organizers.rehearsals.checklist import checklist
-from anyshot_platform.organizers.rehearsals.forecast import forecast
-from anyshot_platform.organizers.rehearsals.story import story_of
-from anyshot_platform.services import Services
+from anyshot_platform.running.rehearsals.checklist import checklist
+from anyshot_platform.running.rehearsals.diary import story_of
+from anyshot_platform.running.rehearsals.forecast import forecast
 from anyshot_platform.site.shell.act_frame import ActAnswer, ConsentIn, answer, answer_model
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
-from anyshot_platform.web.access import may_organize
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import may_organize
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/rehearsals", tags=["organizing: rehearsals"])
 

@@ -11,24 +11,24 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.wire.reports import REPORTS, ReportParameters, ReportSummary
-from anyshot_platform.acts.service import ActOutcome
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.leagues.models import League
-from anyshot_platform.leagues.service import list_leagues
-from anyshot_platform.organizers.phases.checks import open_protocol
-from anyshot_platform.organizers.reports import service
-from anyshot_platform.organizers.reports.acts import ACTS
-from anyshot_platform.organizers.reports.catalogue import find_kind
-from anyshot_platform.phases.service import find_phase
-from anyshot_platform.reports.models import Report
-from anyshot_platform.reports.records import FILES
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.service import ActOutcome
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.leagues.service import list_leagues
+from anyshot_platform.contest.phases.actions.checks import open_protocol
+from anyshot_platform.contest.phases.service import find_phase
+from anyshot_platform.judging.reports.actions import service
+from anyshot_platform.judging.reports.actions.acts import ACTS
+from anyshot_platform.judging.reports.actions.catalogue import find_kind
+from anyshot_platform.judging.reports.models import Report
+from anyshot_platform.judging.reports.records import FILES
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.leaderboards.api import find_league
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
-from anyshot_platform.web.files import HARMLESS, send_stored
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.files import HARMLESS, send_stored
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/reports", tags=["organizing: reports"])
 ReportParam = Annotated[str, Path(max_length=32)]

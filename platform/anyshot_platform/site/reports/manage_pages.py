@@ -10,31 +10,31 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.wire.reports import REPORTS, ReportDescription, Subject
-from anyshot_platform.confined.service import TooCostly, run_confined
-from anyshot_platform.errors import NotFound, PlatformError
-from anyshot_platform.kernel.storage import as_file
-from anyshot_platform.leagues.models import League
-from anyshot_platform.leagues.service import list_leagues
-from anyshot_platform.organizers.reports import service
-from anyshot_platform.organizers.reports.acts import ACTS
-from anyshot_platform.organizers.reports.catalogue import find_kind
-from anyshot_platform.organizers.reports.submissions import list_choices
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import find_phase, list_phases, status_of
-from anyshot_platform.phases.states import PhaseKind, PhaseStatus
-from anyshot_platform.reports.models import Report
-from anyshot_platform.reports.records import FILES
-from anyshot_platform.runs.states import ENDED, RunState
-from anyshot_platform.services import Services
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.leagues.service import list_leagues
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.service import find_phase, list_phases, status_of
+from anyshot_platform.contest.phases.states import PhaseKind, PhaseStatus
+from anyshot_platform.foundation.errors import NotFound, PlatformError
+from anyshot_platform.foundation.isolated_parsing.service import TooCostly, run_confined
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.foundation.storage import as_file
+from anyshot_platform.judging.reports.actions import service
+from anyshot_platform.judging.reports.actions.acts import ACTS
+from anyshot_platform.judging.reports.actions.catalogue import find_kind
+from anyshot_platform.judging.reports.actions.submissions import list_choices
+from anyshot_platform.judging.reports.models import Report
+from anyshot_platform.judging.reports.records import FILES
+from anyshot_platform.judging.runs.states import ENDED, RunState
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.workers.places import find_place
 from anyshot_platform.site.leaderboards.api import find_league
 from anyshot_platform.site.shell.act_frame import perform_named
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.web.files import send_stored
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.rendering import redirect
-from anyshot_platform.web.services import ServicesDep, SessionDep
-from anyshot_platform.workers.places import find_place
+from anyshot_platform.site.web.files import send_stored
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.rendering import redirect
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage/reports", include_in_schema=False)
 Word = Annotated[str, Query(max_length=64)]

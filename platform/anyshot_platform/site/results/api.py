@@ -9,14 +9,14 @@ from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.numbers import HalfWidth
-from anyshot_platform.leagues.states import AwardSplit
-from anyshot_platform.results import certificates, tables, view
-from anyshot_platform.results.reading import LeagueResults, ResultRow
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.web.access import visible_competition
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.contest.leagues.states import AwardSplit
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.foundation.numbers import HalfWidth
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.site.web.access import visible_competition
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
+from anyshot_platform.standings.results import certificates, tables, view
+from anyshot_platform.standings.results.reading import LeagueResults, ResultRow
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/phases/{phase_slug}/results", tags=["results"])
 Visitor = Annotated[CompetitionAccess, Depends(visible_competition)]

@@ -7,15 +7,15 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.organizers.phases import winner_acts
-from anyshot_platform.results import certificates, tables, view
-from anyshot_platform.results.awards import RULE_WORDS, in_words
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.shell.page_header import read_header
-from anyshot_platform.web.access import visible_competition
-from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import visible_competition
+from anyshot_platform.site.web.rendering import render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
+from anyshot_platform.standings.results import certificates, tables, view
+from anyshot_platform.standings.results.actions import winner_acts
+from anyshot_platform.standings.results.awards import RULE_WORDS, in_words
 
 router = APIRouter(prefix="/competitions/{slug}/results", include_in_schema=False)
 Visitor = Annotated[CompetitionAccess, Depends(visible_competition)]

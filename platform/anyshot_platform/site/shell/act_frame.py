@@ -12,18 +12,18 @@ from pydantic.fields import FieldInfo
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.declaration import Act, ActRequest, Consent, Opts, S
-from anyshot_platform.acts.merging import Fields, SeenFields, Stale, Subject, changes, seal, unseal
-from anyshot_platform.acts.service import ActOutcome, NeedsConsent, Preview, carry_out, warnings_of
-from anyshot_platform.errors import Invalid, NotFound, PlatformError
-from anyshot_platform.kernel.filters import join_texts
-from anyshot_platform.phases.description import SETTINGS
-from anyshot_platform.sight.access import CompetitionAccess, require_role
-from anyshot_platform.site.described.form import problems_of
+from anyshot_platform.actions.declaration import Act, ActRequest, Consent, Opts, S
+from anyshot_platform.actions.merging import Fields, SeenFields, Stale, Subject, changes, seal, unseal
+from anyshot_platform.actions.service import ActOutcome, NeedsConsent, Preview, carry_out, warnings_of
+from anyshot_platform.contest.phases.description import SETTINGS
+from anyshot_platform.foundation.errors import Invalid, NotFound, PlatformError
+from anyshot_platform.foundation.filters import join_texts
+from anyshot_platform.judging.visibility.access import CompetitionAccess, require_role
+from anyshot_platform.people.users.viewer import Viewer
+from anyshot_platform.site.schema.form import problems_of
 from anyshot_platform.site.shell.manage_frame import carry_out_change, refused_in_form
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.forms import SentForm
-from anyshot_platform.web.rendering import redirect, render
+from anyshot_platform.site.web.forms import SentForm
+from anyshot_platform.site.web.rendering import redirect, render
 
 _ANSWERS = frozenset({"csrf_token", "insist", "keep"})
 _OWN = frozenset({"csrf_token", "confirm", "override", "reason"})

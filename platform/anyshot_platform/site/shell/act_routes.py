@@ -10,13 +10,13 @@ from fastapi import APIRouter, Depends
 from fastapi.routing import APIRoute
 from pydantic import create_model
 
-from anyshot_platform.acts.declaration import Act, ActRequest, Danger, Opts, S
-from anyshot_platform.acts.service import carry_out
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.declaration import Act, ActRequest, Danger, Opts, S
+from anyshot_platform.actions.service import carry_out
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.site.shell.act_frame import ConsentIn, answer, answer_model
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import competition_role
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.access import competition_role
+from anyshot_platform.site.web.services import SessionDep
 
 _PROOF = " 403 `prove` until password or code were sent to `/me/proof` lately."
 _ASKED = {

@@ -16,7 +16,7 @@ from anyshot_core.browser_charts.numbers import (
     task_dots,
     task_spread,
 )
-from anyshot_platform.kernel.filters import interval, join_texts, score
+from anyshot_platform.foundation.filters import interval, join_texts, score
 from anyshot_scoring.summary import Group
 
 SCORE = "Normalized accuracy"

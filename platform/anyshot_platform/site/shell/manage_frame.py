@@ -9,17 +9,17 @@ from fastapi import Depends, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.merging import Stale
-from anyshot_platform.acts.service import NeedsConsent
-from anyshot_platform.alerts.service import list_open
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.errors import PlatformError
-from anyshot_platform.organizers.competitions.people import count_pending
-from anyshot_platform.organizers.leagues.waiting import count_waiting
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.web.access import competition_role, proved
-from anyshot_platform.web.forms import SentForm
-from anyshot_platform.web.rendering import redirect, render
+from anyshot_platform.actions.merging import Stale
+from anyshot_platform.actions.service import NeedsConsent
+from anyshot_platform.contest.competitions.actions.people import count_pending
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.leagues.actions.waiting import count_waiting
+from anyshot_platform.foundation.errors import PlatformError
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.people.alerts.service import list_open
+from anyshot_platform.site.web.access import competition_role, proved
+from anyshot_platform.site.web.forms import SentForm
+from anyshot_platform.site.web.rendering import redirect, render
 
 AsReviewer = Annotated[CompetitionAccess, Depends(competition_role(Role.REVIEWER))]
 AsOrganizer = Annotated[CompetitionAccess, Depends(competition_role(Role.ORGANIZER))]

@@ -10,15 +10,15 @@ from fastapi import Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.declaration import LOG_HOLDS, Act, ActRequest, S
-from anyshot_platform.acts.many import do_to_many, preview_many
-from anyshot_platform.acts.service import NeedsConsent, preview, rehearse
-from anyshot_platform.errors import Invalid, PlatformError
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.declaration import LOG_HOLDS, Act, ActRequest, S
+from anyshot_platform.actions.many import do_to_many, preview_many
+from anyshot_platform.actions.service import NeedsConsent, preview, rehearse
+from anyshot_platform.foundation.errors import Invalid, PlatformError
+from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import ask, consent_of, kept_of, show_preview
 from anyshot_platform.site.shell.manage_frame import render_manage
-from anyshot_platform.web.forms import SentForm
-from anyshot_platform.web.rendering import redirect
+from anyshot_platform.site.web.forms import SentForm
+from anyshot_platform.site.web.rendering import redirect
 
 
 @dataclass(frozen=True)

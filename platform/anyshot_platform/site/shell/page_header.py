@@ -10,26 +10,26 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from anyshot_core.words import moment_words
-from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.service import must_accept
-from anyshot_platform.competitions.states import (
+from anyshot_platform.contest.competitions.models import Competition, Membership
+from anyshot_platform.contest.competitions.service import must_accept
+from anyshot_platform.contest.competitions.states import (
     CompetitionState,
     MemberStatus,
     Registration,
     Role,
     Visibility,
 )
-from anyshot_platform.database import now
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import list_phases, status_of
-from anyshot_platform.phases.states import PhaseKind, PhaseStatus
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.sight.code import has_code_page
-from anyshot_platform.sight.phases import publication_of
-from anyshot_platform.sight.standing import kept
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind
-from anyshot_platform.users.models import User
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.service import list_phases, status_of
+from anyshot_platform.contest.phases.states import PhaseKind, PhaseStatus
+from anyshot_platform.foundation.database import now
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionKind
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.judging.visibility.code import has_code_page
+from anyshot_platform.judging.visibility.phases import publication_of
+from anyshot_platform.judging.visibility.standing import kept
+from anyshot_platform.people.users.models import User
 
 TONES = {
     PhaseStatus.OPEN: "accent",

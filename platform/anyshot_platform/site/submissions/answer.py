@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.entries.choosing import COMPETES
-from anyshot_platform.entries.service import TeamEntry, list_entries
-from anyshot_platform.entries.states import EntryState
-from anyshot_platform.judging.pairs import Statement
-from anyshot_platform.kernel.filters import capitalized, decimal, join_texts, score
-from anyshot_platform.kernel.storage import Storage
-from anyshot_platform.leaderboards.best import find_best_baseline, find_best_other
-from anyshot_platform.leaderboards.reading import read_board, read_rank_of
-from anyshot_platform.leaderboards.trust import read_beside
-from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.sight.access import SubmissionAccess
-from anyshot_platform.submissions.models import Submission
+from anyshot_platform.contest.phases.models import PhaseVersion
+from anyshot_platform.foundation.filters import capitalized, decimal, join_texts, score
+from anyshot_platform.foundation.storage import Storage
+from anyshot_platform.judging.execution.pairs import Statement
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.visibility.access import SubmissionAccess
+from anyshot_platform.standings.entries.choosing import COMPETES
+from anyshot_platform.standings.entries.service import TeamEntry, list_entries
+from anyshot_platform.standings.entries.states import EntryState
+from anyshot_platform.standings.leaderboards.best import find_best_baseline, find_best_other
+from anyshot_platform.standings.leaderboards.reading import read_board, read_rank_of
+from anyshot_platform.standings.leaderboards.trust import read_beside
 
 
 @dataclass(frozen=True)

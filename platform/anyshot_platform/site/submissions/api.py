@@ -9,19 +9,25 @@ from fastapi import Path as PathParam
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.merging import require_tag
-from anyshot_platform.competitions.service import require_participant
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.events.measures import read_measures
-from anyshot_platform.intake import service, withdrawing
-from anyshot_platform.intake.handing_in import Door, ZipSource, hand_in
-from anyshot_platform.phases.service import find_phase
-from anyshot_platform.sight.access import (
+from anyshot_platform.actions.merging import require_tag
+from anyshot_platform.contest.competitions.service import require_participant
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.phases.service import find_phase
+from anyshot_platform.judging.run_logs.measures import read_measures
+from anyshot_platform.judging.submissions import uploads
+from anyshot_platform.judging.submissions.actions import submitting, withdrawing
+from anyshot_platform.judging.submissions.actions.handing_in import Door, ZipSource, hand_in
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.notes import annotate, read_tags, tags_of
+from anyshot_platform.judging.submissions.quota import Allowance, read_quota
+from anyshot_platform.judging.visibility.access import (
     CompetitionAccess,
     SubmissionAccess,
     require_own,
 )
-from anyshot_platform.sight.submissions import Sight
+from anyshot_platform.judging.visibility.submissions import Sight
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.people.users.viewer import Scope, Viewer
 from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.site.submissions import views
 from anyshot_platform.site.submissions.code_view import changed, compare_code, find_other, read_code
@@ -53,20 +59,14 @@ from anyshot_platform.site.submissions.schemas import (
 )
 from anyshot_platform.site.submissions.show import find_version, read_runs
 from anyshot_platform.site.submissions.wanted import WantedDep
-from anyshot_platform.submissions import uploads
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.notes import annotate, read_tags, tags_of
-from anyshot_platform.submissions.quota import Allowance, read_quota
-from anyshot_platform.teams.models import Team
-from anyshot_platform.users.viewer import Scope, Viewer
-from anyshot_platform.web.access import (
+from anyshot_platform.site.web.access import (
     competition_role,
     signed_in_as,
     submission_owner,
     submission_reader,
 )
-from anyshot_platform.web.files import send_stored
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.files import send_stored
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1", tags=["submissions"])
 Submitter = Annotated[Viewer, Depends(signed_in_as(Scope.SUBMIT))]
@@ -134,9 +134,9 @@ def check_upload(
     if competition and phase:
         with services.database.reading() as session:
             _, found = Door(viewer, competition, phase).enter(session)
-            datasets = service.train_datasets_of(session, found, smoke=smoke)
+            datasets = submitting.train_datasets_of(session, found, smoke=smoke)
     with uploads.sealed_upload(services, viewer.id, upload_id) as (_, path, digest):
-        report = service.check_zip(path, train_datasets=datasets)
+        report = submitting.check_zip(path, train_datasets=datasets)
     if forget and not report.ok:
         uploads.forget_upload(services, upload_id)
     checks = report.to_dict()["checks"]
@@ -152,7 +152,7 @@ def submit(
     services: ServicesDep,
 ) -> SubmissionDetail:
     """Submit a complete upload, which is checked first, or by its digest a zip that was submitted before."""
-    wishes = service.Wishes(
+    wishes = submitting.Wishes(
         comment=body.comment, leagues=tuple(body.leagues), fact_sheet=body.fact_sheet, smoke=body.smoke
     )
     return hand_in(

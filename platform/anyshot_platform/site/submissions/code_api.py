@@ -8,11 +8,11 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel
 
-from anyshot_platform.organizers.submissions.published import list_published
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.sight.standing import standing_of
-from anyshot_platform.web.access import visible_competition
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.judging.submissions.actions.published import list_published
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.judging.visibility.standing import standing_of
+from anyshot_platform.site.web.access import visible_competition
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/code", tags=["competitions"])
 

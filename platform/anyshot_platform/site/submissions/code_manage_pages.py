@@ -5,12 +5,12 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from anyshot_platform.organizers.competitions.people import find_team
-from anyshot_platform.organizers.submissions.code_acts import ACTS
+from anyshot_platform.contest.competitions.actions.people import find_team
+from anyshot_platform.judging.submissions.actions.code_acts import ACTS
 from anyshot_platform.site.shell.act_frame import perform_named
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, manage_path
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage/code", include_in_schema=False)
 

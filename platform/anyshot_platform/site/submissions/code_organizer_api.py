@@ -8,15 +8,15 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.service import ActOutcome
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.organizers.competitions.people import find_team
-from anyshot_platform.organizers.submissions.code_acts import ACTS, list_teams
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.service import ActOutcome
+from anyshot_platform.contest.competitions.actions.people import find_team
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.judging.submissions.actions.code_acts import ACTS, list_teams
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.people.teams.models import Team
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsReviewer
-from anyshot_platform.teams.models import Team
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/code", tags=["organizing: submissions"])
 TeamParam = Annotated[str, Path(max_length=32)]

@@ -7,13 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from anyshot_platform.organizers.submissions.published import find_published, list_published
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.judging.submissions.actions.published import find_published, list_published
+from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.shell.page_header import read_header
-from anyshot_platform.web.access import visible_competition
-from anyshot_platform.web.files import send_stored
-from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import visible_competition
+from anyshot_platform.site.web.files import send_stored
+from anyshot_platform.site.web.rendering import render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/code", include_in_schema=False)
 Visitor = Annotated[CompetitionAccess, Depends(visible_competition)]

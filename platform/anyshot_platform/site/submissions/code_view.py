@@ -10,13 +10,13 @@ from typing import Any
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.confined.service import run_confined
-from anyshot_platform.errors import NotFound, PlatformError
-from anyshot_platform.kernel.storage import FolderStorage, as_file
-from anyshot_platform.services import Services
-from anyshot_platform.sight.access import SubmissionAccess
-from anyshot_platform.sight.standing import kept
-from anyshot_platform.submissions.models import Submission
+from anyshot_platform.foundation.errors import NotFound, PlatformError
+from anyshot_platform.foundation.isolated_parsing.service import run_confined
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.foundation.storage import FolderStorage, as_file
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.visibility.access import SubmissionAccess
+from anyshot_platform.judging.visibility.standing import kept
 
 LARGEST_COPY = 64 << 20  # bytes of a zip that is fetched from storage elsewhere to be looked into
 

@@ -8,13 +8,13 @@ from fastapi import APIRouter, Depends, Query, Request
 from markupsafe import Markup
 from starlette.responses import Response
 
-from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.judging.visibility.access import SubmissionAccess
 from anyshot_platform.site.submissions.code_view import compare_code, find_other, read_code, zip_before
 from anyshot_platform.site.submissions.downloads import note_reading
 from anyshot_platform.site.submissions.rows import submission_title
-from anyshot_platform.web.access import submission_reader
-from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import submission_reader
+from anyshot_platform.site.web.rendering import render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/submissions/{submission_id}/code", include_in_schema=False)
 Reader = Annotated[SubmissionAccess, Depends(submission_reader)]

@@ -11,13 +11,17 @@ from fastapi import APIRouter, Depends, Query, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.errors import PlatformError
-from anyshot_platform.judging.tables import counting_tables
-from anyshot_platform.kernel.filters import join_texts
-from anyshot_platform.kernel.storage import Storage
-from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.sight.access import SubmissionAccess
-from anyshot_platform.sight.names import hide_names, name_datasets
+from anyshot_platform.contest.phases.models import PhaseVersion
+from anyshot_platform.foundation.errors import PlatformError
+from anyshot_platform.foundation.filters import join_texts
+from anyshot_platform.foundation.storage import Storage
+from anyshot_platform.judging.execution.tables import counting_tables
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.notes import tags_of
+from anyshot_platform.judging.submissions.states import SubmissionKind
+from anyshot_platform.judging.visibility.access import SubmissionAccess
+from anyshot_platform.judging.visibility.names import hide_names, name_datasets
+from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.site.submissions.compared import (
     CannotCompare,
     baselines,
@@ -29,13 +33,9 @@ from anyshot_platform.site.submissions.compared import (
 )
 from anyshot_platform.site.submissions.comparison import MatrixView, PairView, compare_all, compare_pair
 from anyshot_platform.site.submissions.rows import make_rows, own_submissions
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.notes import tags_of
-from anyshot_platform.submissions.states import SubmissionKind
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import browser_session
-from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import browser_session
+from anyshot_platform.site.web.rendering import render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 from anyshot_scoring.reliability.matrix import NotComparable
 from anyshot_scoring.table import TaskTable
 

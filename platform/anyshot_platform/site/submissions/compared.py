@@ -8,20 +8,20 @@ from itertools import combinations
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.errors import Conflict, NotFound
-from anyshot_platform.judging.pairs import MOST_ON_A_BOARD, Statement
-from anyshot_platform.kernel.storage import Storage
-from anyshot_platform.leaderboards.trust import read_beside
-from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.sight.access import SubmissionAccess, find_access, find_submission_access
-from anyshot_platform.sight.standing import counting
-from anyshot_platform.sight.submissions import look
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.phases.models import PhaseVersion
+from anyshot_platform.foundation.errors import Conflict, NotFound
+from anyshot_platform.foundation.storage import Storage
+from anyshot_platform.judging.execution.pairs import MOST_ON_A_BOARD, Statement
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionKind
+from anyshot_platform.judging.visibility.access import SubmissionAccess, find_access, find_submission_access
+from anyshot_platform.judging.visibility.standing import counting
+from anyshot_platform.judging.visibility.submissions import look
+from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.site.submissions.rows import submission_title
 from anyshot_platform.site.submissions.show import find_version
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind
-from anyshot_platform.users.viewer import Viewer
+from anyshot_platform.standings.leaderboards.trust import read_beside
 
 
 class CannotCompare(Conflict):

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyshot_core.browser_charts.numbers import chart_data, interval_ends, scatter
-from anyshot_platform.judging.pairs import Statement
-from anyshot_platform.kernel.filters import chance, decimal, join_texts, percent, score
-from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.contest.phases.models import PhaseVersion
+from anyshot_platform.foundation.filters import chance, decimal, join_texts, percent, score
+from anyshot_platform.judging.execution.pairs import Statement
 from anyshot_platform.site.shell.chart_data import ChartView
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.joins import MEAN

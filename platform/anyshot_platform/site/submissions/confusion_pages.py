@@ -8,12 +8,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
-from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.judging.visibility.access import SubmissionAccess
 from anyshot_platform.site.submissions.confusion_view import make_view, read_confusions
 from anyshot_platform.site.submissions.rows import submission_title
-from anyshot_platform.web.access import submission_reader
-from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import submission_reader
+from anyshot_platform.site.web.rendering import render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
 

@@ -8,12 +8,12 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from anyshot_core.browser_charts.numbers import cell_map
-from anyshot_platform.errors import NotFound
-from anyshot_platform.judging.tables import find_predictions, read_confusion
-from anyshot_platform.kernel.filters import join_texts, percent
-from anyshot_platform.kernel.storage import Storage
-from anyshot_platform.sight.access import SubmissionAccess
-from anyshot_platform.sight.names import DatasetNames, name_datasets, natural
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.foundation.filters import join_texts, percent
+from anyshot_platform.foundation.storage import Storage
+from anyshot_platform.judging.execution.tables import find_predictions, read_confusion
+from anyshot_platform.judging.visibility.access import SubmissionAccess
+from anyshot_platform.judging.visibility.names import DatasetNames, name_datasets, natural
 from anyshot_platform.site.shell.chart_data import ChartView
 from anyshot_platform.site.submissions.show import find_version
 from anyshot_scoring.confusion import Confusion

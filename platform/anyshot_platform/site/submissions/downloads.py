@@ -8,13 +8,13 @@ from fastapi.responses import StreamingResponse
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.artifacts.models import Artifact
-from anyshot_platform.artifacts.service import read_chunks
-from anyshot_platform.audit.reads import note_read
-from anyshot_platform.errors import NotFound
-from anyshot_platform.runs.models import Run
-from anyshot_platform.services import Services
-from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.foundation.artifacts.models import Artifact
+from anyshot_platform.foundation.artifacts.service import read_chunks
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.visibility.access import SubmissionAccess
+from anyshot_platform.people.audit.reads import note_read
 
 
 def find_artifact(session: Session, found: SubmissionAccess, run_id: str, name: str) -> Artifact:

@@ -6,11 +6,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
-from anyshot_platform.sight.access import SubmissionAccess
-from anyshot_platform.site.evaluations.shown import PointOut, points_out
+from anyshot_platform.judging.visibility.access import SubmissionAccess
+from anyshot_platform.site.evaluations.view import PointOut, points_out
 from anyshot_platform.site.submissions.show import find_version
-from anyshot_platform.web.access import submission_reader
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.access import submission_reader
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1", tags=["submissions"])
 

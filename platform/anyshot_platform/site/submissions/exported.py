@@ -17,19 +17,19 @@ from sqlalchemy.orm import Session
 from anyshot_core.browser_charts.numbers import known_half
 from anyshot_core.report import TimeCurve, build_report, curves_section, render_page
 from anyshot_core.wire.worker_api import LogPolicy
-from anyshot_platform.artifacts.models import Artifact
-from anyshot_platform.errors import NotFound
-from anyshot_platform.events.measures import read_measures
-from anyshot_platform.events.service import count_missing_lines, read_events
-from anyshot_platform.kernel.tables import Form, write
-from anyshot_platform.runs.models import Run
-from anyshot_platform.scores.models import RunScore
-from anyshot_platform.scores.tables import find_results, read_table
-from anyshot_platform.services import Services
-from anyshot_platform.sight.access import SubmissionAccess
-from anyshot_platform.sight.names import DatasetNames, hide_names, name_datasets
-from anyshot_platform.sight.submissions import TasksNotShown
-from anyshot_platform.site.evaluations.shown import points_out
+from anyshot_platform.foundation.artifacts.models import Artifact
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.foundation.tables import Form, write
+from anyshot_platform.judging.run_logs.measures import read_measures
+from anyshot_platform.judging.run_logs.service import count_missing_lines, read_events
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.scores.models import RunScore
+from anyshot_platform.judging.scores.tables import find_results, read_table
+from anyshot_platform.judging.visibility.access import SubmissionAccess
+from anyshot_platform.judging.visibility.names import DatasetNames, hide_names, name_datasets
+from anyshot_platform.judging.visibility.submissions import TasksNotShown
+from anyshot_platform.site.evaluations.view import points_out
 from anyshot_platform.site.submissions import views
 from anyshot_platform.site.submissions.downloads import open_stored
 from anyshot_platform.site.submissions.log_view import missing_words, part_key, part_titles

@@ -8,15 +8,19 @@ from typing import Any
 from urllib.parse import urlencode
 
 from anyshot_core.wire.verdicts import Cause
-from anyshot_platform.kernel.filters import duration, size
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import ENDED, RunState
-from anyshot_platform.sight.faults import EvaluationFault, is_of_gpu_memory, ran_out_of_gpu_memory
-from anyshot_platform.sight.submissions import Sight
+from anyshot_platform.foundation.filters import duration, size
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.states import ENDED, RunState
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.visibility.faults import (
+    EvaluationFault,
+    is_of_gpu_memory,
+    ran_out_of_gpu_memory,
+)
+from anyshot_platform.judging.visibility.submissions import Sight
 from anyshot_platform.site.submissions.progress import last_stage
 from anyshot_platform.site.submissions.provenance import repeat_command, words_on_repeat
 from anyshot_platform.site.submissions.words import STAGE_WORDS, blame, blame_of_evaluation, peak_words
-from anyshot_platform.submissions.models import Submission
 
 _FRAME = re.compile(r'^\s*(?:File "(?P<path>[^"]+)"|(?P<bare>[\w./-]+\.py)), line (?P<line>\d{1,7})')
 _OWN_FOLDERS = ("program/", "submission/", "bundle/")

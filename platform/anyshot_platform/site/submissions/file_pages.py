@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import HTMLResponse, PlainTextResponse, StreamingResponse
 from starlette.responses import Response
 
-from anyshot_platform.kernel.tables import MEDIA, Form
-from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.foundation.tables import MEDIA, Form
+from anyshot_platform.judging.visibility.access import SubmissionAccess
 from anyshot_platform.site.submissions import exported
 from anyshot_platform.site.submissions.downloads import (
     attached,
@@ -17,8 +17,8 @@ from anyshot_platform.site.submissions.downloads import (
     send_everything,
 )
 from anyshot_platform.site.submissions.show import find_version, read_runs
-from anyshot_platform.web.access import submission_reader
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import submission_reader
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/submissions/{submission_id}", include_in_schema=False)
 Reader = Annotated[SubmissionAccess, Depends(submission_reader)]

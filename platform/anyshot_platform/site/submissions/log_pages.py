@@ -9,16 +9,16 @@ from fastapi import APIRouter, Depends, Query, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.events.service import read_events
-from anyshot_platform.kernel.filters import count, decimal
-from anyshot_platform.runs.models import Run
-from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.foundation.filters import count, decimal
+from anyshot_platform.judging.run_logs.service import read_events
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.visibility.access import SubmissionAccess
 from anyshot_platform.site.submissions.log_view import SHOWN_LINES, LogPart, all_lines_href, parts_of
 from anyshot_platform.site.submissions.rows import submission_title
 from anyshot_platform.site.submissions.show import find_version, read_runs
-from anyshot_platform.web.access import submission_reader
-from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.access import submission_reader
+from anyshot_platform.site.web.rendering import render
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(include_in_schema=False)
 

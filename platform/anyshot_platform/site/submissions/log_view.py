@@ -10,17 +10,17 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.worker_api import LogPolicy
-from anyshot_platform.artifacts.models import Artifact
-from anyshot_platform.events.models import EventCount, RunEvent
-from anyshot_platform.events.service import count_missing_lines, read_events
-from anyshot_platform.kernel.filters import capitalized, count, decimal, join_texts
-from anyshot_platform.runs.models import Attempt, Run
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.foundation.artifacts.models import Artifact
+from anyshot_platform.foundation.filters import capitalized, count, decimal, join_texts
+from anyshot_platform.judging.run_logs.models import EventCount, RunEvent
+from anyshot_platform.judging.run_logs.service import count_missing_lines, read_events
+from anyshot_platform.judging.runs.models import Attempt, Run
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.visibility.access import SubmissionAccess
 from anyshot_platform.site.submissions.failures import place_in_code
 from anyshot_platform.site.submissions.progress import is_live, run_title
 from anyshot_platform.site.submissions.words import STAGE_WORDS
-from anyshot_platform.submissions.models import Submission
 
 SHOWN_LINES = 1000
 _POLICY_WORDS = {

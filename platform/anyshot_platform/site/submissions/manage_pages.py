@@ -10,19 +10,19 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.wire.verdicts import Cause
-from anyshot_platform.kernel.paging import PageParam
-from anyshot_platform.organizers.submissions import organizing
-from anyshot_platform.organizers.submissions.organizing import SubmissionFilter
-from anyshot_platform.phases.service import list_phases
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.contest.phases.service import list_phases
+from anyshot_platform.foundation.paging import PageParam
+from anyshot_platform.judging.submissions.actions import organizing
+from anyshot_platform.judging.submissions.actions.organizing import SubmissionFilter
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionKind, SubmissionStatus
+from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.shell import many_frame
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
 from anyshot_platform.site.shell.many_frame import Sent
 from anyshot_platform.site.submissions.menu import BULK, CHOICES
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
-from anyshot_platform.web.forms import FormDep, SentForm
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.forms import FormDep, SentForm
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage/submissions", include_in_schema=False)
 Word = Annotated[str, Query(max_length=100)]

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from sqlalchemy import select, tuple_
 from sqlalchemy.orm import Session
 
-from anyshot_platform.entries.choosing import COMPETES
-from anyshot_platform.entries.models import Entry
-from anyshot_platform.entries.states import EntryState
-from anyshot_platform.leagues.models import League
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.scores.models import SubmissionScore
-from anyshot_platform.scores.ranked import entry_of
-from anyshot_platform.sight.standing import counting
-from anyshot_platform.submissions.models import Submission
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.judging.scores.models import SubmissionScore
+from anyshot_platform.judging.scores.ranked import entry_of
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.visibility.standing import counting
+from anyshot_platform.standings.entries.choosing import COMPETES
+from anyshot_platform.standings.entries.models import Entry
+from anyshot_platform.standings.entries.states import EntryState
 from anyshot_scoring.rankings import RankedEntry, choose_entry
 from anyshot_scoring.rules import Rule
 

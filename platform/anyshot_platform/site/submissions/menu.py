@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from anyshot_platform.organizers.submissions.acts import ACTS
-from anyshot_platform.organizers.submissions.bulk import UNDO, SubmissionAct
+from anyshot_platform.judging.submissions.actions.acts import ACTS
+from anyshot_platform.judging.submissions.actions.bulk import UNDO, SubmissionAct
 from anyshot_platform.site.shell.many_frame import Menu
 
 WORDS = {

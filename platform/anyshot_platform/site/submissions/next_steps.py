@@ -7,17 +7,17 @@ from urllib.parse import urlencode
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.competitions.service import require_participant, require_terms
-from anyshot_platform.entries.choosing import may_choose
-from anyshot_platform.errors import PlatformError
-from anyshot_platform.intake.again import find_uses
-from anyshot_platform.kernel.filters import join_texts
-from anyshot_platform.phases.service import require_open
-from anyshot_platform.sight.access import SubmissionAccess
-from anyshot_platform.sight.smoke import smoke_pool
-from anyshot_platform.site.entries.shown import BetterOut, show_entries
+from anyshot_platform.contest.competitions.service import require_participant, require_terms
+from anyshot_platform.contest.phases.service import require_open
+from anyshot_platform.foundation.errors import PlatformError
+from anyshot_platform.foundation.filters import join_texts
+from anyshot_platform.judging.submissions.actions.resubmitting import find_uses
+from anyshot_platform.judging.visibility.access import SubmissionAccess
+from anyshot_platform.judging.visibility.smoke import smoke_pool
+from anyshot_platform.site.entries.view import BetterOut, show_entries
 from anyshot_platform.site.submissions.quota_view import QuotaView, quota_view
 from anyshot_platform.site.submissions.rows import SubmissionRow, make_rows
+from anyshot_platform.standings.entries.choosing import may_choose
 
 
 @dataclass(frozen=True)

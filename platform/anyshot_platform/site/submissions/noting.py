@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from anyshot_platform.acts.merging import Written
-from anyshot_platform.submissions.models import Submission
+from anyshot_platform.actions.merging import Written
+from anyshot_platform.judging.submissions.models import Submission
 
 
 def note_fields(submission: Submission, tags: Iterable[str]) -> dict[str, Any]:

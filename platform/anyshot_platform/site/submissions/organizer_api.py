@@ -11,23 +11,23 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_platform.acts.service import ActOutcome
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.errors import Invalid, NotFound
-from anyshot_platform.kernel.numbers import HalfWidth
-from anyshot_platform.organizers.submissions import bulk, organizing
-from anyshot_platform.organizers.submissions.acts import ACTS
-from anyshot_platform.organizers.submissions.bulk import SubmissionAct
-from anyshot_platform.organizers.submissions.organizing import SubmissionFilter, SubmissionLine
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.sight.code import with_public_code
-from anyshot_platform.sight.standing import standing_of
+from anyshot_platform.actions.service import ActOutcome
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.foundation.errors import Invalid, NotFound
+from anyshot_platform.foundation.numbers import HalfWidth
+from anyshot_platform.judging.submissions.actions import bulk, organizing
+from anyshot_platform.judging.submissions.actions.acts import ACTS
+from anyshot_platform.judging.submissions.actions.bulk import SubmissionAct
+from anyshot_platform.judging.submissions.actions.organizing import SubmissionFilter, SubmissionLine
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionKind, SubmissionStatus
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.judging.visibility.code import with_public_code
+from anyshot_platform.judging.visibility.standing import standing_of
 from anyshot_platform.site.shell.act_frame import ActAnswer
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/submissions", tags=["organizing: submissions"])
 

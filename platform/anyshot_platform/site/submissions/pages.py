@@ -10,19 +10,21 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.evaluations import PointScore
-from anyshot_platform.acts.merging import Stale
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.errors import Invalid, PlatformError
-from anyshot_platform.evaluations.words import said_words
-from anyshot_platform.intake import withdrawing
-from anyshot_platform.kernel.filters import join_texts
-from anyshot_platform.kernel.paging import PageParam
-from anyshot_platform.notifications.service import has_unread
-from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.phases.service import list_phases
-from anyshot_platform.sight.access import CompetitionAccess, SubmissionAccess, require_own
-from anyshot_platform.sight.faults import EvaluationFault
-from anyshot_platform.site.evaluations.shown import cards, faults_of_submission, of_submission
+from anyshot_platform.actions.merging import Stale
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.phases.models import PhaseVersion
+from anyshot_platform.contest.phases.service import list_phases
+from anyshot_platform.foundation.errors import Invalid, PlatformError
+from anyshot_platform.foundation.filters import join_texts
+from anyshot_platform.foundation.paging import PageParam
+from anyshot_platform.judging.evaluations.words import said_words
+from anyshot_platform.judging.submissions.actions import withdrawing
+from anyshot_platform.judging.submissions.notes import annotate, read_tags, tags_of
+from anyshot_platform.judging.visibility.access import CompetitionAccess, SubmissionAccess, require_own
+from anyshot_platform.judging.visibility.faults import EvaluationFault
+from anyshot_platform.people.notifications.service import has_unread
+from anyshot_platform.people.users.viewer import Viewer
+from anyshot_platform.site.evaluations.view import cards, faults_of_submission, of_submission
 from anyshot_platform.site.shell.act_frame import ask_which, merge
 from anyshot_platform.site.shell.manage_frame import manage_path
 from anyshot_platform.site.shell.many_frame import offered
@@ -47,12 +49,15 @@ from anyshot_platform.site.submissions.show import (
 )
 from anyshot_platform.site.submissions.smoke_answer import read_smoke_answer
 from anyshot_platform.site.submissions.wanted import SORTS, WantedDep, known_tags, narrow
-from anyshot_platform.submissions.notes import annotate, read_tags, tags_of
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import browser_session, competition_role, submission_owner, submission_reader
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import (
+    browser_session,
+    competition_role,
+    submission_owner,
+    submission_reader,
+)
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.rendering import redirect, render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
 Reader = Annotated[SubmissionAccess, Depends(submission_reader)]

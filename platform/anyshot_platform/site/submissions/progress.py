@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from anyshot_platform.database import now
-from anyshot_platform.judging.kinds import kind_of
-from anyshot_platform.kernel.filters import duration, in_utc, join_texts
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import ENDED, RUNNING, STAGES, RunState
-from anyshot_platform.sight.submissions import Sight
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.filters import duration, in_utc, join_texts
+from anyshot_platform.judging.execution.kinds import kind_of
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.states import ENDED, RUNNING, STAGES, RunState
+from anyshot_platform.judging.visibility.submissions import Sight
 from anyshot_platform.site.submissions.provenance import provenance_rows, repeat_command, words_on_repeat
 from anyshot_platform.site.submissions.words import STAGE_WORDS
 

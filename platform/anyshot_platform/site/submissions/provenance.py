@@ -21,18 +21,18 @@ from anyshot_core.protocols import (
 )
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Provenance
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.judging.kinds import kind_of
-from anyshot_platform.kernel.filters import count, duration, join_texts, short_digest, size
-from anyshot_platform.organizers.phases.checks import open_protocol
-from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.pools.models import PoolVersion
-from anyshot_platform.pools.rights import is_public
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.secrets import data_fingerprint, task_fingerprint
-from anyshot_platform.runs.states import ENDED
-from anyshot_platform.sight.data import suggested_split
-from anyshot_platform.sight.faults import ran_out_of_gpu_memory
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.phases.actions.checks import open_protocol
+from anyshot_platform.contest.phases.models import PhaseVersion
+from anyshot_platform.contest.pools.models import PoolVersion
+from anyshot_platform.contest.pools.rights import is_public
+from anyshot_platform.foundation.filters import count, duration, join_texts, short_digest, size
+from anyshot_platform.judging.execution.kinds import kind_of
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.secrets import data_fingerprint, task_fingerprint
+from anyshot_platform.judging.runs.states import ENDED
+from anyshot_platform.judging.visibility.data import suggested_split
+from anyshot_platform.judging.visibility.faults import ran_out_of_gpu_memory
 
 
 def train_seed_of(run: Run) -> int | None:

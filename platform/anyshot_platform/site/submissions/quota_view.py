@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.submissions.quota import Allowance, QuotaUsedUp, read_quota, require_quota
-from anyshot_platform.teams.models import Team
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.judging.submissions.quota import Allowance, QuotaUsedUp, read_quota, require_quota
+from anyshot_platform.people.teams.models import Team
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.exits import LEAST_TASKS
 from anyshot_core.wire.worker_api import Usage
-from anyshot_platform.kernel.filters import count, duration, join_texts, percent, size
-from anyshot_platform.kernel.storage import Storage
-from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.runs.models import Run
-from anyshot_platform.scores.models import RunScore, SubmissionScore
-from anyshot_platform.scores.tables import find_results, read_table
-from anyshot_platform.sight.names import hide_names, name_datasets, natural
-from anyshot_platform.sight.submissions import Sight
+from anyshot_platform.contest.phases.models import PhaseVersion
+from anyshot_platform.foundation.filters import count, duration, join_texts, percent, size
+from anyshot_platform.foundation.storage import Storage
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.scores.models import RunScore, SubmissionScore
+from anyshot_platform.judging.scores.tables import find_results, read_table
+from anyshot_platform.judging.visibility.names import hide_names, name_datasets, natural
+from anyshot_platform.judging.visibility.submissions import Sight
 from anyshot_platform.site.shell.chart_data import ChartView, of_groups, of_tasks, over_numbers
 from anyshot_platform.site.submissions.timing import TimingStep, overhead_words, time_steps
 from anyshot_platform.site.submissions.training import LOGGER, find_logger, training_curves

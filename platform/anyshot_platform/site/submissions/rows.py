@@ -10,22 +10,22 @@ from typing import Literal
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload
 
-from anyshot_platform.kernel.paging import Page, page_of
-from anyshot_platform.phases.status_words import verdict_words
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import RUNNING
-from anyshot_platform.scores.models import RunScore
-from anyshot_platform.sight.access import find_roles, is_own, teams_of
-from anyshot_platform.sight.phases import look_at_phase
-from anyshot_platform.sight.standing import kept, standing_of
-from anyshot_platform.sight.submissions import Sight
+from anyshot_platform.contest.phases.status_words import verdict_words
+from anyshot_platform.foundation.paging import Page, page_of
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.states import RUNNING
+from anyshot_platform.judging.scores.models import RunScore
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.notes import tags_of
+from anyshot_platform.judging.submissions.states import SubmissionStatus
+from anyshot_platform.judging.visibility.access import find_roles, is_own, teams_of
+from anyshot_platform.judging.visibility.phases import look_at_phase
+from anyshot_platform.judging.visibility.standing import kept, standing_of
+from anyshot_platform.judging.visibility.submissions import Sight
+from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.site.submissions.marks import Marks, read_marks
 from anyshot_platform.site.submissions.smoke_answer import public_scores
 from anyshot_platform.site.submissions.words import KIND_WORDS
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.notes import tags_of
-from anyshot_platform.submissions.states import SubmissionStatus
-from anyshot_platform.users.viewer import Viewer
 
 Sort = Literal["newest", "oldest", "best", "worst"]
 _MOST_SORTED = 2000  # of one's own submissions, the newest

@@ -10,11 +10,11 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.browser_charts.numbers import chart_data
 from anyshot_core.wire.worker_api import LogPolicy, Series
-from anyshot_platform.events.measures import read_measures
-from anyshot_platform.events.models import RunMeasure
-from anyshot_platform.kernel.filters import count, decimal, duration, join_texts, score, size
-from anyshot_platform.runs.models import Run
-from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.foundation.filters import count, decimal, duration, join_texts, score, size
+from anyshot_platform.judging.run_logs.measures import read_measures
+from anyshot_platform.judging.run_logs.models import RunMeasure
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.visibility.access import SubmissionAccess
 from anyshot_platform.site.shell.chart_data import ChartView, thinned
 from anyshot_platform.site.submissions.progress import is_live, run_title
 

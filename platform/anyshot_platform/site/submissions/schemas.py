@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import Provenance, Series, Stage, Usage
-from anyshot_platform.kernel.numbers import HalfWidth
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.services import Services
-from anyshot_platform.submissions.models import Upload
-from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
+from anyshot_platform.foundation.numbers import HalfWidth
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.submissions.models import Upload
+from anyshot_platform.judging.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_scoring.reliability.paired import Verdict as PairVerdict
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 from starlette.datastructures import FormData, UploadFile
 
-from anyshot_platform.errors import Invalid, NotFound
-from anyshot_platform.intake.handing_in import ZipSource
-from anyshot_platform.services import Services
-from anyshot_platform.submissions.models import Upload
-from anyshot_platform.submissions.states import UploadPurpose
-from anyshot_platform.submissions.uploads import begin_upload, find_upload, forget_upload, upload_path
+from anyshot_platform.foundation.errors import Invalid, NotFound
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.submissions.actions.handing_in import ZipSource
+from anyshot_platform.judging.submissions.models import Upload
+from anyshot_platform.judging.submissions.states import UploadPurpose
+from anyshot_platform.judging.submissions.uploads import begin_upload, find_upload, forget_upload, upload_path
 
 
 def read_source(services: Services, user_id: str, sent: FormData) -> ZipSource:

@@ -11,21 +11,29 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.exports.files import ESTIMATES, LAYERS, PROBABILITIES, SNAPSHOTS
-from anyshot_platform.acts.merging import seal
-from anyshot_platform.artifacts.models import Artifact
-from anyshot_platform.errors import NotFound
-from anyshot_platform.intake.withdrawing import can_cancel, can_reinstate, withdrawing_means
-from anyshot_platform.judging.kinds import kind_of
-from anyshot_platform.judging.service import list_runs, newest_runs
-from anyshot_platform.kernel.filters import join_texts
-from anyshot_platform.leagues.models import League, LeagueEntry
-from anyshot_platform.leagues.states import EntryStatus
-from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.phases.service import live_version
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.sight.access import SubmissionAccess
-from anyshot_platform.sight.submissions import Sight
+from anyshot_platform.actions.merging import seal
+from anyshot_platform.contest.leagues.models import League, LeagueEntry
+from anyshot_platform.contest.leagues.states import EntryStatus
+from anyshot_platform.contest.phases.models import PhaseVersion
+from anyshot_platform.contest.phases.service import live_version
+from anyshot_platform.foundation.artifacts.models import Artifact
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.foundation.filters import join_texts
+from anyshot_platform.judging.execution.kinds import kind_of
+from anyshot_platform.judging.execution.service import list_runs, newest_runs
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.submissions.actions.withdrawing import (
+    can_cancel,
+    can_reinstate,
+    withdrawing_means,
+)
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.notes import tags_of
+from anyshot_platform.judging.submissions.states import SubmissionKind, SubmissionStatus
+from anyshot_platform.judging.visibility.access import SubmissionAccess
+from anyshot_platform.judging.visibility.submissions import Sight
+from anyshot_platform.judging.workers.places import find_place
 from anyshot_platform.site.submissions.failures import FailureView, find_failed, show_failure
 from anyshot_platform.site.submissions.noting import note_fields
 from anyshot_platform.site.submissions.progress import (
@@ -38,10 +46,6 @@ from anyshot_platform.site.submissions.progress import (
 from anyshot_platform.site.submissions.rows import submission_state, submission_title
 from anyshot_platform.site.submissions.training import LOGGER
 from anyshot_platform.site.submissions.words import KIND_WORDS
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.notes import tags_of
-from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
-from anyshot_platform.workers.places import find_place
 
 # The files that a run keeps, by what pages call them, and what they are good for.
 _ANALYSED = "for `anyshot analyse`"

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.judging.kinds import kind_of
-from anyshot_platform.kernel.filters import count, duration
-from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.scores.models import RunScore
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.contest.phases.models import PhaseVersion
+from anyshot_platform.foundation.filters import count, duration
+from anyshot_platform.judging.execution.kinds import kind_of
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.scores.models import RunScore
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionKind
 
 
 @dataclass(frozen=True)

@@ -10,19 +10,19 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from anyshot_platform.errors import PlatformError
-from anyshot_platform.events.service import read_events
-from anyshot_platform.events.watching import changes, watching_of
-from anyshot_platform.kernel.numbers import line_id
-from anyshot_platform.services import Services
-from anyshot_platform.sight.access import find_submission_access
+from anyshot_platform.foundation.errors import PlatformError
+from anyshot_platform.foundation.numbers import line_id
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.run_logs.service import read_events
+from anyshot_platform.judging.run_logs.watching import changes, watching_of
+from anyshot_platform.judging.visibility.access import find_submission_access
 from anyshot_platform.site.submissions.log_view import part_key, part_titles, second_of, stage_words
 from anyshot_platform.site.submissions.running import stream_measures
 from anyshot_platform.site.submissions.show import find_version, read_runs, stream_state
-from anyshot_platform.web.access import submission_reader
-from anyshot_platform.web.rendering import environment
-from anyshot_platform.web.services import ServicesDep
-from anyshot_platform.web.viewer import ViewerDep, get_viewer
+from anyshot_platform.site.web.access import submission_reader
+from anyshot_platform.site.web.rendering import environment
+from anyshot_platform.site.web.services import ServicesDep
+from anyshot_platform.site.web.viewer import ViewerDep, get_viewer
 
 router = APIRouter(include_in_schema=False)
 BATCH = 2000  # lines in one message

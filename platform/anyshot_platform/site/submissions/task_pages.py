@@ -8,12 +8,12 @@ from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import Response
 
 from anyshot_core.data.picture import EXPLAINED
-from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.judging.visibility.access import SubmissionAccess
 from anyshot_platform.site.submissions.rows import submission_title
 from anyshot_platform.site.submissions.task_view import find_task
-from anyshot_platform.web.access import submission_reader
-from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import submission_reader
+from anyshot_platform.site.web.rendering import render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/submissions/{submission_id}/tasks", include_in_schema=False)
 Reader = Annotated[SubmissionAccess, Depends(submission_reader)]

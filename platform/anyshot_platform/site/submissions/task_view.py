@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.errors import NotFound
-from anyshot_platform.judging.public_tasks import PublicTask, read_public_task
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.services import Services
-from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.execution.public_tasks import PublicTask, read_public_task
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.submissions.states import SubmissionKind
+from anyshot_platform.judging.visibility.access import SubmissionAccess
 from anyshot_platform.site.submissions.show import find_version, read_runs
-from anyshot_platform.submissions.states import SubmissionKind
 
 
 def find_task(session: Session, services: Services, found: SubmissionAccess, number: int) -> PublicTask:

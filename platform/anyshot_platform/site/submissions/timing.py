@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from anyshot_core.wire.worker_api import PlatformStep, Usage
-from anyshot_platform.kernel.filters import duration
-from anyshot_platform.runs.models import Run
+from anyshot_platform.foundation.filters import duration
+from anyshot_platform.judging.runs.models import Run
 
 PLATFORM_WORDS = {
     PlatformStep.PREPARE: "Fetching data",

@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.artifacts.models import Artifact
-from anyshot_platform.confined.service import Busy, TooCostly, run_confined
-from anyshot_platform.kernel.storage import Storage, as_file
-from anyshot_platform.runs.models import Run
+from anyshot_platform.foundation.artifacts.models import Artifact
+from anyshot_platform.foundation.isolated_parsing.service import Busy, TooCostly, run_confined
+from anyshot_platform.foundation.storage import Storage, as_file
+from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.site.shell.chart_data import ChartView, over_numbers
 from anyshot_scoring.summary import Group
 

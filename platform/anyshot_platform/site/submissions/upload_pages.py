@@ -9,41 +9,41 @@ from sqlalchemy import select
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
-from anyshot_platform.acts.merging import seal, unseal
-from anyshot_platform.baselines.shipped import list_shipped
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.competitions.service import require_participant
-from anyshot_platform.competitions.states import Due, Role
-from anyshot_platform.entries.entering import default_leagues, refusal_of
-from anyshot_platform.errors import Invalid, PlatformError
-from anyshot_platform.fact_sheets.models import FactSheet
-from anyshot_platform.fact_sheets.service import sheet_of
-from anyshot_platform.intake.again import find_uses
-from anyshot_platform.intake.handing_in import Door, ZipSource, hand_in, look_in
-from anyshot_platform.intake.service import Wishes
-from anyshot_platform.kernel.filters import join_texts
-from anyshot_platform.leagues.models import League
-from anyshot_platform.leagues.states import Admission
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import find_phase, require_open
-from anyshot_platform.services import Services
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.sight.phases import publication_of
-from anyshot_platform.sight.smoke import smoke_pool
-from anyshot_platform.site.entries.shown import EntryOut, show_entries
+from anyshot_platform.actions.merging import seal, unseal
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.competitions.service import require_participant
+from anyshot_platform.contest.competitions.states import Due, Role
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.leagues.states import Admission
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.service import find_phase, require_open
+from anyshot_platform.foundation.errors import Invalid, PlatformError
+from anyshot_platform.foundation.filters import join_texts
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.submissions.actions.handing_in import Door, ZipSource, hand_in, look_in
+from anyshot_platform.judging.submissions.actions.resubmitting import find_uses
+from anyshot_platform.judging.submissions.actions.submitting import Wishes
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.uploads import forget_upload
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.judging.visibility.phases import publication_of
+from anyshot_platform.judging.visibility.smoke import smoke_pool
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.people.users.viewer import Viewer
+from anyshot_platform.site.entries.view import EntryOut, show_entries
 from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.site.submissions.checks_view import check_views
 from anyshot_platform.site.submissions.quota_view import quota_view
 from anyshot_platform.site.submissions.rows import submission_title
 from anyshot_platform.site.submissions.sent_zip import find_waiting, is_submitted, read_source
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.uploads import forget_upload
-from anyshot_platform.teams.models import Team
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import browser_session, competition_role
-from anyshot_platform.web.forms import SentForm
-from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import browser_session, competition_role
+from anyshot_platform.site.web.forms import SentForm
+from anyshot_platform.site.web.rendering import redirect, render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
+from anyshot_platform.standings.baselines.actions.shipped import list_shipped
+from anyshot_platform.standings.entries.entering import default_leagues, refusal_of
+from anyshot_platform.standings.fact_sheets.models import FactSheet
+from anyshot_platform.standings.fact_sheets.service import sheet_of
 
 router = APIRouter(include_in_schema=False)
 Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))]

@@ -7,24 +7,28 @@ from collections.abc import Sequence
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
-from anyshot_platform.acts.merging import tag_of
-from anyshot_platform.artifacts.models import Artifact
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.events.models import RunEvent
-from anyshot_platform.events.service import count_missing_lines, read_events
-from anyshot_platform.judging.kinds import kind_of
-from anyshot_platform.judging.service import list_runs
-from anyshot_platform.kernel.storage import Storage
-from anyshot_platform.leagues.models import League, LeagueEntry
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.scores.models import RunScore
-from anyshot_platform.sight.access import SubmissionAccess, find_roles
-from anyshot_platform.sight.phases import look_at_phase
-from anyshot_platform.sight.standing import kept
-from anyshot_platform.sight.submissions import Sight
+from anyshot_platform.actions.merging import tag_of
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.leagues.models import League, LeagueEntry
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.foundation.artifacts.models import Artifact
+from anyshot_platform.foundation.storage import Storage
+from anyshot_platform.judging.execution.kinds import kind_of
+from anyshot_platform.judging.execution.service import list_runs
+from anyshot_platform.judging.run_logs.models import RunEvent
+from anyshot_platform.judging.run_logs.service import count_missing_lines, read_events
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.scores.models import RunScore
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.notes import tags_of
+from anyshot_platform.judging.visibility.access import SubmissionAccess, find_roles
+from anyshot_platform.judging.visibility.phases import look_at_phase
+from anyshot_platform.judging.visibility.standing import kept
+from anyshot_platform.judging.visibility.submissions import Sight
+from anyshot_platform.judging.workers.places import find_place
+from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.site.submissions.answer import read_answer
 from anyshot_platform.site.submissions.noting import note_fields
 from anyshot_platform.site.submissions.progress import forecast_words
@@ -43,10 +47,6 @@ from anyshot_platform.site.submissions.schemas import (
 from anyshot_platform.site.submissions.show import find_version, read_runs
 from anyshot_platform.site.submissions.smoke_answer import read_smoke_answer
 from anyshot_platform.site.submissions.wanted import SearchedSubmissions, narrow
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.notes import tags_of
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.workers.places import find_place
 
 
 def show_submission(sight: Sight, tags: list[str]) -> SubmissionOut:

@@ -9,12 +9,12 @@ from fastapi import Depends, Query
 from sqlalchemy import Select, exists, or_, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.phases.models import Phase
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.judging.submissions.models import Submission, SubmissionTag
+from anyshot_platform.judging.submissions.notes import plain_tag
+from anyshot_platform.judging.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.site.submissions.rows import Sort
-from anyshot_platform.submissions.models import Submission, SubmissionTag
-from anyshot_platform.submissions.notes import plain_tag
-from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 
 SORTS: dict[Sort, str] = {
     "newest": "Newest first",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_platform.kernel.filters import size
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.foundation.filters import size
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.submissions.states import SubmissionKind
 
 KIND_WORDS = {
     SubmissionKind.ENTRY: "entry",

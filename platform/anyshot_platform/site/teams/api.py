@@ -9,12 +9,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, Field
 
-from anyshot_platform.kernel.numbers import HalfWidth
-from anyshot_platform.leaderboards.standings import TeamStanding
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.teams.shown import read_team
-from anyshot_platform.web.access import visible_competition
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.foundation.numbers import HalfWidth
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.site.teams.view import read_team
+from anyshot_platform.site.web.access import visible_competition
+from anyshot_platform.site.web.services import SessionDep
+from anyshot_platform.standings.leaderboards.standings import TeamStanding
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/teams", tags=["teams"])
 

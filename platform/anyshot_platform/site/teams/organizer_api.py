@@ -8,13 +8,13 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.service import ActOutcome
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.organizers.competitions.people import find_team
-from anyshot_platform.organizers.teams.acts import ACTS
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.service import ActOutcome
+from anyshot_platform.contest.competitions.actions.people import find_team
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.people.teams.actions.acts import ACTS
+from anyshot_platform.people.teams.models import Team
 from anyshot_platform.site.shell.act_routes import add_acts
-from anyshot_platform.teams.models import Team
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/teams", tags=["organizing: people"])
 TeamParam = Annotated[str, Path(max_length=200, description="the id of the team, or its name")]

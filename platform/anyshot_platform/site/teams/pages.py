@@ -8,21 +8,21 @@ from fastapi import APIRouter, Depends, Path, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.merging import Stale, seal
-from anyshot_platform.competitions.service import require_participant
-from anyshot_platform.competitions.states import Role
-from anyshot_platform.errors import Conflict, Forbidden, PlatformError
-from anyshot_platform.organizers.teams import joining
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.merging import Stale, seal
+from anyshot_platform.contest.competitions.service import require_participant
+from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.foundation.errors import Conflict, Forbidden, PlatformError
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.people.teams.actions import joining
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.users.viewer import Scope
 from anyshot_platform.site.shell.act_frame import ask_which, merge
 from anyshot_platform.site.shell.page_header import read_header
-from anyshot_platform.teams.models import Team
-from anyshot_platform.users.models import User
-from anyshot_platform.users.viewer import Scope
-from anyshot_platform.web.access import competition_role
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.web.access import competition_role
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.rendering import redirect, render
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/team", include_in_schema=False)
 Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT, Scope.ACCOUNT))]

@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import Response
 
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.shell.page_header import read_header
-from anyshot_platform.site.teams.shown import read_team
-from anyshot_platform.web.access import visible_competition
-from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.site.teams.view import read_team
+from anyshot_platform.site.web.access import visible_competition
+from anyshot_platform.site.web.rendering import render
+from anyshot_platform.site.web.services import SessionDep
 
 router = APIRouter(include_in_schema=False)
 

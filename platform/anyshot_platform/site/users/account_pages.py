@@ -11,32 +11,32 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.accounts import oauth, service
-from anyshot_platform.accounts.erasing import erase_user
-from anyshot_platform.accounts.proving import NeedsProof, know_password
-from anyshot_platform.accounts.schemas import ProfileIn
-from anyshot_platform.acts.merging import Stale, Written, seal
-from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.service import must_accept, owned_alone
-from anyshot_platform.competitions.states import MemberStatus
-from anyshot_platform.database import now
-from anyshot_platform.described.wrong import in_words
-from anyshot_platform.errors import Invalid, PlatformError
-from anyshot_platform.kernel.numbers import small_number
-from anyshot_platform.notifications.letters import move_digest
-from anyshot_platform.organizers.competitions.invitations import answer_invitation, list_invitations
+from anyshot_platform.actions.merging import Stale, Written, seal
+from anyshot_platform.contest.competitions.actions.invitations import answer_invitation, list_invitations
+from anyshot_platform.contest.competitions.models import Competition, Membership
+from anyshot_platform.contest.competitions.service import must_accept, owned_alone
+from anyshot_platform.contest.competitions.states import MemberStatus
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.errors import Invalid, PlatformError
+from anyshot_platform.foundation.numbers import small_number
+from anyshot_platform.foundation.schema.problems import in_words
+from anyshot_platform.people.accounts import oauth, service
+from anyshot_platform.people.accounts.actions.erasing import erase_user
+from anyshot_platform.people.accounts.proving import NeedsProof, know_password
+from anyshot_platform.people.accounts.schemas import ProfileIn
+from anyshot_platform.people.notifications.letters import move_digest
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.users.viewer import Scope, Viewer
 from anyshot_platform.site.shell.act_frame import ask_which, merge
 from anyshot_platform.site.users.api import check_time_zone
 from anyshot_platform.site.users.browsers import browser_words
 from anyshot_platform.site.users.own_data import read_own_data
-from anyshot_platform.teams.models import Team
-from anyshot_platform.users.models import User
-from anyshot_platform.users.viewer import Scope, Viewer
-from anyshot_platform.web.access import browser_session, proved
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import ServicesDep, SessionDep
-from anyshot_platform.web.viewer import SESSION_COOKIE
+from anyshot_platform.site.web.access import browser_session, proved
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.rendering import redirect, render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.viewer import SESSION_COOKIE
 
 router = APIRouter(prefix="/account", include_in_schema=False)
 InBrowser = Annotated[Viewer, Depends(browser_session)]

@@ -7,21 +7,29 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 
-from anyshot_platform.accounts import second_factor, service
-from anyshot_platform.accounts.confirming import ask_to_confirm, may_mail
-from anyshot_platform.accounts.limiting import limit_log_ins, limit_sign_ups
-from anyshot_platform.accounts.schemas import LogIn, ProfileIn, SignUp, TokenIn, TokenMade, TokenOut, UserOut
-from anyshot_platform.accounts.security_log import note_event
-from anyshot_platform.database import now
-from anyshot_platform.errors import Invalid, NotFound, NotSignedIn
-from anyshot_platform.kernel.zones import find_zone
-from anyshot_platform.notifications.letters import move_digest
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.errors import Invalid, NotFound, NotSignedIn
+from anyshot_platform.foundation.zones import find_zone
+from anyshot_platform.people.accounts import second_factor, service
+from anyshot_platform.people.accounts.confirming import ask_to_confirm, may_mail
+from anyshot_platform.people.accounts.limiting import limit_log_ins, limit_sign_ups
+from anyshot_platform.people.accounts.schemas import (
+    LogIn,
+    ProfileIn,
+    SignUp,
+    TokenIn,
+    TokenMade,
+    TokenOut,
+    UserOut,
+)
+from anyshot_platform.people.accounts.security_log import note_event
+from anyshot_platform.people.notifications.letters import move_digest
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.users.viewer import Scope, Viewer
 from anyshot_platform.site.users.logging_in import note_failure
 from anyshot_platform.site.users.own_data import OwnData, read_own_data
-from anyshot_platform.users.models import User
-from anyshot_platform.users.viewer import Scope, Viewer
-from anyshot_platform.web.access import browser_session, proved, public, signed_in_as
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import browser_session, proved, public, signed_in_as
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1", tags=["accounts"])
 AccountViewer = Annotated[Viewer, Depends(signed_in_as(Scope.ACCOUNT))]

@@ -7,17 +7,17 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import Response
 
-from anyshot_platform.accounts.confirming import confirm, send_again
-from anyshot_platform.accounts.new_address import PURPOSE as NEW_ADDRESS
-from anyshot_platform.accounts.new_address import ask_for_address, take_address
-from anyshot_platform.accounts.service import is_link_for
-from anyshot_platform.errors import PlatformError
+from anyshot_platform.foundation.errors import PlatformError
+from anyshot_platform.people.accounts.confirming import confirm, send_again
+from anyshot_platform.people.accounts.new_address import PURPOSE as NEW_ADDRESS
+from anyshot_platform.people.accounts.new_address import ask_for_address, take_address
+from anyshot_platform.people.accounts.service import is_link_for
+from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.site.users.account_pages import security_page
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import browser_session, proved, public
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import browser_session, proved, public
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.rendering import redirect, render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
 Secret = Annotated[str, Path(max_length=100)]

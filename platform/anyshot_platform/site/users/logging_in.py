@@ -9,16 +9,16 @@ from fastapi import Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.accounts import second_factor, service
-from anyshot_platform.accounts.limiting import DEVICE_COOKIE
-from anyshot_platform.accounts.security_log import note_event
-from anyshot_platform.accounts.service import NewSession
-from anyshot_platform.errors import NotSignedIn, PlatformError
-from anyshot_platform.kernel.signing import digest_secret
-from anyshot_platform.rate_limits.service import spend
-from anyshot_platform.services import Services
-from anyshot_platform.users.models import User
-from anyshot_platform.web.viewer import SESSION_COOKIE
+from anyshot_platform.foundation.errors import NotSignedIn, PlatformError
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.foundation.signing import digest_secret
+from anyshot_platform.people.accounts import second_factor, service
+from anyshot_platform.people.accounts.limiting import DEVICE_COOKIE
+from anyshot_platform.people.accounts.security_log import note_event
+from anyshot_platform.people.accounts.service import NewSession
+from anyshot_platform.people.rate_limits.service import spend
+from anyshot_platform.people.users.models import User
+from anyshot_platform.site.web.viewer import SESSION_COOKIE
 
 CODE_COOKIE = "anyshot_code"
 _CODE_SECONDS = 600  # between password and code

@@ -10,19 +10,19 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from anyshot_platform.accounts import oauth
-from anyshot_platform.accounts.proving import NeedsProof
-from anyshot_platform.accounts.security_log import note_event
-from anyshot_platform.accounts.service import NewSession
-from anyshot_platform.services import Services
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.people.accounts import oauth
+from anyshot_platform.people.accounts.proving import NeedsProof
+from anyshot_platform.people.accounts.security_log import note_event
+from anyshot_platform.people.accounts.service import NewSession
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.site.users.logging_in import ask_for_code, begin_session, set_session_cookie
 from anyshot_platform.site.users.pages import safe_next
-from anyshot_platform.users.models import User
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import public
-from anyshot_platform.web.rendering import redirect
-from anyshot_platform.web.services import ServicesDep
-from anyshot_platform.web.viewer import ViewerDep
+from anyshot_platform.site.web.access import public
+from anyshot_platform.site.web.rendering import redirect
+from anyshot_platform.site.web.services import ServicesDep
+from anyshot_platform.site.web.viewer import ViewerDep
 
 router = APIRouter(prefix="/oauth", include_in_schema=False, dependencies=[Depends(public)])
 COOKIE = "anyshot_oauth"

@@ -10,19 +10,19 @@ from pydantic import BaseModel
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.accounts.schemas import TokenOut, UserOut
-from anyshot_platform.accounts.service import list_tokens
-from anyshot_platform.audit.models import AuditEntry
-from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.discussion.models import Post, Thread
-from anyshot_platform.entries.models import LeagueAnswer
-from anyshot_platform.leagues.models import League
-from anyshot_platform.notifications.models import Mute, Notification, NotificationChoice
+from anyshot_platform.contest.competitions.models import Competition, Membership
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.people.accounts.schemas import TokenOut, UserOut
+from anyshot_platform.people.accounts.service import list_tokens
+from anyshot_platform.people.audit.models import AuditEntry
+from anyshot_platform.people.notifications.models import Mute, Notification, NotificationChoice
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.people.users.models import LoginSession, OAuthIdentity, User
+from anyshot_platform.people.users.viewer import Viewer
+from anyshot_platform.running.discussion.models import Post, Thread
 from anyshot_platform.site.submissions.rows import make_rows, own_submissions
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.teams.models import Team
-from anyshot_platform.users.models import LoginSession, OAuthIdentity, User
-from anyshot_platform.users.viewer import Viewer
+from anyshot_platform.standings.entries.models import LeagueAnswer
 
 
 class OwnData(BaseModel):

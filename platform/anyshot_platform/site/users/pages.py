@@ -8,13 +8,14 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Form, Request
 from starlette.responses import Response
 
-from anyshot_platform.accounts import service
-from anyshot_platform.accounts.confirming import ask_to_confirm, may_mail
-from anyshot_platform.accounts.limiting import limit_log_ins, limit_sign_ups
-from anyshot_platform.accounts.oauth import offered
-from anyshot_platform.accounts.passwords import WeakPassword
-from anyshot_platform.accounts.security_log import note_event
-from anyshot_platform.errors import PlatformError
+from anyshot_platform.foundation.errors import PlatformError
+from anyshot_platform.people.accounts import service
+from anyshot_platform.people.accounts.confirming import ask_to_confirm, may_mail
+from anyshot_platform.people.accounts.limiting import limit_log_ins, limit_sign_ups
+from anyshot_platform.people.accounts.oauth import offered
+from anyshot_platform.people.accounts.passwords import WeakPassword
+from anyshot_platform.people.accounts.security_log import note_event
+from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.site.users.logging_in import (
     ask_for_code,
     begin_session,
@@ -22,11 +23,10 @@ from anyshot_platform.site.users.logging_in import (
     note_failure,
     set_session_cookie,
 )
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import browser_session, public
-from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import ServicesDep
-from anyshot_platform.web.viewer import SESSION_COOKIE
+from anyshot_platform.site.web.access import browser_session, public
+from anyshot_platform.site.web.rendering import redirect, render
+from anyshot_platform.site.web.services import ServicesDep
+from anyshot_platform.site.web.viewer import SESSION_COOKIE
 
 router = APIRouter(include_in_schema=False)
 Text = Annotated[str, Form(max_length=320)]

@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 
 from anyshot_platform.site.teams.api import StandingOut, show_standing
 from anyshot_platform.site.users.profiles import read_profile
-from anyshot_platform.web.access import public
-from anyshot_platform.web.services import SessionDep
-from anyshot_platform.web.viewer import ViewerDep
+from anyshot_platform.site.web.access import public
+from anyshot_platform.site.web.services import SessionDep
+from anyshot_platform.site.web.viewer import ViewerDep
 
 router = APIRouter(prefix="/api/v1/users", tags=["accounts"])
 

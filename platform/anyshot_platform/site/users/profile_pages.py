@@ -8,10 +8,10 @@ from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import Response
 
 from anyshot_platform.site.users.profiles import read_profile
-from anyshot_platform.web.access import public
-from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import SessionDep
-from anyshot_platform.web.viewer import ViewerDep
+from anyshot_platform.site.web.access import public
+from anyshot_platform.site.web.rendering import render
+from anyshot_platform.site.web.services import SessionDep
+from anyshot_platform.site.web.viewer import ViewerDep
 
 router = APIRouter(include_in_schema=False)
 

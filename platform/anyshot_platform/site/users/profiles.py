@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.accounts.service import find_by_name
-from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.leaderboards.standings import TeamStanding, read_standings
-from anyshot_platform.sight.access import find_access, listed_for
-from anyshot_platform.sight.people import require_known, sees_profile
-from anyshot_platform.teams.models import Team
-from anyshot_platform.users.models import User
-from anyshot_platform.users.viewer import Viewer
+from anyshot_platform.contest.competitions.models import Competition, Membership
+from anyshot_platform.contest.competitions.states import MemberStatus, Role
+from anyshot_platform.judging.visibility.access import find_access, listed_for
+from anyshot_platform.judging.visibility.people import require_known, sees_profile
+from anyshot_platform.people.accounts.service import find_by_name
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.users.viewer import Viewer
+from anyshot_platform.standings.leaderboards.standings import TeamStanding, read_standings
 
 _MOST = 50  # competitions
 

@@ -7,10 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
-from anyshot_platform.accounts.proving import prove
-from anyshot_platform.users.viewer import Scope, Viewer
-from anyshot_platform.web.access import signed_in_as
-from anyshot_platform.web.services import ServicesDep
+from anyshot_platform.people.accounts.proving import prove
+from anyshot_platform.people.users.viewer import Scope, Viewer
+from anyshot_platform.site.web.access import signed_in_as
+from anyshot_platform.site.web.services import ServicesDep
 
 router = APIRouter(prefix="/api/v1/me", tags=["accounts"])
 

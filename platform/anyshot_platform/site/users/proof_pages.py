@@ -10,16 +10,16 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from anyshot_platform.accounts.oauth import offered
-from anyshot_platform.accounts.proving import prove
-from anyshot_platform.errors import PlatformError
+from anyshot_platform.foundation.errors import PlatformError
+from anyshot_platform.people.accounts.oauth import offered
+from anyshot_platform.people.accounts.proving import prove
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.site.users.pages import safe_next
-from anyshot_platform.users.models import User
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import browser_session
-from anyshot_platform.web.forms import FormDep, SentForm
-from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import ServicesDep
+from anyshot_platform.site.web.access import browser_session
+from anyshot_platform.site.web.forms import FormDep, SentForm
+from anyshot_platform.site.web.rendering import redirect, render
+from anyshot_platform.site.web.services import ServicesDep
 
 router = APIRouter(prefix="/account/prove", include_in_schema=False)
 InBrowser = Annotated[Viewer, Depends(browser_session)]

@@ -7,14 +7,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, Path, Request
 from starlette.responses import Response
 
-from anyshot_platform.accounts import service
-from anyshot_platform.accounts.limiting import limit_links, limit_links_of_account
-from anyshot_platform.accounts.security_log import note_event
-from anyshot_platform.errors import PlatformError
-from anyshot_platform.notifications.letters import send_email
-from anyshot_platform.web.access import public
-from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import ServicesDep
+from anyshot_platform.foundation.errors import PlatformError
+from anyshot_platform.people.accounts import service
+from anyshot_platform.people.accounts.limiting import limit_links, limit_links_of_account
+from anyshot_platform.people.accounts.security_log import note_event
+from anyshot_platform.people.notifications.letters import send_email
+from anyshot_platform.site.web.access import public
+from anyshot_platform.site.web.rendering import redirect, render
+from anyshot_platform.site.web.services import ServicesDep
 
 router = APIRouter(include_in_schema=False)
 PURPOSE = "password_reset"

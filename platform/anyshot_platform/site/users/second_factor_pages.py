@@ -7,8 +7,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from anyshot_platform.accounts import second_factor
-from anyshot_platform.errors import PlatformError
+from anyshot_platform.foundation.errors import PlatformError
+from anyshot_platform.people.accounts import second_factor
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.site.users.account_pages import SECTIONS
 from anyshot_platform.site.users.logging_in import (
     CODE_COOKIE,
@@ -17,12 +19,10 @@ from anyshot_platform.site.users.logging_in import (
     use_code_at_log_in,
 )
 from anyshot_platform.site.users.pages import safe_next
-from anyshot_platform.users.models import User
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import browser_session, proved, public
-from anyshot_platform.web.forms import FormDep
-from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.access import browser_session, proved, public
+from anyshot_platform.site.web.forms import FormDep
+from anyshot_platform.site.web.rendering import redirect, render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
 InBrowser = Annotated[Viewer, Depends(browser_session)]

@@ -9,19 +9,19 @@ from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.service import ActOutcome
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.organizers.webhooks import organizing
-from anyshot_platform.organizers.webhooks.acts import ACTS
-from anyshot_platform.services import Services
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.actions.service import ActOutcome
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.people.users.viewer import Viewer
+from anyshot_platform.people.webhooks.actions import organizing
+from anyshot_platform.people.webhooks.actions.acts import ACTS
+from anyshot_platform.people.webhooks.delivery import webhook_secret
+from anyshot_platform.people.webhooks.models import Webhook, WebhookDelivery
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import ProvedOrganizer
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import proved, site_admin
-from anyshot_platform.web.services import ServicesDep, SessionDep
-from anyshot_platform.webhooks.delivery import webhook_secret
-from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
+from anyshot_platform.site.web.access import proved, site_admin
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 OF_COMPETITION = "/api/v1/competitions/{slug}/manage/webhooks"
 OF_SITE = "/api/v1/admin/webhooks"

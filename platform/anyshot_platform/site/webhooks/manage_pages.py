@@ -9,19 +9,19 @@ from fastapi import APIRouter, Depends, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.organizers.webhooks import organizing
-from anyshot_platform.organizers.webhooks.acts import ACTS
-from anyshot_platform.services import Services
-from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.people.users.viewer import Viewer
+from anyshot_platform.people.webhooks.actions import organizing
+from anyshot_platform.people.webhooks.actions.acts import ACTS
+from anyshot_platform.people.webhooks.delivery import webhook_secret
+from anyshot_platform.people.webhooks.service import EVENTS
 from anyshot_platform.site.shell.act_frame import perform_named, save_typed
 from anyshot_platform.site.shell.manage_frame import ProvedOrganizer, manage_path, render_manage
-from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import proved, site_admin
-from anyshot_platform.web.forms import FormDep, SentForm
-from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import ServicesDep, SessionDep
-from anyshot_platform.webhooks.delivery import webhook_secret
-from anyshot_platform.webhooks.service import EVENTS
+from anyshot_platform.site.web.access import proved, site_admin
+from anyshot_platform.site.web.forms import FormDep, SentForm
+from anyshot_platform.site.web.rendering import render
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
 ProvedAdmin = Annotated[Viewer, Depends(proved(site_admin))]

@@ -24,18 +24,18 @@ from anyshot_core.wire.worker_api import (
     HeartbeatReply,
     Release,
 )
-from anyshot_platform.artifacts.service import check_signature, keep_file
-from anyshot_platform.errors import Invalid
-from anyshot_platform.events.measures import keep_measures
-from anyshot_platform.events.service import keep_events
-from anyshot_platform.judging import leases, results
-from anyshot_platform.judging.kinds import NotAssignable, make_job
-from anyshot_platform.judging.releases import is_too_old, refuse, return_unreadable
-from anyshot_platform.services import Services
-from anyshot_platform.submissions.uploads import TooLarge
-from anyshot_platform.web.access import WorkerTokenDep, public
-from anyshot_platform.web.files import send_stored
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.foundation.artifacts.service import check_signature, keep_file
+from anyshot_platform.foundation.errors import Invalid
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.execution import leases, results
+from anyshot_platform.judging.execution.kinds import NotAssignable, make_job
+from anyshot_platform.judging.execution.releases import is_too_old, refuse, return_unreadable
+from anyshot_platform.judging.run_logs.measures import keep_measures
+from anyshot_platform.judging.run_logs.service import keep_events
+from anyshot_platform.judging.submissions.uploads import TooLarge
+from anyshot_platform.site.web.access import WorkerTokenDep, public
+from anyshot_platform.site.web.files import send_stored
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/worker/v1", tags=["workers"])
 RunParam = Annotated[str, PathParam(max_length=32)]

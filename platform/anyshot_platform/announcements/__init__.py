@@ -1,1 +1,0 @@
-"""Announcements of a competition's organizers."""

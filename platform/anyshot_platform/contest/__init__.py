@@ -1,0 +1,1 @@
+"""A competition as its organizers describe it."""

@@ -1,0 +1,96 @@
+"""Phases: where they stand, and the version that counts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_core.words import moment_words
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.phases.states import PhaseStatus
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.errors import Conflict, NotFound
+
+
+class PhaseNotOpen(Conflict):
+    """The phase takes no submissions now."""
+
+    code = "phase_not_open"
+
+
+def status_of(phase: Phase, moment: datetime | None = None) -> PhaseStatus:
+    """Where a phase stands at a moment: by the clock, unless it was paused or closed by hand.
+
+    What was closed before its start is over only if it was launched: else it has not begun, and its pools stay hidden.
+    """
+    moment = moment or now()
+    if moment < phase.starts_at and (phase.closed_at is None or phase.launched_at is None):
+        return PhaseStatus.UPCOMING
+    if phase.closed_at is not None or (phase.ends_at is not None and moment >= phase.ends_at):
+        return PhaseStatus.CLOSED
+    return PhaseStatus.PAUSED if phase.paused_at is not None else PhaseStatus.OPEN
+
+
+def closed_since(phase: Phase, moment: datetime | None = None) -> datetime | None:
+    """When a phase closed, by the clock or by hand; None for one that has not, or was opened again."""
+    moment = moment or now()
+    if status_of(phase, moment) != PhaseStatus.CLOSED:
+        return None
+    return closing(phase)
+
+
+def closing(phase: Phase) -> datetime | None:
+    """When a phase closes or has closed: by the clock or by hand, whichever is earlier; None for one without an end."""
+    return min((end for end in (phase.closed_at, phase.ends_at) if end is not None), default=None)
+
+
+def require_open(phase: Phase, moment: datetime | None = None) -> None:
+    """Raise `PhaseNotOpen` unless submissions can be uploaded."""
+    status = status_of(phase, moment)
+    words = {
+        PhaseStatus.UPCOMING: (f"“{phase.name}” has not begun: it opens at {moment_words(phase.starts_at)}."),
+        PhaseStatus.CLOSED: f"“{phase.name}” is closed.",
+        PhaseStatus.PAUSED: f"The organizers have paused “{phase.name}”. Please try again later.",
+    }
+    if status in words:
+        raise PhaseNotOpen(words[status], status=status.value)
+    if not phase.accepts_uploads:
+        raise PhaseNotOpen(f"“{phase.name}” takes no uploads.", status=status.value)
+
+
+def list_phases(session: Session, competition: Competition) -> list[Phase]:
+    """The phases of a competition, in their order."""
+    return list(
+        session.scalars(
+            select(Phase)
+            .where(Phase.competition_id == competition.id, Phase.deleted_at.is_(None))
+            .order_by(Phase.position, Phase.starts_at, Phase.id)
+        )
+    )
+
+
+def find_phase(session: Session, competition: Competition, slug: str) -> Phase:
+    """The phase of that address; raises `NotFound`."""
+    phase = session.scalars(
+        select(Phase).where(
+            Phase.competition_id == competition.id, Phase.slug == slug, Phase.deleted_at.is_(None)
+        )
+    ).one_or_none()
+    if phase is None:
+        raise NotFound("There is no such phase.")
+    return phase
+
+
+def live_version(session: Session, phase: Phase) -> PhaseVersion:
+    """The version whose scores count; raises `NotFound` for a phase that has none yet."""
+    version = session.scalars(
+        select(PhaseVersion).where(
+            PhaseVersion.phase_id == phase.id, PhaseVersion.number == phase.live_version
+        )
+    ).one_or_none()
+    if version is None:
+        raise NotFound(f"“{phase.name}” has no evaluation settings yet.")
+    return version

@@ -1,1 +1,0 @@
-"""What participants do with a submission: hand it in, withdraw it."""

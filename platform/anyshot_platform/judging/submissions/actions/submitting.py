@@ -1,0 +1,236 @@
+"""Submissions: from a checked zip to queued runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from anyshot_core.bundle.report import BundleReport, Check, CheckOutcome
+from anyshot_platform.contest.competitions.models import Competition, Membership
+from anyshot_platform.contest.competitions.service import require_participant, require_terms
+from anyshot_platform.contest.competitions.states import CompetitionState
+from anyshot_platform.contest.competitions.teams import members_here
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.service import live_version, require_open
+from anyshot_platform.foundation.artifacts.service import keep_file
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.errors import Conflict, Forbidden, Invalid
+from anyshot_platform.foundation.isolated_parsing.service import run_confined
+from anyshot_platform.foundation.metrics import UPLOADS
+from anyshot_platform.foundation.queue import priorities
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.foundation.storage import as_file
+from anyshot_platform.judging.execution.kinds.training_data import datasets_to_hold_out_of
+from anyshot_platform.judging.execution.queueing import queue_runs
+from anyshot_platform.judging.runs.planning import Urgency
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.quota import lock_team, read_quota, require_quota
+from anyshot_platform.judging.submissions.states import SubmissionKind
+from anyshot_platform.judging.visibility.smoke import require_smoke_pool
+from anyshot_platform.people.teams.models import Team
+from anyshot_platform.people.webhooks.service import emit
+from anyshot_platform.standings.entries.entering import chosen_leagues, enter, require_leagues
+from anyshot_platform.standings.fact_sheets.service import keep_upload_answers, require_at_upload
+from anyshot_platform.standings.leaderboards.service import note_history, refresh_team
+
+
+class BadArchive(Invalid):
+    """The zip fails a check; `checks` say which and what to do. Costs no quota."""
+
+    code = "bad_archive"
+
+
+class NotTrusted(Forbidden):
+    """This site has no sandbox and takes only what its operator trusts."""
+
+    code = "not_trusted"
+
+
+@dataclass(frozen=True)
+class Zip:
+    """A zip that lies in the storage and passed its checks."""
+
+    filename: str
+    digest: str
+    size: int
+    checks: list[Any] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What comes with a zip: the leagues (short names) it stands in; none: those open to all."""
+
+    comment: str = ""
+    leagues: tuple[str, ...] = ()
+    fact_sheet: dict[str, Any] = field(default_factory=dict)  # answers, for the team's fact sheet
+    smoke: bool = False
+
+
+def check_zip(path: Path, *, train_datasets: int | None = None) -> BundleReport:
+    """Check a zip without unpacking, importing or running anything of it, in a confined process.
+
+    `train_datasets` is of the phase that it is for (`train_datasets_of`); None where that is not known.
+    """
+    found = run_confined("check", path=str(path.absolute()), train_datasets=train_datasets)
+    checks = tuple(Check(**{**one, "outcome": CheckOutcome(one["outcome"])}) for one in found["checks"])
+    return BundleReport(checks, found["entries"], found["unpacked_bytes"])
+
+
+def train_datasets_of(session: Session, phase: Phase, *, smoke: bool) -> int | None:
+    """What `check_zip` has to know of a phase: see `datasets_to_hold_out_of`."""
+    return datasets_to_hold_out_of(session, phase, live_version(session, phase), smoke=smoke)
+
+
+def store_zip(
+    services: Services, path: Path, filename: str, digest: str, train_datasets: int | None = None
+) -> Zip:
+    """Check and store a zip; raises `BadArchive` or `NotTrusted`."""
+    require_trusted(services, digest)
+    checks = _passed_checks(path, train_datasets)
+    keep_file(services, path, digest)
+    return Zip(filename=filename, digest=digest, size=path.stat().st_size, checks=checks)
+
+
+def check_again(services: Services, archive: Zip, train_datasets: int | None) -> Zip:
+    """Check a zip that is stored, for a phase that may differ from its first; raises `BadArchive`."""
+    with as_file(services.storage, archive.digest) as path:
+        return replace(archive, checks=_passed_checks(path, train_datasets))
+
+
+def _passed_checks(path: Path, train_datasets: int | None) -> list[Any]:
+    report = check_zip(path, train_datasets=train_datasets)
+    checks: list[Any] = report.to_dict()["checks"]
+    if not report.ok:
+        UPLOADS.labels("refused").inc()
+        failure = report.failures[0]
+        raise BadArchive(f"{failure.found} {failure.remedy}".strip(), checks=checks)
+    return checks
+
+
+def require_trusted(services: Services, digest: str) -> None:
+    """Raise `NotTrusted` where a site without a sandbox does not know the zip."""
+    trusted = services.settings.trusted_digests
+    if trusted is not None and digest not in trusted:
+        UPLOADS.labels("not_trusted").inc()
+        raise NotTrusted(
+            "This site runs without a sandbox and takes only submissions that its operator trusts."
+        )
+
+
+def submit(
+    session: Session,
+    competition: Competition,
+    phase: Phase,
+    membership: Membership | None,
+    archive: Zip,
+    wishes: Wishes,
+) -> Submission:
+    """Make a submission of a stored zip and queue its runs, all in the caller's transaction.
+
+    Raises `CannotJoin`, `PhaseNotOpen`, `NoSmokeTest`, `QuotaUsedUp`, `NotEvaluable` or `Invalid`.
+    """
+    membership = require_participant(membership)
+    require_terms(competition, membership)
+    if competition.state != CompetitionState.PUBLISHED or competition.deleted_at is not None:
+        raise Conflict("This competition takes no submissions now.")
+    require_open(phase)
+    if wishes.smoke:
+        require_smoke_pool(session, phase)
+    team = lock_team(session, membership.team_id or "")
+    require_quota(read_quota(session, team, phase), smoke=wishes.smoke)
+    if not wishes.smoke:
+        require_at_upload(session, competition, team, wishes.fact_sheet)
+        leagues = require_leagues(session, team, phase, wishes.leagues)
+        wishes = replace(wishes, leagues=tuple(league.slug for league in leagues))
+    submission = create_submission(
+        session,
+        phase,
+        team_id=team.id,
+        user_id=membership.user_id,
+        archive=archive,
+        kind=SubmissionKind.SMOKE if wishes.smoke else SubmissionKind.ENTRY,
+        wishes=wishes,
+    )
+    if not wishes.smoke:
+        keep_upload_answers(session, competition, membership, wishes.fact_sheet, submission.id)
+    UPLOADS.labels("accepted").inc()
+    return submission
+
+
+def create_submission(
+    session: Session,
+    phase: Phase,
+    *,
+    team_id: str,
+    user_id: str,
+    archive: Zip,
+    kind: SubmissionKind,
+    wishes: Wishes,
+    origin: Submission | None = None,
+) -> Submission:
+    """Write a submission, its leagues and its runs; who may do this, and how often, the caller has checked.
+
+    Its people are those of its `origin`, where it has one, else who is in the team now.
+    """
+    version = live_version(session, phase)
+    own = select(func.max(Submission.number)).where(
+        Submission.team_id == team_id, Submission.phase_id == phase.id
+    )
+    submission = Submission(
+        competition_id=phase.competition_id,
+        phase_id=phase.id,
+        team_id=team_id,
+        user_id=user_id,
+        kind=kind,
+        number=(session.scalar(own) or 0) + 1,
+        filename=archive.filename,
+        comment=wishes.comment,
+        digest=archive.digest,
+        size=archive.size,
+        checks=archive.checks,
+        origin_id=origin.id if origin else None,
+        people=list(origin.people) if origin else _people_of_now(session, team_id),
+        quota_day=now().date(),
+        counts_quota=kind == SubmissionKind.ENTRY,
+    )
+    session.add(submission)
+    session.flush()
+    if kind != SubmissionKind.SMOKE:
+        enter(session, submission, chosen_leagues(session, phase.competition_id, wishes.leagues))
+    queue_runs(session, submission, version, urgency_of(kind, phase))
+    session.flush()
+    emit(
+        session,
+        phase.competition_id,
+        "submission.queued",
+        {"submission": submission.id, "phase": phase.slug, "status": submission.status.value},
+    )
+    return submission
+
+
+def _people_of_now(session: Session, team_id: str) -> list[str]:
+    """The memberships of those who are in a team, the captain's first."""
+    team = session.get_one(Team, team_id)
+    members = sorted(members_here(session, team), key=lambda member: member.user_id != team.captain_id)
+    return [member.id for member in members]
+
+
+def urgency_of(kind: SubmissionKind, phase: Phase) -> Urgency:
+    """How urgent the runs of a new submission are."""
+    urgencies = {
+        SubmissionKind.SMOKE: Urgency(priorities.SMOKE),
+        SubmissionKind.FINAL: Urgency(priorities.FINAL),
+        SubmissionKind.BASELINE: Urgency(priorities.RERUN),
+    }
+    return urgencies.get(kind, Urgency(phase.priority))
+
+
+def refresh_boards(session: Session, submission: Submission) -> None:
+    """Bring the boards in line after a submission was withdrawn, disqualified, deleted, or restored."""
+    for version in submission.phase.versions:
+        refresh_team(session, version, submission.team_id)
+    note_history(session, submission)

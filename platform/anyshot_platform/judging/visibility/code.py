@@ -1,0 +1,49 @@
+"""Whose code is public: the winners' whose publication stands, unless the organizers hid that of their team."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import ColumnElement, and_, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.visibility.standing import counting
+from anyshot_platform.people.teams.models import Team
+
+
+def code_is_published() -> ColumnElement[bool]:
+    """Submissions that were published as winners' code and still stand, be it that their team's is hidden."""
+    return and_(
+        Submission.code_published_at.is_not(None),
+        Phase.published_at.is_not(None),
+        Phase.deleted_at.is_(None),
+        counting(),
+    )
+
+
+def code_is_public() -> ColumnElement[bool]:
+    """Submissions whose zip everybody may have; the query joins their phase."""
+    hidden = select(Team.id).where(Team.code_hidden_at.is_not(None))
+    return and_(code_is_published(), Submission.team_id.not_in(hidden))
+
+
+def with_public_code(session: Session, submissions: Sequence[Submission]) -> list[Submission]:
+    """Those of them whose zip everybody may have, in their order."""
+    session.flush()
+    ids = [submission.id for submission in submissions]
+    query = select(Submission.id).join(Phase, Phase.id == Submission.phase_id)
+    public = set(session.scalars(query.where(Submission.id.in_(ids), code_is_public())))
+    return [submission for submission in submissions if submission.id in public]
+
+
+def hides_code(team: Team) -> bool:
+    """Whether the organizers hid the code of a team, published or not."""
+    return team.code_hidden_at is not None
+
+
+def has_code_page(competition: Competition) -> bool:
+    """Whether the competition has a page of published code."""
+    return competition.code_published_at is not None

@@ -1,1 +1,0 @@
-"""What everything else stands on and knows no competition: words, lists, signing, storage."""

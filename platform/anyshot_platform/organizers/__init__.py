@@ -1,1 +1,0 @@
-"""What organizers do: acts on competitions, phases, people, pools; import and export of files."""

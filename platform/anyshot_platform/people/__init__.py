@@ -1,0 +1,1 @@
+"""People and teams, and what they are told."""

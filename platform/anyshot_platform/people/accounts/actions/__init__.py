@@ -1,0 +1,1 @@
+"""What reaches beyond an account: deleting it."""

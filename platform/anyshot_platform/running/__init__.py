@@ -1,0 +1,1 @@
+"""What goes on around a competition: rehearsals, announcements, exports, operations."""

@@ -1,0 +1,141 @@
+"""Retention: artifacts by age and kind, then files that nothing refers to. What is referred to is never deleted."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from sqlalchemy import Select, delete, select, union_all, update
+from sqlalchemy.orm import Session
+
+from anyshot_core.exports.files import LAYERS, PROBABILITIES
+from anyshot_platform.contest.competitions.models import Competition, CompetitionFile
+from anyshot_platform.contest.pools.models import Pack
+from anyshot_platform.foundation.artifacts.models import Artifact, Blob
+from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.queue.isolation import each
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.foundation.settings import PlatformSettings
+from anyshot_platform.judging.run_logs.models import RunEvent, RunMeasure
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.scores.verification import PREDICTIONS
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.standings.baselines.models import Baseline
+
+log = logging.getLogger(__name__)
+_TELL_LABELS = (LAYERS, PROBABILITIES)  # of hidden data, as predictions do: they go with them
+_BATCH = 500  # files: meanwhile the sweeper looks at no lease
+
+
+def collect_garbage(services: Services) -> int:
+    """Let artifacts expire, then remove files without a reference; returns how many files went."""
+    with services.database.reading() as session:
+        competitions = session.scalars(select(Competition.id)).all()  # deleted ones, too, have their days
+    each(services, "retention", competitions, lambda identity: _expire_of(services, identity))
+    with services.database.writing() as session:
+        drop_lost_artifacts(session)
+    return collect_orphans(services, most=_BATCH)
+
+
+def _expire_of(services: Services, competition_id: str) -> int:
+    """Mark a competition's artifacts beyond their days as gone, and remove its old logs; returns how many."""
+    with services.database.writing() as session:
+        days = _days_of(session.get_one(Competition, competition_id), services.settings)
+        expire_logs(session, competition_id, days["log.txt"])
+        return sum(_expire(session, competition_id, name, limit) for name, limit in days.items())
+
+
+def _days_of(competition: Competition, settings: PlatformSettings) -> dict[str, int]:
+    """The days that a competition's artifacts are kept, by name: its own, or the site's."""
+    days = site_days(settings)
+    days |= {name: int(value) for name, value in competition.retention.items() if name in days}
+    return days | dict.fromkeys(_TELL_LABELS, days[PREDICTIONS])
+
+
+def site_days(settings: PlatformSettings) -> dict[str, int]:
+    """The days that artifacts are kept on this site, by name."""
+    return {
+        PREDICTIONS: settings.keep_predictions_days,
+        "learner.bin": settings.keep_learners_days,
+        "log.txt": settings.keep_logs_days,
+        "logger.zip": settings.keep_logs_days,
+    }
+
+
+def drop_lost_artifacts(session: Session) -> None:
+    """Remove the artifacts of attempts that were lost."""
+    lost = (
+        select(Artifact.id)
+        .join(Run, Run.id == Artifact.run_id)
+        .where(~Artifact.final, Run.epoch > Artifact.epoch)
+    )
+    session.execute(delete(Artifact).where(Artifact.id.in_(lost)))
+
+
+def _old_runs(competition_id: str, days: int) -> Select[str]:
+    ended = Run.finished_at < now() - timedelta(days=days)
+    return select(Run.id).where(Run.competition_id == competition_id, ended)
+
+
+def _expire(session: Session, competition_id: str, name: str, days: int) -> int:
+    old = Artifact.run_id.in_(_old_runs(competition_id, days))
+    changed = session.execute(
+        update(Artifact)
+        .where(Artifact.name == name, Artifact.expired_at.is_(None), old)
+        .values(expired_at=now())
+        .execution_options(synchronize_session=False)
+    )
+    return changed.rowcount  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def expire_logs(session: Session, competition_id: str, days: int) -> None:
+    """Remove log lines and measures of a competition's runs that ended so many days ago."""
+    for table in (RunEvent, RunMeasure):
+        session.execute(delete(table).where(table.run_id.in_(_old_runs(competition_id, days))))
+
+
+def referenced() -> Select[str]:
+    """All digests that something refers to; a test compares it with the foreign keys there are."""
+    return select(
+        union_all(
+            select(Submission.digest),
+            select(CompetitionFile.digest),
+            select(Pack.digest),
+            select(Pack.fingerprints).where(Pack.fingerprints.is_not(None)),
+            select(Baseline.digest).where(Baseline.digest.is_not(None)),
+            select(Artifact.digest).where(Artifact.expired_at.is_(None)),
+            select(Competition.logo_digest).where(Competition.logo_digest.is_not(None)),
+        )
+        .subquery()
+        .c[0]
+    )
+
+
+def collect_orphans(services: Services, *, most: int | None = None) -> int:
+    """Remove files without a reference that nobody touched for `keep_orphans_hours`; `most` of them, or all."""
+    before = now() - timedelta(hours=services.settings.keep_orphans_hours)
+    with services.database.writing() as session:
+        # Rows of expired artifacts still point at their files for the record's sake; the pointer has to go first.
+        session.execute(delete(Artifact).where(Artifact.expired_at.is_not(None)))
+    with services.database.reading() as session:
+        orphans = session.scalars(
+            select(Blob.digest).where(Blob.touched_at <= before, Blob.digest.not_in(referenced())).limit(most)
+        ).all()
+    removed = each(services, "orphan", orphans, lambda digest: _remove_orphan(services, digest, before))
+    if removed:
+        log.info("removed unreferenced files", extra={"files": removed})
+    return removed
+
+
+def _remove_orphan(services: Services, digest: str, before: object) -> int:
+    """Remove row and file under one lock: who stores the same content meanwhile waits, and stores it anew."""
+    with services.database.writing() as session:
+        gone = session.execute(
+            delete(Blob).where(
+                Blob.digest == digest, Blob.touched_at <= before, Blob.digest.not_in(referenced())
+            )
+        )
+        if gone.rowcount != 1:  # pyright: ignore[reportAttributeAccessIssue]
+            return 0
+        services.storage.delete(digest)
+    return 1

@@ -1,0 +1,1 @@
+"""What runs as a process: the server with its loops, commands, the demo."""

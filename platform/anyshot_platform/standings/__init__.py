@@ -1,0 +1,1 @@
+"""What stands for a team, and the results."""

@@ -1,0 +1,1 @@
+"""Organizers' work: finals, winners, publication."""
