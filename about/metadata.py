@@ -5,8 +5,6 @@ an unpacked sdist has it too. The dependencies stand in each `pyproject.toml`, i
 there "anyshot-core" means exactly this version, because packages of two releases were never tested together.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """One printed line a figure: name, value, unit, target, `ok` or `short`."""
 
-from __future__ import annotations
-
 import json
 import platform
 import sys

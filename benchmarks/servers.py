@@ -1,7 +1,5 @@
 """A PostgreSQL server of a benchmark's own, with its durability on, where PostgreSQL is installed."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

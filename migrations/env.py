@@ -1,7 +1,5 @@
 """Alembic's entry: runs on the connection that `anyshot_platform.foundation.migration` hands over."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from alembic import context

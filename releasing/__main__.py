@@ -4,8 +4,6 @@ Everything is made from a copy of the last commit. The checkout gets the release
 only if each step succeeded; with `--dry-run` it gets neither.
 """
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """CHANGELOG.md in the form of "Keep a Changelog": `## Unreleased` becomes `## [x.y.z] - date`."""
 
-from __future__ import annotations
-
 import re
 from datetime import date
 

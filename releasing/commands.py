@@ -1,7 +1,5 @@
 """Running the programs of a release; what fails is told whole."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

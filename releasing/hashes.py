@@ -3,8 +3,6 @@
 The lists follow `constraints.txt` and are made where images are built; they are not part of the repository.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Images of site and worker, both sandbox images, and the definitions of these."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import os

@@ -1,7 +1,5 @@
 """Wheels and sdists of the seven packages, each with what it brings along."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
 import tempfile

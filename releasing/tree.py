@@ -1,7 +1,5 @@
 """The checkout that a release starts from, and the copy that it is made of."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The database of the last release, filled by that release's own demo, is brought to this one and read again."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import time

@@ -6,8 +6,6 @@ Prints of each part which lines and branches nothing runs, and the shares of tho
 together, and branches alone. Ends with 1 where one of the two is below `WANTED`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

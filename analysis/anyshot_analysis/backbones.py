@@ -1,7 +1,5 @@
 """Feature extractors by name: what a command, a report or a reproduction looks at images with."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import timm

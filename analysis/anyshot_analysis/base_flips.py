@@ -1,7 +1,5 @@
 """Conclusion flips over draws of *base* classes: would other classes to learn from have turned the order round?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

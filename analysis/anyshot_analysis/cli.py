@@ -1,7 +1,5 @@
 """`anyshot analyse ...`: every analysis as a command, its parameters as options."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

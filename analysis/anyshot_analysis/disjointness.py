@@ -5,8 +5,6 @@ class in training as soon as there are a few times L/n tasks. L classes, tasks o
 probability that class i is in a task (their sum is n). A distribution is gamma-spread when every p_i >= gamma n / L.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

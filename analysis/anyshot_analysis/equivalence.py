@@ -4,8 +4,6 @@ From paired per-task differences, never from overlapping intervals: two one-side
 equivalence within a margin, a paired t test for a difference: as `weigh_differences` has them, for boards too.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any

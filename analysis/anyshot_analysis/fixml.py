@@ -4,8 +4,6 @@ Before training, as many images of each base class as there are shots become tha
 test are never fixed. The learner here is a prototypical network over cached features.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal

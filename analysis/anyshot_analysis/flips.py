@@ -4,8 +4,6 @@
 random C_N of size m? The counting and the planning formula are `anyshot_scoring.reliability`'s.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Reports as files: numbers, charts and tables as JSON, rows as Parquet, a page of them. Same report, same bytes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

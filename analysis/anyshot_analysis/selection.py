@@ -5,8 +5,6 @@ the base classes, or by asking an oracle for the NovelGen of a few configuration
 NovelGen of all configurations minus the NovelGen of its choice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """In- and out-of-distribution evaluation: BaseGen, ValGen, NovelGen, mixtures and snapshot selection."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

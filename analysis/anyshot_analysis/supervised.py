@@ -1,8 +1,6 @@
 """An ordinary image classifier over all classes of a pool: a backbone where no pretrained weights can be had, and
 the control of the flip experiments, whose training and test data are i.i.d."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

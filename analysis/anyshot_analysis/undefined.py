@@ -5,8 +5,6 @@ neurons) is returned as an `Undefined`, never as NaN, zero or one, so that it ca
 accident nor printed as a result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, TypeGuard
 

@@ -1,7 +1,5 @@
 """Changes of features learned from base classes in closed form: what a reproduction trains a thousand times over."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

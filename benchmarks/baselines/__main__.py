@@ -4,8 +4,6 @@ The list is that of `anyshot reproduce`. The speed is that of prototypical train
 On all cores, by the wall clock, with images of 128 x 128 as the competition of 2022 had them, or shrunk first.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import tempfile

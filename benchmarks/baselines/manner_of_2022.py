@@ -1,8 +1,6 @@
 """Prototypical training as kits of 2022 did it, for comparison only: each image decoded from its file, a functional
 forward pass that names every weight, and a learner that is written and read again around each task."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Generator, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The speed of prototypical training, each way in a process of its own."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import tempfile

@@ -5,8 +5,6 @@ bootstrap draws in which a submission is ahead: no probability. Of two submissio
 stands beside it, by the tasks of the runs that count where these are the same ones: what boards stated before.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Mapping, Sequence

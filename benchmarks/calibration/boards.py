@@ -1,7 +1,5 @@
 """Four families of simulated boards: even, clustered, heavy-tailed, and the worst of three runs counts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

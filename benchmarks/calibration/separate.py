@@ -9,8 +9,6 @@ a priori (the uniform shrinkage prior; Daniels 1999), and C, known from few unit
 factor. C is shrunken towards equal variances by the oracle approximating formula (Chen et al. 2010).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Workers are killed with `kill -9` and paused past their lease, Redis is flushed 
 with --docker a Docker daemon of the benchmark's own too; at random, from a seed that is printed with the timeline.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Submissions that are quick and whose score is known."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 

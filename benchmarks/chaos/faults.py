@@ -1,7 +1,5 @@
 """What goes wrong, drawn from a seed: kills, pauses, restarts, a wiped broker."""
 
-from __future__ import annotations
-
 import random
 import signal
 import subprocess

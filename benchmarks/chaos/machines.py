@@ -1,7 +1,5 @@
 """The processes of a distributed site, which can be killed, paused and restarted."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import signal

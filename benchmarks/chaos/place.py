@@ -1,7 +1,5 @@
 """A distributed site, from its settings to its processes; what the benchmarks of workers and of chaos begin with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

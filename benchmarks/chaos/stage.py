@@ -1,7 +1,5 @@
 """A distributed site with a small competition, and a participant who submits to it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is seen while everything dies in turn, and what is found when it is over."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Sequence

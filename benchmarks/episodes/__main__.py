@@ -4,8 +4,6 @@ All are ratios within one run. `--data FOLDER` adds real datasets in Meta-Album'
 streaming; packing is always measured on 10,000 generated JPEGs.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

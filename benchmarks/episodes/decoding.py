@@ -4,8 +4,6 @@
 on stdout that it is ready.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

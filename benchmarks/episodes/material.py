@@ -1,7 +1,5 @@
 """JPEG datasets to measure on: generated, or the real ones of `--data`."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,7 +1,5 @@
 """Peak memory of a process that only streams: `python -m benchmarks.episodes.memory TASKS PACK...`."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The loader of the 2022 kit in its steps: open with PIL, resize to 128, to float tensor, stack."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The stream against the peer and against `numpy.copyto`, round by round, so that a busy machine slows all alike."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

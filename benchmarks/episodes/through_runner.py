@@ -1,7 +1,5 @@
 """Tasks through the runner to a learner that does nothing, and back."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from contextlib import closing

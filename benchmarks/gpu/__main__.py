@@ -4,8 +4,6 @@ Exits with 0 when every figure reaches its target, 1 when one falls short, 3 whe
 missing. `--device cpu` runs every part on the processor, which tries all of it but the device.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

@@ -4,8 +4,6 @@ A machine with a GPU has a torch that fits its driver, and often no network. `py
 fetches, on a machine with a network, wheels of all else that the measurement imports, for Python 3.11 to 3.13.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys

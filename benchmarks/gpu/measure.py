@@ -1,7 +1,5 @@
 """What is measured, part by part; runs in the environment that `benchmarks.gpu.carried` makes."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

@@ -4,8 +4,6 @@ Everything else comes from the index that pip is set up for; `--twice` fills pip
 that the second shows what is not the line's doing. CPU seconds beside the wall clock say how busy the machine was.
 """
 
-from __future__ import annotations
-
 import argparse
 import resource
 import tempfile

@@ -1,7 +1,5 @@
 """What one new score costs a leaderboard among 100,000 submissions, and a claim a queue of 10,000."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import secrets

@@ -6,8 +6,6 @@ Each user does one thing in ten seconds on average. Loopback only, bounded in ti
 site in others, on the same machine: what is measured includes their fight for the cores.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

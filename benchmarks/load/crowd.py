@@ -1,7 +1,5 @@
 """A crowd that comes at once: how many are answered, how many are told 503, and how soon the site is as before."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

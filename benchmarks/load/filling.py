@@ -1,7 +1,5 @@
 """Fills a site with many teams and scored submissions: values are drawn into one table, the rest is SQL."""
 
-from __future__ import annotations
-
 import random
 from datetime import timedelta
 from typing import Any, cast

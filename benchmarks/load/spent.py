@@ -1,7 +1,5 @@
 """How many cores some processes kept busy: others with their children, this one alone."""
 
-from __future__ import annotations
-
 import time
 
 import psutil

@@ -1,7 +1,5 @@
 """A small competition to measure with."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from anyshot_platform.contest.competitions.service import create_competition

@@ -1,7 +1,5 @@
 """Live pages on which nothing happens: what five hundred of them cost the site, and the pages beside them."""
 
-from __future__ import annotations
-
 import asyncio
 import statistics
 import time

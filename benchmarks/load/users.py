@@ -1,7 +1,5 @@
 """Simulated users: each does one thing in ten seconds on average."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import random

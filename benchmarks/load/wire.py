@@ -1,7 +1,5 @@
 """The least of an HTTP client: what the simulated users take of the processor is missing to the site."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from dataclasses import dataclass

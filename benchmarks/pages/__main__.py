@@ -5,8 +5,6 @@ second; each line tells when it was printed, and the page when it had it. Then i
 until the worker has started the next submission.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import tempfile

@@ -4,8 +4,6 @@
 Once on SQLite and, where it is installed, once on PostgreSQL.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """`python -m benchmarks.sandbox`: needs a Docker daemon; add `--quick` for a tenth of the tasks."""
 
-from __future__ import annotations
-
 import os
 import statistics
 import subprocess

@@ -1,7 +1,5 @@
 """Pools, a submission and runs for the measurements, with the hostile suite's own bench."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from pathlib import Path

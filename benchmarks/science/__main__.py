@@ -1,7 +1,5 @@
 """Prints one line a figure; times are CPU seconds of one thread unless the name says otherwise."""
 
-from __future__ import annotations
-
 import argparse
 import resource
 import tempfile

@@ -3,8 +3,6 @@
 PostgreSQL, Redis, the web service and real sandboxes, all on this machine, which should have nothing else to do.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import subprocess

@@ -1,7 +1,5 @@
 """A running site as its only participant sees it, with a look into its database."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

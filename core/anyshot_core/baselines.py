@@ -1,7 +1,5 @@
 """Baselines as zips with other settings: `paper.json`, `within.json`, `quick.json` and changes over `config.json`."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """How probabilities of a model are written. It loads nothing, so that pages need no charts for it."""
 
-from __future__ import annotations
-
 
 def chance_words(probability: float, places: int = 2) -> str:
     """A probability of a model: what rounds to 0 or 1 is no certainty."""

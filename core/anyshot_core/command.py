@@ -4,8 +4,6 @@ The entry point names a table, name -> (where the command is, its line of help),
 command and needs no torch. A command without a line of help is an old name that works and is not shown.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.metadata
 import os

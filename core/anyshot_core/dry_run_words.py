@@ -1,7 +1,5 @@
 """The command that repeats a platform run here: same submission, same seeds, tasks of the same shape, public data."""
 
-from __future__ import annotations
-
 import shlex
 
 from anyshot_core.protocols import AnyWayAnyShot, Protocol, Roles, protocol_from_dict

@@ -5,8 +5,6 @@ them. Each stands in `EXITS` with the bits that it can carry in a run; what has 
 or the clock. Workers, pages and JSON make what they show of hidden tasks with the functions here.
 """
 
-from __future__ import annotations
-
 import builtins
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Where the packages of this installation lie, found without importing them, and what installs the starting kit."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

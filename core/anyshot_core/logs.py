@@ -1,7 +1,5 @@
 """Log lines of a process: one JSON object each, or text."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

@@ -1,7 +1,5 @@
 """What the metrics of a run are called, in boards and reports. It loads nothing."""
 
-from __future__ import annotations
-
 METRIC_TITLES = {
     "normalized_accuracy": "Normalized accuracy",
     "balanced_accuracy": "Balanced accuracy",

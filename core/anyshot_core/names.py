@@ -1,7 +1,5 @@
 """Names that become parts of paths, here and on other machines: of datasets, and of files."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path, PurePosixPath
 

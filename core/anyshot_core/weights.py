@@ -4,8 +4,6 @@ The folder's catalogue, `weights.json`, is written by `anyshot weights add`. A f
 it was before there were catalogues; it is listed without a licence.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Words of English sentences. It loads nothing, so that who needs a word does not wait for a chart."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 

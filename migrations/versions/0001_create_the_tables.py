@@ -3,8 +3,6 @@
 Revision: 0001, after nothing
 """
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql

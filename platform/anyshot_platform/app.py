@@ -1,7 +1,5 @@
 """The app factory of the web service."""
 
-from __future__ import annotations
-
 import pkgutil
 import time
 from collections.abc import AsyncIterator, Iterator

@@ -1,7 +1,5 @@
 """`anyshot admin ...`: what operators do from a shell."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from pathlib import Path

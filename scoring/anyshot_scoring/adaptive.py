@@ -6,8 +6,6 @@ Blum and Hardt (2015), *The Ladder: A Reliable Leaderboard for Machine Learning 
 answer so that asking often teaches nothing about the hidden tasks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache

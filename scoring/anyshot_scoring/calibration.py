@@ -1,7 +1,5 @@
 """Whether stated probabilities hold: negative log-likelihood, and expected calibration error (Guo et al. 2017)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which classes of a dataset a learner takes for which others, over all tasks of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

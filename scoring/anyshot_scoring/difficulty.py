@@ -1,7 +1,5 @@
 """Difficulty of a dataset, as the NeurIPS'22 Cross-Domain MetaDL paper defines it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

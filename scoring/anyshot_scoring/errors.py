@@ -1,7 +1,5 @@
 """What scoring refuses to do, as one tree of exceptions."""
 
-from __future__ import annotations
-
 
 class ScoringError(ValueError):
     """Base of everything that scoring refuses."""

@@ -1,7 +1,5 @@
 """The indicative interval of a mean over tasks."""
 
-from __future__ import annotations
-
 from typing import cast
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How the seeded runs of an entry become one figure: the worst, the mean or the median of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

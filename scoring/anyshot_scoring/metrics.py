@@ -8,8 +8,6 @@ With `tp_i` correct, `n_i` query images and `p_i` predictions of class i of an N
 - accuracy = sum of tp_i / sum of n_i
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Groups with few tasks are pooled with their neighbours, so that a curve over them shows more than noise."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import cast

@@ -3,8 +3,6 @@
 This is the only place where ranks are computed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal

@@ -7,8 +7,6 @@ listed in `RULES`.
 Arrays: R runs, D datasets, S entries; further axes in front (replicates) are carried along. NaN: failed there.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """A figure that does not exist, with the reason: never a number, never an empty cell."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

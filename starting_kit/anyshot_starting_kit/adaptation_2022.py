@@ -3,8 +3,6 @@
 It stands beside `training`, so that stored results of other baselines grow no older by it.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy

@@ -4,8 +4,6 @@ The task server states the remaining seconds with each command; the rest is subt
 clock, so a call costs nothing and needs no answer from outside. It informs; the task server alone decides.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Flips and plan stand beside a board: they follow its order and its rule, turn no pair, and say how sure they are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hellinger, distances of embeddings, the diversity coefficient and the disjointness theory."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings

@@ -1,7 +1,5 @@
 """How different datasets look to a learner, by features whose distances are known; flips by tasks within classes."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from pathlib import Path

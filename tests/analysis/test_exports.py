@@ -1,7 +1,5 @@
 """What a dry run exports is what `anyshot analyse` reads, straight from its folder: answers known beforehand."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A submission that failed on a dataset makes no report on its board impossible: who or what is left out is said."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Every analysis of results takes the files that dry runs write, and shows whose they are."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Equivalence tests, and MAML and USL on small Gaussian benchmarks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Heads against scikit-learn, and episodes against chance and exact distributions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

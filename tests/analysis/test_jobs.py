@@ -1,7 +1,5 @@
 """Analyses as the worker and the commands run them, on small packs and tables."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Each report on data whose truth is known: it says the truth, and refuses where there is none."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Reports on predictors, classes, penalties, choices and mixtures, where the answer is known beforehand."""
 
-from __future__ import annotations
-
 import json
 from itertools import combinations, product
 from math import comb

@@ -1,7 +1,5 @@
 """Every option of every analysis explains itself, and names its choices, which are those that the analysis takes."""
 
-from __future__ import annotations
-
 import click
 import pytest
 from click.testing import CliRunner

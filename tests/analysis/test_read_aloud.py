@@ -1,7 +1,5 @@
 """Pages of reports as somebody reads them aloud: numbers have one unit a page, and intervals where they are known."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

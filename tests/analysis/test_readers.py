@@ -1,7 +1,5 @@
 """The papers' datasets on small folders made here, in their public layouts."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

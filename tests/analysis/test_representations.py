@@ -1,7 +1,5 @@
 """Similarities of representations: independent float64 computations, invariances, chance levels, refusals."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

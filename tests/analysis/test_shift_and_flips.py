@@ -1,7 +1,5 @@
 """Mixtures, snapshots, flips over class draws and FIX-ML."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

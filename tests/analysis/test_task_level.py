@@ -1,7 +1,5 @@
 """Splits of a support set, estimates, their errors, selection, BaselineCV, trust."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """An analysis takes each file that it is given or says which it does not, and leaves its own reports alone."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Features with a known structure for tests: classes are points, images scatter around them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from anyshot_analysis.features import Features

@@ -3,8 +3,6 @@
 Imports inside functions count like any other. What is held (`HELD`) may fall and never rise.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re

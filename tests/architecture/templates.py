@@ -4,8 +4,6 @@ Formatters of HTML add white space where a page then shows it. So this one only 
 stands already; djlint looks at the rest (`make lint`).
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

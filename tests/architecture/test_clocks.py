@@ -4,8 +4,6 @@ What may not do too much work is held by counting work (calls, queries, bytes), 
 without the protection runs into its time limit. Waiting for an event until a deadline is no measurement.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What `make coverage` prints beside the share that it demands."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

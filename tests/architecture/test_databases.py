@@ -1,7 +1,5 @@
 """Tests run on PostgreSQL, and a slice of them on SQLite; those that are about SQLite say why."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

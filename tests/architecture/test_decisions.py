@@ -1,7 +1,5 @@
 """docs/developers/decisions.md names the home of every decision, and the test that holds it."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

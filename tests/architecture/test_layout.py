@@ -1,7 +1,5 @@
 """The rules of the layout that everything else relies on."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

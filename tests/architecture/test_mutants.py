@@ -1,7 +1,5 @@
 """Every mutant still fits the code and names tests that exist; `make mutants` runs them."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

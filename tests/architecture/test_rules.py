@@ -1,7 +1,5 @@
 """Ranking rules are objects: no product code asks for one by its name."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Who sees what is decided in `anyshot_platform.judging.visibility`: nobody else reads the columns it is decided by."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What is stored as JSON has a model: no new column holds a dictionary or a list of anything."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 

@@ -1,7 +1,5 @@
 """The figures of the code's rooms may fall and never rise; `make structure` prints them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.architecture.structure import HELD, Figure, cycles, mutual, unexplained

@@ -1,7 +1,5 @@
 """The formatter of templates changes their lines and nothing that a reader sees."""
 
-from __future__ import annotations
-
 import pytest
 from jinja2 import Environment
 

@@ -1,7 +1,5 @@
 """What plays the part of a worker or of the platform in a test says what real ones were recorded saying."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What platform and worker say to each other is typed: no message holds a dictionary of anything."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

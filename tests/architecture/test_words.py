@@ -1,7 +1,5 @@
 """One notion, one word: the glossary has a home for each, and no second class bears its name."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Measures baselines and writes their expected.toml: `python -m tests.baselines.record [NAME]...`."""
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Training images are changed as the papers say, each by itself; validation and test images are not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every bundle as a submission: it learns, serves tasks of any shape, and takes or misses pretrained weights."""
 
-from __future__ import annotations
-
 import csv
 import json
 from hashlib import sha256

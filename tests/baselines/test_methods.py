@@ -1,7 +1,5 @@
 """Each method does what its paper says: held where a wrong method would still train, and still score."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any

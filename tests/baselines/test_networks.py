@@ -1,7 +1,5 @@
 """Backbones, weights and heads against what is known of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

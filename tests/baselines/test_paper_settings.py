@@ -1,7 +1,5 @@
 """The baselines of the NeurIPS'22 competition's paper have its settings, across domains and within one."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 import zipfile

@@ -1,7 +1,5 @@
 """The shared loop, FIX-ML and the settings."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace

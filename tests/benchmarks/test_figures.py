@@ -1,7 +1,5 @@
 """What is kept of a benchmark's runs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

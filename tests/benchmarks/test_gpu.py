@@ -1,7 +1,5 @@
 """`make gpu`: on the processor every part runs; without a GPU, or without a package, it says so."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

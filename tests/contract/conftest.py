@@ -1,7 +1,5 @@
 """A stage for each test; the trusted sandbox is opened once."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

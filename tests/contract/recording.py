@@ -7,8 +7,6 @@ recording again shows what has changed and nothing else. What plays the part of 
 recorded here, with other numbers and names: see `play`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Iterator

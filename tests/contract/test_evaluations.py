@@ -1,7 +1,5 @@
 """Further evaluations, carried out by a real worker: one training, many tests, and no ranking changes."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

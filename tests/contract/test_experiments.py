@@ -1,7 +1,5 @@
 """An experiment by a real worker of a site finds what the same experiment finds at home."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import httpx

@@ -1,7 +1,5 @@
 """What a phase exports of a run, made by a real worker, in the files that `anyshot analyse` reads; who has them."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """Every failure of a run, as a real worker tells it and as the real platform shows it."""
 
-from __future__ import annotations
-
 import html
 import re
 import threading

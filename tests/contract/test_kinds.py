@@ -1,7 +1,5 @@
 """Every kind of job, carried out by a real worker: what participants and organizers see of it at the end."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """The from-scratch league: what the real inspection finds in a zip decides who stands on the board."""
 
-from __future__ import annotations
-
 import hashlib
 import html
 import io

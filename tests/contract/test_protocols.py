@@ -1,7 +1,5 @@
 """Every protocol that a phase may have is chosen by an organizer and carried out by a real worker."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What was recorded is what the wire's models say, and holds every kind of job and every end that the code knows."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest

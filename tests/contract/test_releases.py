@@ -1,7 +1,5 @@
 """A site and its workers, one release apart: nothing is lost, nothing is charged, and nobody stops working."""
 
-from __future__ import annotations
-
 import json
 import logging
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """A phase names protocols for training and validation too: what they do not show reaches no submission's code."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

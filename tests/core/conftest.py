@@ -1,7 +1,5 @@
 """A tiny pool, bundles written in place, and quick real runners."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

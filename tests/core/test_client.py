@@ -1,7 +1,5 @@
 """The client against a platform that is old, far away, or of another mind; answers are made up, the client is real."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

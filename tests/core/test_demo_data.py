@@ -1,7 +1,5 @@
 """The generated meta-dataset is what it says it is."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What hidden tasks can say through a run stays within its budget, and every way out is listed."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

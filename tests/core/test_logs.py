@@ -1,7 +1,5 @@
 """What a process writes into its log, and where its packages lie."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

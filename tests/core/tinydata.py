@@ -1,7 +1,5 @@
 """Datasets that are made in a blink: classes are colours, images are noise around them."""
 
-from __future__ import annotations
-
 import csv
 import json
 from dataclasses import replace

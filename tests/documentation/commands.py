@@ -1,7 +1,5 @@
 """The commands in the fences of the documentation, and what runs those that the installed packages alone do not."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

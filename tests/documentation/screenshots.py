@@ -5,8 +5,6 @@ folder it writes the pictures that the documentation shows to `docs/images`; wit
 (`NAME-desktop.png`, `NAME-phone.png`, `NAME-desktop-dark.png`), to be looked at.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from dataclasses import dataclass

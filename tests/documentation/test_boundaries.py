@@ -1,7 +1,5 @@
 """What one package offers another is named as the code names it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

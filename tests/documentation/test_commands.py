@@ -1,7 +1,5 @@
 """Each command of the documentation is run by a test: from the installed packages, or by one that is named."""
 
-from __future__ import annotations
-
 import re
 
 import click

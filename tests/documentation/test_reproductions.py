@@ -1,7 +1,5 @@
 """Reproductions are stored as data, their pages drawn from it; no stored result is older than its code."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """docs/operators/threats.md: each promise has a test, which exists."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """docs/operators/sandbox.md lists every step that is not charged, with its allowance; pages have words for each."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A whole site for the end-to-end tests: server and worker as real processes, spoken to over HTTP."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator

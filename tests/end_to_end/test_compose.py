@@ -3,8 +3,6 @@
 It takes minutes (images are built), so it is a make target of its own: `make compose`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

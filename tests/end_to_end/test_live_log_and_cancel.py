@@ -1,7 +1,5 @@
 """The live page against a real worker: every line of a talkative run arrives, and cancelling frees the slot."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """From an upload over HTTP to the row on the leaderboard page, in both set-ups, seen in a real browser."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """A run that talks without end, watched in a browser: how late its lines are, how soon cancelling frees its slot."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Does what a worker does: takes a box, lets the real task server talk to it, scores, and cleans up."""
 
-from __future__ import annotations
-
 import csv
 import json
 import secrets

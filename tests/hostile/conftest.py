@@ -1,7 +1,5 @@
 """One image, one set of sandboxes and one pool of data for the whole suite."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

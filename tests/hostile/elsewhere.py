@@ -1,7 +1,5 @@
 """The numbers of the list that are no submissions: uploads, and what happens to workers, leases and daemons."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

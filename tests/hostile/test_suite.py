@@ -1,7 +1,5 @@
 """Every hostile submission ends as `expected.toml` says, leaves nothing, and harms nobody beside or after it."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Numbers 40 and 41 of the list: zips that attack whoever unpacks them are refused at upload, at once."""
 
-from __future__ import annotations
-
 import io
 import resource
 import stat

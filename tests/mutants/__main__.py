@@ -1,7 +1,5 @@
 """Apply each mutant, one at a time, and demand that its tests fail: `python -m tests.mutants [AREA OR WORDS ...]`."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """The mutants: small wrong changes to code that decides, each with the tests that must fail under it."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Each process is forked from one that has imported what is heavy and not ours, which halves the time of a mutant.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import multiprocessing

@@ -1,7 +1,5 @@
 """The judge: what kills a mutant, and what only breaks Python."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

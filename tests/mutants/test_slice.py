@@ -1,7 +1,5 @@
 """A slice of the mutants in each run of CI, so that planted bugs die there; `make mutants` judges them all."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.mutants.catalogue import Mutant, read_mutants

@@ -4,8 +4,6 @@ It is loaded beside the tests of a mutant. A test that fails by such an error, r
 that logs one, ends the tests with the exit status `INVALID`.
 """
 
-from __future__ import annotations
-
 import logging
 import traceback
 from collections.abc import Iterator

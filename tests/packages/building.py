@@ -1,7 +1,5 @@
 """Building our packages, and running commands that see nothing of the checkout."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The commands of the documentation, as it writes them, from the wheels of an environment that knows no checkout."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Python alone, and a running site: install, init, check, data, smoke test, submit, first row of the leaderboard."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What a release uploads: seven wheels and seven sdists, complete, and the same package either way."""
 
-from __future__ import annotations
-
 import re
 import sys
 import tarfile

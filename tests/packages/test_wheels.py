@@ -1,7 +1,5 @@
 """Every package works from its wheel, in an environment that holds what it asks for and nothing else."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A site for each test: on PostgreSQL, and in a slice of the tests on SQLite."""
 
-from __future__ import annotations
-
 import functools
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Which statements a test makes its site ask."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """`make release`: what it refuses, what it changes, what it makes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import tarfile

@@ -1,7 +1,5 @@
 """Predictions and tables drawn at random for the tests."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A table of runs, and what every ranking rule says of it, worked out by hand."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 # Three runs a team, two datasets of equally many tasks. On paper, lowest, mean and median:

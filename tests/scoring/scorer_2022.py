@@ -3,8 +3,6 @@
 It averages recall over the union of the labels found in truth and prediction, not over the N classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

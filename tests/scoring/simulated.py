@@ -1,7 +1,5 @@
 """Score matrices drawn from a model whose truth is known."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from anyshot_scoring.predictions import Predictions

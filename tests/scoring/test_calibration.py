@@ -1,7 +1,5 @@
 """Negative log-likelihood and calibration error against definitions, hand values, and simulated predictors."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Confusion of classes over tasks, against counts by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

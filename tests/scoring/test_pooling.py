@@ -1,7 +1,5 @@
 """Pooled groups against the same tasks taken together."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

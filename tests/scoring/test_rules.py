@@ -1,7 +1,5 @@
 """Every ranking rule on one table of runs, with everything that follows from it worked out by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

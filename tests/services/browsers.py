@@ -1,7 +1,5 @@
 """Headless Chromium, driven over WebDriver."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager

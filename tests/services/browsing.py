@@ -1,7 +1,5 @@
 """What a person does in a browser: fill in fields, press buttons, arrive on the next page, read it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from selenium import webdriver

@@ -1,7 +1,5 @@
 """The Docker daemon: the one that runs, or one started for the session where we are root."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

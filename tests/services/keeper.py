@@ -3,8 +3,6 @@
 `python keeper.py PID FOLDER USER COMMAND...`: PID is the run's, FOLDER is removed at the end, USER may be empty.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import shutil

@@ -5,8 +5,6 @@ through by a real inspection.
 A class is the value of the first pixel of its images, so that whoever sees the support set can tell every query.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os

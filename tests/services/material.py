@@ -1,7 +1,5 @@
 """Small data for the whole suite: generated packs and baseline zips."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

@@ -4,8 +4,6 @@ A file's tests stay together, so that what they share is made once. Long lists o
 process has anyway go one by one; files that act on the whole machine stay in one process, one after the other.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

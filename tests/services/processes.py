@@ -1,7 +1,5 @@
 """Start a server for the test session and stop it afterwards."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

@@ -1,7 +1,5 @@
 """What a run tells at its end: which tests took long, and why; a test skipped without a reason fails the run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -9,8 +9,6 @@ in a row have a quarter each. A test marked `slow("why", each_time=True)`, or `s
 A test that is left to another slice is deselected, and the summary says how many were.
 """
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
 from fractions import Fraction

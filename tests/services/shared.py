@@ -1,7 +1,5 @@
 """What a whole test run has once, however many processes of pytest-xdist it runs in."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -1,7 +1,5 @@
 """Serves an application of the test's own to real browsers and clients."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

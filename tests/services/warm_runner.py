@@ -6,8 +6,6 @@ are those of a fresh start, and the interpreter ends as it always does. Starts i
 `anyshot` as a process of its own, stay cold.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -4,8 +4,6 @@ A connection brings the streams, the environment and the working directory, and 
 runner has ended, its status as `subprocess` tells it. It ends with its own standard input.
 """
 
-from __future__ import annotations
-
 import array
 import contextlib
 import importlib

@@ -1,7 +1,5 @@
 """Why a trained network loses from base to novel classes and an untrained one does not: a world where it must."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial

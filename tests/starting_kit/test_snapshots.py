@@ -1,7 +1,5 @@
 """Snapshots of a training: those that the kit's loops take, and those of a submission's own loop."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

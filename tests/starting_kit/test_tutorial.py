@@ -1,7 +1,5 @@
 """The notebook of `anyshot init --notebook` runs from its first cell to its last; the job script of the guide runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

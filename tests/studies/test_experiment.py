@@ -1,7 +1,5 @@
 """`anyshot experiment baselines` from the command line."""
 
-from __future__ import annotations
-
 import html
 import json
 import shlex

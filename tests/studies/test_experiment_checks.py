@@ -1,7 +1,5 @@
 """What an experiment refuses or leaves out before its first run, and the names of bundles."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import time

@@ -1,7 +1,5 @@
 """`anyshot experiment baselines --evaluate`: each kind tests the trained learner on what it says, or is refused."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The findings of an experiment, and the arithmetic behind them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,7 +1,5 @@
 """Experiments side by side, and what the paper says of all methods together: known answers."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What the runs of an experiment rest on: seeds, and what decides whether one is done before."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The study of unseen writers and unseen pairs: what it draws, what it trains on, and when it takes real files."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

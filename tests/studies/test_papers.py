@@ -1,7 +1,5 @@
 """Every table and figure of the five papers has its place: done, stands in, or not possible here and why."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

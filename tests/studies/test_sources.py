@@ -1,7 +1,5 @@
 """A stored result names the code that computed it: formatting and words are no change, numbers are."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 from types import SimpleNamespace

@@ -3,8 +3,6 @@
 Its jobs and answers are those that the real platform was recorded giving, with other data.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

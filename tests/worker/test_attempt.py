@@ -1,7 +1,5 @@
 """One attempt, from the assignment to what the platform is told, with the submission in a plain child process."""
 
-from __future__ import annotations
-
 import io
 import threading
 import time

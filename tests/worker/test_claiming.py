@@ -1,7 +1,5 @@
 """A worker's slots: whose boxes live and end with which attempt."""
 
-from __future__ import annotations
-
 import shutil
 import threading
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The worker's HTTP client: retries, epochs, digests."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import time

@@ -1,7 +1,5 @@
 """A dry run in a sandbox builds the image that it lacks, and says so."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

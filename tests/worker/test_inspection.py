@@ -1,7 +1,5 @@
 """Weights in a zip are found by how much a file holds, whatever it says of itself."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

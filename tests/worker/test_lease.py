@@ -1,7 +1,5 @@
 """A lease lives while its attempt does, and tells it when to stop."""
 
-from __future__ import annotations
-
 import threading
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A log that comes faster than it can be sent says how many lines are missing, and keeps them all in its file."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from types import SimpleNamespace

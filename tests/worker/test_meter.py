@@ -1,7 +1,5 @@
 """An attempt's measures: means over stretches that grow, never across a stage, none lost on a broken line."""
 
-from __future__ import annotations
-
 import math
 import threading
 from typing import Any, cast

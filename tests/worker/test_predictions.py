@@ -1,7 +1,5 @@
 """What a worker says about its machine."""
 
-from __future__ import annotations
-
 import platform
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A worker's start: what it waits for, and what it refuses at once."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

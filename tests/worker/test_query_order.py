@@ -1,7 +1,5 @@
 """A worker shows queries in an order that the submission cannot know from its assignment."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Within one domain: whoever trains on a dataset that is tested gets the training classes of it alone."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from typing import Any, cast

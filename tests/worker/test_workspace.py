@@ -1,7 +1,5 @@
 """The worker's cache of packs and submissions."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Where claims are made: one at a time for each slot, until there is nothing left to do."""
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

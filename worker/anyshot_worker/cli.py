@@ -1,7 +1,5 @@
 """`anyshot worker ...`: what an operator of a worker types."""
 
-from __future__ import annotations
-
 import logging
 
 import click

@@ -1,7 +1,5 @@
 """The worker's side of the worker API: typed calls, retries, and the two answers that end an attempt."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Commands of an operator about the sandbox: `anyshot worker image ...`, `doctor`, `janitor`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

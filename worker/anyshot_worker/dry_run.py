@@ -1,7 +1,5 @@
 """Sandboxes for `anyshot dry-run --docker` and `--bubblewrap`: entry points of the group `anyshot.sandboxes`."""
 
-from __future__ import annotations
-
 import atexit
 import uuid
 from functools import cache

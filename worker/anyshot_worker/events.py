@@ -1,7 +1,5 @@
 """A run's log on its way to the platform: numbered, batched, and never in the way of the task server."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -5,8 +5,6 @@ one JSON object with bounded numbers and texts comes out and is validated. Nothi
 suspicious, `Evidence` says, and a submission whose inspection did not end is the organizers' to decide.
 """
 
-from __future__ import annotations
-
 import struct
 import time
 from pathlib import Path

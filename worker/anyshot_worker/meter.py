@@ -1,7 +1,5 @@
 """What an attempt uses and what its logger says, over time: stretches that go to the platform with the heartbeats."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

@@ -1,7 +1,5 @@
 """The worker process: put together from its settings, run until told to stop."""
 
-from __future__ import annotations
-
 import logging
 import signal
 import threading

@@ -1,7 +1,5 @@
 """What an operator sets for a worker; nothing else of the worker reads the environment."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 

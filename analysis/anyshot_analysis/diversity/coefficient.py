@@ -1,7 +1,5 @@
 """The diversity coefficient: how far apart two tasks of a pool are, on average, and against what floor."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Distances between Task2Vec embeddings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -5,8 +5,6 @@ into a number per filter and forgets both; where a layer has few positions, sum_
 the positions' Gram matrix, which serves all output directions, instead of the gradient G = b A itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ as |N(mu_s, sigma_s)| (all sigmas are standard deviations). The diversity coeffi
 Hellinger distance of two independent classes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

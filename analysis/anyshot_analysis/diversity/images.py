@@ -4,8 +4,6 @@ Szekely and Rizzo (2013), *Energy statistics*: the distance of images of two gro
 same group. It is unbiased, so two halves of one group are 0 apart on average, however few images there are.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Diversity of a pool's tasks: embeddings of tasks as a protocol draws them, and the floor beneath."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

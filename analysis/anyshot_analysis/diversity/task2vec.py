@@ -5,8 +5,6 @@ d log p(y|x)/dz = e_y - p, and sum_y p_y (J'(e_y - p))^2 is the diagonal of J' (
 matrix, of rank classes - 1, needs one backward pass less than there are classes.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """MAML as a head on frozen features: a small network, meta-trained on base classes, that adapts to each support set."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """MAML (Finn et al. 2017), second order, through `torch.func`: whole batches of tasks adapt side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

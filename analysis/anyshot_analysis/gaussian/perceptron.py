@@ -1,7 +1,5 @@
 """A multilayer perceptron as a pure function of its parameters, as `torch.func` wants it."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

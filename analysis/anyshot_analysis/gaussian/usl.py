@@ -1,7 +1,5 @@
 """Union supervised learning: one classifier over all training classes, then logistic regression on its features."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """One drawn Gaussian benchmark: classes of real numbers for training, validation and testing, and tasks from them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cosine classifier on frozen features (the Baseline++ of Chen et al. 2019)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a fitted head is."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """Multi-class support vector machine (Crammer and Singer 2001), the head of MetaOptNet (Lee et al. 2019)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Support sets of several tasks of one shape, in the coordinates that matter."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

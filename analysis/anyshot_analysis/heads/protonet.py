@@ -1,7 +1,5 @@
 """Nearest class mean (Snell et al. 2017)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ridge regression on one-hot labels (Bertinetto et al. 2019, R2D2)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 How many classes the tasks of a phase see, and whether that makes two samples of tasks disjoint.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Logistic regression whose penalty each support set chooses by cross-validation, against fixed penalties."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Participant's view: whether the probabilities that a predictor states hold on the tasks of its runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

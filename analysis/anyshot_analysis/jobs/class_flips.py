@@ -1,7 +1,5 @@
 """Conclusion flips between two methods over draws of novel classes, or of the base classes that they learn from."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Submissions of a board that did not meet the same tasks: one that failed on a dataset has no results there."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Participant's view: two of their runs on the same tasks: different, equivalent or undecided."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Organizer's report: how difficult each dataset is, as the NeurIPS'22 Cross-Domain MetaDL paper defines it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

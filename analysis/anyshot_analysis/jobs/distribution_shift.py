@@ -1,7 +1,5 @@
 """Organizer's report: accuracy of heads on base, validation and novel classes, and along their mixtures."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Annotated

@@ -1,7 +1,5 @@
 """How different the datasets of a pool look to a learner, by the features that its run exported."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """FIX-ML against ML: gains on base and novel classes over seeds and networks, paired."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any

@@ -3,8 +3,6 @@
 MAML trains with five inner steps and is tested with five, and with ten as the papers' MAML10 is.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

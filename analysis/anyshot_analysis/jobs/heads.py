@@ -1,7 +1,5 @@
 """What the analyses of heads share: features of the pool, and heads by name."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

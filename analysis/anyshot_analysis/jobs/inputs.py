@@ -1,7 +1,5 @@
 """What an analysis is given, and what it tells while it runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property

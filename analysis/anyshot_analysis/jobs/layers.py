@@ -1,7 +1,5 @@
 """Participant's view: how alike the layers of two networks are, layer by layer, beside the chance level."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated

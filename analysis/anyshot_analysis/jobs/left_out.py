@@ -1,7 +1,5 @@
 """Datasets of a pool that have too few classes for a task: a report on the others says so."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from anyshot_analysis.features import Features

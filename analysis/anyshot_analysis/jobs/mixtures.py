@@ -1,7 +1,5 @@
 """How many novel classes are in a task of a mixture of base and novel classes, exactly."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

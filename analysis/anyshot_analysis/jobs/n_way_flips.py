@@ -1,7 +1,5 @@
 """Conclusion flips between two submissions over sets of classes, by the n-way tasks that lie within each set."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

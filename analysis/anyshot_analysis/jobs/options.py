@@ -1,7 +1,5 @@
 """Settings that several analyses have, each with its words and its choices."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field

@@ -1,7 +1,5 @@
 """Organizer's report: how many datasets, classes and tasks until a lead of x points flips in under 5 per cent."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Annotated

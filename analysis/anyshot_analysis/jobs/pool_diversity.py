@@ -1,7 +1,5 @@
 """Organizer's report before a phase: diversity of the pool, its floor, the heat map, overlap between phases."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Participant's view: what the support set of a task tells about one's own predictor, with a band that is checked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

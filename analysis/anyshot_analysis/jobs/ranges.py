@@ -1,7 +1,5 @@
 """Intervals that end where the quantity does: no correlation is above 1, and no distance below 0."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from anyshot_core.report.estimates import Estimate

@@ -1,7 +1,5 @@
 """Organizer's report after a phase: how far the order of the board can be trusted, by population."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The analyses, and the one function that runs any of them."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import json

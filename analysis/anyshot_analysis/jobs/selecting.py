@@ -3,8 +3,6 @@
 Snapshots of a training are configurations too.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Participant's view: which snapshot of a training run to submit, and how much that choice can be trusted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Participant's view: the in- and out-of-distribution score of a submission, and its curve along lambda."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass, replace

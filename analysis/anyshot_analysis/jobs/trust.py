@@ -1,7 +1,5 @@
 """Participant's view: what support sets tell about heads on this pool, and whether choosing a task at a time pays."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`anyshot read-dataset`: the papers' datasets, in their public layouts, as Meta-Album folders."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

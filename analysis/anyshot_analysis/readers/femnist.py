@@ -1,7 +1,5 @@
 """FEMNIST in LEAF's layout: JSON files with users (writers) and 28 x 28 images."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

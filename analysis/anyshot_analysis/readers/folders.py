@@ -1,7 +1,5 @@
 """CIFAR-FS and FC-100 as folders of images, and any other dataset laid out as split/class/image."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from PIL import Image

@@ -1,7 +1,5 @@
 """miniImageNet (Ravi and Larochelle's csv splits) and tieredImageNet (arrays)."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Images with classes and splits, and the Meta-Album folders they become."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """UT Zappos50K: images in category folders and `meta-data-bin.csv` with binary attributes."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ in circulation cut by an absolute threshold, add a ridge, weight PWCCA by whiche
 SVCCA by the wrong count.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -5,8 +5,6 @@ positions of convolutional maps, the positions of an image stay together: they d
 examples of their own. All rows come image by image, each with the same positions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ not scale-free and is not what their code computes: the square stands here. The 
 Hilbert-Schmidt independence criterion by Song et al.'s HSIC_1 (2012), and can be slightly negative.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """Everything about one pair of layers, with its chance levels and warnings."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

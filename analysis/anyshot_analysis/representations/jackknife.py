@@ -1,7 +1,5 @@
 """Intervals of similarities over other images: the grouped jackknife, which deletes whole images."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Convolutional maps as matrices: the three ways the papers turn `[M, C, H, W]` into rows and columns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

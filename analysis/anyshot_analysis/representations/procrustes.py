@@ -1,7 +1,5 @@
 """Orthogonal Procrustes distance (Ding, Denain and Steinhardt 2021)."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """The two matrices of a comparison: rows are the same examples, columns neurons, centred."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

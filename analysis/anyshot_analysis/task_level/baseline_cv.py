@@ -1,7 +1,5 @@
 """BaselineCV: logistic regression whose regularisation is chosen by cross-validation on each support set."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How good an evaluator is, against the accuracy on the query set (the oracle)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Estimates of a learner's accuracy from support sets, for heads on features and for any learner."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

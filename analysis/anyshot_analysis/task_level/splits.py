@@ -4,8 +4,6 @@ A plan is two arrays over the support images of one task: how often each image c
 images are tested, `[rounds, n]` each.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A participant's question: is my predictor safe on this task? Answered with a band calibrated on public data."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum

@@ -4,8 +4,6 @@
 library and code as text that stands in the page.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

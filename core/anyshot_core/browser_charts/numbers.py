@@ -1,7 +1,5 @@
 """Charts as numbers, as `static/js/charts.js` reads them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checks a bundle, folder or zip, without running, importing or unpacking any of it."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

@@ -4,8 +4,6 @@ Unknown keys are tolerated (submissions keep their own settings there); known on
 gets a message that names the key, what was read and what is allowed. All of them are named at once, a line each.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field

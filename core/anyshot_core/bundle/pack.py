@@ -1,7 +1,5 @@
 """Packs a submission's folder into a zip that passes the checks, the same bytes for the same files."""
 
-from __future__ import annotations
-
 import os
 import zipfile
 from collections.abc import Iterable, Iterator

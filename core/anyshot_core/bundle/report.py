@@ -1,7 +1,5 @@
 """The result of checking a bundle: a list of checks, each with what was found and what to do."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any

@@ -1,7 +1,5 @@
 """Finds out from its syntax alone whether model.py offers the two classes; nothing is imported."""
 
-from __future__ import annotations
-
 import ast
 import warnings
 from collections.abc import Iterable, Iterator

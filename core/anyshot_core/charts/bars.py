@@ -1,7 +1,5 @@
 """Bars with intervals, and the difficulty of datasets."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Drawing one chart: matplotlib set up, locked, and turned into inline SVG with a text alternative."""
 
-from __future__ import annotations
-
 import io
 import re
 import threading

@@ -1,7 +1,5 @@
 """The critical-difference diagram of average ranks over datasets (Demsar 2006)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes

@@ -1,7 +1,5 @@
 """Curves with intervals over ways and shots: bands of one or two curves, bars side by side of more."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Distributions of per-task scores, and matrices as heat maps."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The curve of a further evaluation as a drawing, for papers and pages of studies."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from anyshot_core.charts.canvas import Chart

@@ -4,8 +4,6 @@ No style element and no style attribute (a strict content security policy forbid
 colour for text and axes (`currentColor` instead), ids that do not clash with those of another chart.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from xml.etree import ElementTree as ET

@@ -1,7 +1,5 @@
 """Intervals of ranks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Charts as data: each chart that a report shows knows what it was drawn from, and is drawn again from that."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass, replace

@@ -1,7 +1,5 @@
 """Reliability diagrams: what was stated against what was true."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Read and check a dataset folder: `images/`, `labels.csv` and `info.json`, as Meta-Album lays them out."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -5,8 +5,6 @@ nothing installed. Blocks of images are hashed with BLAKE3, which is ten times a
 library offers where the CPU has no instructions for SHA: with BLAKE2b, hashing would cost as much as decoding.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Which of Meta-Album's ten domains a dataset belongs to, where nobody says so."""
 
-from __future__ import annotations
-
 # Identifiers of the public Meta-Album datasets (https://meta-album.github.io, table of datasets), by domain.
 _META_ALBUM = {
     "large animals": ("BRD", "DOG", "AWA"),

@@ -1,7 +1,5 @@
 """Fetch files over HTTP: resumed where they broke off, verified by size and digest, atomic."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """One writer at a time for a file that is renamed into place when it is whole."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`info.json` of a dataset."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ OpenML keeps a dataset of images as the objects of a bucket; the bucket's addres
 objects' sizes and MD5 digests are in its listing.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import xml.etree.ElementTree as ElementTree

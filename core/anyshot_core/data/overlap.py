@@ -1,7 +1,5 @@
 """Which images two pools share, exactly: by a digest of the pixels of each image."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ up there. The header is written last and the file is renamed into place, so a pa
 all.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """A part of a pack as a pack of its own: some rows, and the classes that they are of."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection
 from pathlib import Path

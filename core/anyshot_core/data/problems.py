@@ -1,7 +1,5 @@
 """What can be wrong with a dataset or a pack, said so that its owner knows what to do."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum

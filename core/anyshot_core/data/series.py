@@ -1,7 +1,5 @@
 """Several datasets, one after the other, and no core idle in between."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One function a domain: draws an example of a class. Class `c` of variant `v` is the same for any seed."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Write the generated datasets as Meta-Album folders."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

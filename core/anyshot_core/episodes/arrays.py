@@ -1,7 +1,5 @@
 """A task's pixels: one vectorized gather from the map into one buffer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How a support set is cut into folds, so that a learner can be tested on labelled images that it has not learned."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -5,8 +5,6 @@ the conversion costs, so what a task leaves behind is kept for the next. A parti
 as they like: as long as any tensor or array on a piece of memory is alive, nothing else is written there.
 """
 
-from __future__ import annotations
-
 import math
 import threading
 import weakref

@@ -1,7 +1,5 @@
 """Work done ahead of the consumer by threads, in order, with a bounded number of results in memory."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Tasks in a row, prefetched, as uint8 arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from anyshot_core.data.pool import Pool

@@ -1,7 +1,5 @@
 """Where the points of a further evaluation make a curve: scores over the share of novel classes, or of shots."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

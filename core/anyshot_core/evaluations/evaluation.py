@@ -1,7 +1,5 @@
 """What a further evaluation is: tests by other protocols than the phase's, or on another part of the data."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The kinds of further evaluations: each makes the protocols of its tests from those of the phase."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace

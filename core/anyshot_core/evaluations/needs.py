@@ -1,7 +1,5 @@
 """What tests need of protocols and packs that the protocols' own checks do not look at. It draws no task."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from anyshot_core.data.pack import Pack

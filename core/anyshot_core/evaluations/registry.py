@@ -1,7 +1,5 @@
 """Further evaluations as plain data and back, and as one line."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

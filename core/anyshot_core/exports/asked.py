@@ -1,7 +1,5 @@
 """Which exports are asked for, and whether a run with these protocols can have them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from anyshot_core.data.pool import Pool

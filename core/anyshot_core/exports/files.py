@@ -1,7 +1,5 @@
 """The files of exports: NumPy archives without pickles. `docs/science/exports.md` describes them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 An export that fails costs nothing but itself: it is left out, and a note says why.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -3,8 +3,6 @@
 Shimabucoro et al., *Evaluating the Evaluators*: 5-fold cross-validation, and the hold-out of its first fold.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache

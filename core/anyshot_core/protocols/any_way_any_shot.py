@@ -1,7 +1,5 @@
 """Any-way any-shot tasks across datasets, as in the NeurIPS'22 Cross-Domain MetaDL competition."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar

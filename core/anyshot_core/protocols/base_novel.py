@@ -4,8 +4,6 @@ BaseGen, NovelGen and the mixtures P_BN(lambda) of Setlur, Li and Smith, *Two Si
 Out of Distribution* (2021). Support and query are disjoint, where the paper's code draws them independently.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

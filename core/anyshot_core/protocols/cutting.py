@@ -1,7 +1,5 @@
 """The packs that a submission trains or validates on: cut to what the protocols of its phase show."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

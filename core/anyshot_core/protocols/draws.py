@@ -6,8 +6,6 @@ a small number as seed is found by trying all of them. Bounded draws reject inst
 exactly uniform.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 

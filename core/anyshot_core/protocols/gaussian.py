@@ -4,8 +4,6 @@ Miranda et al., *Is Pre-training Truly Better Than Meta-Learning?* and *The Curs
 B = (mu_m, sigma_m, mu_s, sigma_s); a class has mean N(mu_m, sigma_m) and standard deviation |N(mu_s, sigma_s)|.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar

@@ -7,8 +7,6 @@ The stream starts from 32 bits, whatever it is seeded with: who sees ways and sh
 trying. It is for comparison with 2022, not for prizes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Protocols as plain data and back."""
 
-from __future__ import annotations
-
 from dataclasses import Field
 from functools import cache
 from pathlib import Path

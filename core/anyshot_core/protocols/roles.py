@@ -1,7 +1,5 @@
 """The three protocols of a phase: what is tested, and what there is to train and to validate on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

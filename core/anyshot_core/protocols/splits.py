@@ -1,7 +1,5 @@
 """Classes, images and writers divided once and for all: splits depend on a seed of their own, never on a task."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import accumulate
 

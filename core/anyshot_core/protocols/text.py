@@ -1,7 +1,5 @@
 """A protocol in one line, as the command line takes it: `within_domain split=70/15/15 part=meta_train ways=5`."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

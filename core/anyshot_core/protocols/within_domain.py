@@ -1,7 +1,5 @@
 """Within-domain N-way k-shot tasks with a class split, as in the NeurIPS'21 MetaDL competition."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """What the report of a run says, before it becomes HTML or text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """How a run trained and what it used of its machine, over time, as a section of its report."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

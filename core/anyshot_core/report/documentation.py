@@ -5,8 +5,6 @@ What is generated from code lies in the folder `_reference` beside that of the p
 page of its name. `published.toml` holds what the papers printed.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Further evaluations as sections of a page: a table each, and a curve where the points make one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any

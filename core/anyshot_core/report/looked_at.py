@@ -1,7 +1,5 @@
 """Tasks to look at: images, predictions and the classes that were mixed up, as a page that stands alone."""
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The report of a run as HTML: one file, with what draws its charts inside it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Any

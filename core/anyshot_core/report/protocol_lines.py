@@ -1,7 +1,5 @@
 """A protocol as the line that commands take, for what says what was run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from anyshot_core.protocols import Protocol, Range

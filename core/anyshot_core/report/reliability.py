@@ -1,7 +1,5 @@
 """The organizers' reliability report as a page or a section of one; as JSON it is `Assessment.to_dict()`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

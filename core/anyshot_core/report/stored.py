@@ -1,7 +1,5 @@
 """A report's page from what is stored of it: `result.json` and `figures.json`. Same data, same bytes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The report of a run as plain text for a terminal."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

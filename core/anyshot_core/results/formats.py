@@ -1,7 +1,5 @@
 """What both file formats share: the marks in the schema that name kind, version and what the run was."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

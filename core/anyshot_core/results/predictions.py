@@ -1,7 +1,5 @@
 """`predictions.parquet`: one row a task, with the predicted and the true label of each query image."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple, cast
 
 import numpy as np

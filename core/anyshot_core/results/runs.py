@@ -1,7 +1,5 @@
 """Runs of submissions, as found in whatever results files the product gives out."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

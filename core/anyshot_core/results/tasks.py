@@ -1,7 +1,5 @@
 """`results.parquet`: one row a task, the columns of `anyshot_scoring.table.TaskTable`."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import pyarrow as pa

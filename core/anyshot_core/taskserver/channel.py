@@ -3,8 +3,6 @@
 A sandbox (Docker, Bubblewrap) implements `Channel`; `taskserver.child` implements it for a plain child process.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A channel to a plain child process: for the dry run and for trusted submissions. It is no sandbox."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

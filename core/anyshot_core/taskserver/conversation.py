@@ -1,7 +1,5 @@
 """One runner, spoken to: commands out, the one reply that may come back, time charged to whom it belongs."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

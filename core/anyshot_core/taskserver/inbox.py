@@ -5,8 +5,6 @@ Output frames are handled here; replies wait in a short queue, and when it is fu
 the memory stays flat whatever it sends.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import queue

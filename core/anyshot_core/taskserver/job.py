@@ -1,7 +1,5 @@
 """What a task server is asked to do, and what comes of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

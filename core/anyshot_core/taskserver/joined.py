@@ -1,7 +1,5 @@
 """Several tests of one learner in one job: each ends as it would have ended in a job of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

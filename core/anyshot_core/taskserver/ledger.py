@@ -1,7 +1,5 @@
 """Whose time it is: a monotonic clock, the participant's account, the platform's account, and the budget."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections import defaultdict

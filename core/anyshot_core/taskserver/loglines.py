@@ -1,7 +1,5 @@
 """Turns what a submission prints into lines that are safe to show, and keeps back what the log policy hides."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

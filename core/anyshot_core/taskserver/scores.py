@@ -1,7 +1,5 @@
 """From the answers of a run to what is scored and stored."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

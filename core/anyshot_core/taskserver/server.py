@@ -1,7 +1,5 @@
 """The task server: carries a job out over one channel, or over one channel a task."""
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """The files of a bundle as they lie in `program/`: what of a traceback is believed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from anyshot_core.bundle.members import read_member

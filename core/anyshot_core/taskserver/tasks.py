@@ -1,7 +1,5 @@
 """The hidden tasks of a phase, drawn when they are due."""
 
-from __future__ import annotations
-
 import hashlib
 from bisect import bisect_right
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What the numeric libraries of a runner are told by their environment."""
 
-from __future__ import annotations
-
 _COUNTS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 TUNING = {

@@ -3,8 +3,6 @@
 What a runner says is shown only as far as the log policy allows.
 """
 
-from __future__ import annotations
-
 import re
 import signal
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a runner tells code that asks for what a sandbox lacks: sentences of ours, which may always be shown."""
 
-from __future__ import annotations
-
 NO_NETWORK = (
     "There is no network where submissions run. Put the file (weights, data, package) "
     "into your zip and read it from there, or take one of the pretrained weights that "

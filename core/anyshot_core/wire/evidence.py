@@ -4,8 +4,6 @@ Leagues that admit no pretraining decide by `Evidence.suspicious`: the worker th
 decides read the same model, so neither can mean something else by it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from pydantic import Field

@@ -6,8 +6,6 @@ type has a maximum known before anything of the payload is read. Each command of
 No payload is ever pickled; JSON occurs only in small bounded frames and is validated on arrival.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass

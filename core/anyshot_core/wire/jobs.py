@@ -3,8 +3,6 @@
 All durations are seconds, all sizes bytes.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated, Literal
 

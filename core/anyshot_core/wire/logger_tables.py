@@ -1,7 +1,5 @@
 """The tables of what a submission logs while it trains, as both sides of the stream write them."""
 
-from __future__ import annotations
-
 import math
 
 from anyshot_core.wire.messages import LoggerRow

@@ -1,7 +1,5 @@
 """What all messages between worker and platform have in common."""
 
-from __future__ import annotations
-
 import re
 
 from pydantic import BaseModel, ConfigDict, model_validator

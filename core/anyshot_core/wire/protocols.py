@@ -1,7 +1,5 @@
 """A task protocol as a field of a message."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import JsonValue, PlainSerializer, PlainValidator, WithJsonSchema

@@ -1,7 +1,5 @@
 """The reports that organizers ask for, each described once, and what they answer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal

@@ -1,7 +1,5 @@
 """How an evaluation can end, and whose doing that was."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

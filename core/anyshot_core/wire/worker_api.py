@@ -5,8 +5,6 @@ to any other epoch, and the worker then drops the run. All durations are seconds
 a claim is answered with are in `wire.jobs`.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated, Literal
 

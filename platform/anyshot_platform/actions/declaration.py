@@ -1,7 +1,5 @@
 """The parts of an act. Pages, the JSON API, the command line and the audit log all read them from here."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The two acts on what is hidden and brought back, never erased: rows with a `deleted_at`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """One act on many objects: what it would do to how many, what is left out and why."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Two people change one thing: both changes are kept; where both change one field, the second decides knowingly."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Acts and published results: what an act would change there is said first, and written down as a correction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Carries acts out: looks first, asks where it has to, does nothing twice, writes the log."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any

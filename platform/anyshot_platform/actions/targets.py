@@ -1,7 +1,5 @@
 """What acts of several folders are about."""
 
-from __future__ import annotations
-
 from sqlalchemy.orm import Session
 
 from anyshot_platform.actions.declaration import Target

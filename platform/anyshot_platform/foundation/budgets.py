@@ -1,7 +1,5 @@
 """The table of budgets: the one home of every limit on what an actor may use. Operators change limits by name."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from anyshot_platform.foundation.filters import decimal

@@ -1,7 +1,5 @@
 """Engine, sessions and column types for SQLite and PostgreSQL alike."""
 
-from __future__ import annotations
-
 import secrets
 import select
 import time

@@ -1,7 +1,5 @@
 """What has happened, told in its own transaction to those that the composition root lists for it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The base of all errors that a user of the platform may meet."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

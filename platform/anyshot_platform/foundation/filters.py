@@ -1,7 +1,5 @@
 """How pages write dates, durations, sizes, scores: one function a kind of value."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Literal

@@ -1,7 +1,5 @@
 """Pictures of people and teams, drawn from a digest of who they are: the same name has the same picture everywhere."""
 
-from __future__ import annotations
-
 import hashlib
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Structured logs: one JSON object a line, with the ids of request, submission and run where they are known."""
 
-from __future__ import annotations
-
 import logging
 from contextvars import ContextVar
 

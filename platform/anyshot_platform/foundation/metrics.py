@@ -1,7 +1,5 @@
 """Prometheus metrics: what this process counted, and what the database says at the time of asking."""
 
-from __future__ import annotations
-
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 REGISTRY = CollectorRegistry()

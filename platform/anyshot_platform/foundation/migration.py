@@ -1,7 +1,5 @@
 """Brings a database to the newest schema; one process at a time."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

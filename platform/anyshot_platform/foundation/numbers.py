@@ -1,7 +1,5 @@
 """Numbers that come as text, from headers, forms and addresses of pages; and half widths, as JSON has them."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import AfterValidator, Field

@@ -1,7 +1,5 @@
 """One page out of a long list, by its number."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

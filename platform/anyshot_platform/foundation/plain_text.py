@@ -1,7 +1,5 @@
 """Markdown as plain text, for messages that show no markup."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

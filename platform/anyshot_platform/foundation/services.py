@@ -1,7 +1,5 @@
 """What one process owns, made once from its settings and handed to whatever needs it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from anyshot_platform.foundation.database import Database

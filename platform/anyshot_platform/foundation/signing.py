@@ -1,7 +1,5 @@
 """Keys derived from the site's secret, one a purpose, and what is signed with them."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import secrets

@@ -1,7 +1,5 @@
 """Short names for addresses, and what they may be made of."""
 
-from __future__ import annotations
-
 import re
 
 from anyshot_platform.foundation.errors import Invalid

@@ -1,7 +1,5 @@
 """Where the bytes lie: a folder or an S3 bucket, behind one interface. Keys are sha-256 digests."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Tables as files: CSV that no spreadsheet runs, JSON, Parquet."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Names that people read: what they may hold, and when two look the same."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

@@ -1,7 +1,5 @@
 """Time zones by their names in the IANA database."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 

@@ -1,7 +1,5 @@
 """What judging tells the rest of the platform: runs and submissions that have ended, and scores that have changed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Who is told of what: the one list of subscribers, in the order in which they are told."""
 
-from __future__ import annotations
-
 from anyshot_platform.foundation.domain_events import Subscribers
 from anyshot_platform.foundation.storage import Storage
 from anyshot_platform.judging.domain_events import PartsFinished, RunEnded, ScoresChanged, SubmissionEnded

@@ -1,7 +1,5 @@
 """All tables, imported once so that `metadata` is complete (migrations, tests)."""
 
-from __future__ import annotations
-
 import pkgutil
 from importlib import import_module
 

@@ -1,7 +1,5 @@
 """`anyshot admin check|import|export|ready-made`: bundles from a shell."""
 
-from __future__ import annotations
-
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which site a command of `anyshot admin` is about: the embedded one in a folder, or the one of the environment."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """The process that parses strangers' files: reads an order a line, answers each with a line."""
 
-from __future__ import annotations
-
 import json
 import resource
 import sys

@@ -1,7 +1,5 @@
 """The sweeper: finds what was lost, and puts it right. Any number may run; a lease in the database lets one sweep."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Mapping

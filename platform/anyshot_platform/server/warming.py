@@ -4,8 +4,6 @@ Cold, the first page of a kind takes three times as long, and sixteen threads th
 sixteen times.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Agreement of rankings: Kendall's tau-b between feedback and final phase, and between seeds."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import cast
 

@@ -1,7 +1,5 @@
 """The organizers' reliability report, as data: one function from aligned scores to everything it says."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, is_dataclass, replace
 from itertools import combinations, pairwise

@@ -1,7 +1,5 @@
 """How far a submission is truly behind the best, whichever that is: multiple comparisons with the best."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """What is known of the true levels of a board, under one population: from draws of the crossed model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

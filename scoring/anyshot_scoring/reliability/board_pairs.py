@@ -7,8 +7,6 @@ Hill and Yajima 2012, *Why We (Usually) Don't Have to Worry About Multiple Compa
 board are a board of two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Read off the one model of the board: what tasks, classes and datasets do to a di
 submissions, each pair being drawn towards the others by as much as the few units demand.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -7,8 +7,6 @@ Wilson et al. 2021, *Pathwise Conditioning of Gaussian Processes*), stratum by s
 of draws answers for all populations and for every ranking rule.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ A1(C_N) - A2(C_N) > eps + delta. Both are strict, and both methods meet the same
 queries, so exact ties are common: differences closer to 0 than `TIE` are ties, whatever rounding made of them.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass

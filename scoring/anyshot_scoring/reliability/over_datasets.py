@@ -6,8 +6,6 @@ depend on the other submissions (Benavoli, Corani and Mangili 2016), and the Bay
 practical equivalence (Benavoli, Corani, Demsar and Zaffalon 2017, *Time for a Change*).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache

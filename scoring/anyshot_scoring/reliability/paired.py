@@ -1,7 +1,5 @@
 """The difference of two submissions on the tasks that they have in common."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 

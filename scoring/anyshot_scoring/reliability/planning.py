@@ -1,7 +1,5 @@
 """How many tasks, classes and datasets would be needed to settle the top of a board."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

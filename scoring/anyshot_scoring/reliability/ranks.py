@@ -1,7 +1,5 @@
 """Intervals of ranks, and groups of rows that cannot be told apart: by the model of a board, and by redraws."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the scores of a board owe to how often its teams submitted, in the score that the ranking rule counts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What the rule for seeded runs does to a ranking: the worst of three against the mean, by simulation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Seeded runs that were tested on the same tasks: a task is one task, however many runs answered it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where the scores of a board vary between submissions: the components of the crossed model, each with its interval."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any

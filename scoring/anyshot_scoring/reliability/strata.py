@@ -1,7 +1,5 @@
 """Does the order of the board hold for every number of ways and of shots, or do the curves cross?"""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """How far Kendall's tau-b of two rankings would go over other submissions."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import special
 

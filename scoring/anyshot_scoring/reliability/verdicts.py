@@ -1,7 +1,5 @@
 """The one judgement of paired differences, of boards, comparisons and reports: interval, p values and verdict."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import cast
 

@@ -1,7 +1,5 @@
 """Which platform to talk to, as whom, and about which submission: kept in a file only its owner can read."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Acts that a platform declares, done by their key: `anyshot organize do` and `anyshot administer do`."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`anyshot again`, `anyshot note` and `anyshot list`: what one does with submissions that are there already."""
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

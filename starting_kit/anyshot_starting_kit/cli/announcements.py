@@ -1,7 +1,5 @@
 """`anyshot announcements`: what the organizers of a competition told all participants."""
 
-from __future__ import annotations
-
 import json
 
 import click

@@ -1,7 +1,5 @@
 """`anyshot cancel`."""
 
-from __future__ import annotations
-
 import click
 
 from anyshot_core.client import Client

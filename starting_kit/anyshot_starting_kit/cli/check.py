@@ -1,7 +1,5 @@
 """`anyshot check`."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`anyshot code`: the code of a submission, and what changed since the zip before."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

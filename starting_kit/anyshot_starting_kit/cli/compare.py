@@ -1,7 +1,5 @@
 """`anyshot compare`: whether one submission is better than another."""
 
-from __future__ import annotations
-
 import json
 
 import click

@@ -1,7 +1,5 @@
 """Acts that ask first: what the platform says they would do, and the name that has to be typed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

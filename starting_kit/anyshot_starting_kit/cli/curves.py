@@ -1,7 +1,5 @@
 """`anyshot curves`: how a submission trains and what it uses of the machine, over time."""
 
-from __future__ import annotations
-
 import csv
 import sys
 import time

@@ -1,7 +1,5 @@
 """`anyshot data ...`."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """`anyshot data get`: the public datasets of a competition, as a folder that a dry run takes."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import dataclass

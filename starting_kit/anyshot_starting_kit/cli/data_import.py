@@ -1,7 +1,5 @@
 """`anyshot data import ...`: datasets of other formats to Meta-Album's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

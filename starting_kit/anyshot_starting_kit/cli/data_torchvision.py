@@ -1,7 +1,5 @@
 """The classification datasets of torchvision."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from pathlib import Path

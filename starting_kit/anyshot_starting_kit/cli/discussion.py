@@ -1,7 +1,5 @@
 """`anyshot discussion`: the threads of a competition, from a shell."""
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

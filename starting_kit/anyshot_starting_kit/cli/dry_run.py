@@ -1,7 +1,5 @@
 """`anyshot dry-run`."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import sys

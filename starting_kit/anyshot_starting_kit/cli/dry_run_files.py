@@ -1,7 +1,5 @@
 """The files of a dry run: by their names, those of an earlier one are removed from the folder."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

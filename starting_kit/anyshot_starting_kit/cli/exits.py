@@ -1,7 +1,5 @@
 """Exit codes that scripts can rely on."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 

@@ -1,7 +1,5 @@
 """`anyshot fact-sheet`: what one's team says of its method."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

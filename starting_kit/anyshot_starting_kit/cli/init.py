@@ -1,7 +1,5 @@
 """`anyshot init`."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 import zipfile

@@ -1,7 +1,5 @@
 """`anyshot leagues`, `anyshot answer`, `anyshot entries`: the leagues of a competition and what one has in them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`anyshot log`."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

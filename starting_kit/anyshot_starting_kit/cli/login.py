@@ -1,7 +1,5 @@
 """`anyshot login`."""
 
-from __future__ import annotations
-
 import sys
 
 import click

@@ -1,7 +1,5 @@
 """`anyshot confusion` and `anyshot task`: what a submission predicted, where the phase shows it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`anyshot mute`: the competitions of which one wants to hear nothing."""
 
-from __future__ import annotations
-
 import click
 
 from anyshot_core.client import Client

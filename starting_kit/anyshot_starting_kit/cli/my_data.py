@@ -1,7 +1,5 @@
 """`anyshot my-data`: all that a site holds about one's account."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Files that commands write: under plain names, nothing is overwritten, and what holds secrets says so."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """`anyshot pack`."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

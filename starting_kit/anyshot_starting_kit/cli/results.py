@@ -1,7 +1,5 @@
 """`anyshot results`."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """`anyshot score`: score prediction files, or summarize result files, on this machine."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`anyshot status`."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """`anyshot submit`."""
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """`anyshot verify-key`: whether a published key is the one that a phase was committed to."""
 
-from __future__ import annotations
-
 import click
 
 from anyshot_core.protocols.keys import PhaseSecrets, Seed, read_seed, write_seed

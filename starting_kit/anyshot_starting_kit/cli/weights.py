@@ -1,7 +1,5 @@
 """`anyshot weights`: pretrained weights that runs here, or a site's, may use."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`anyshot winners`: the published results of a final phase."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Carries a dry run out."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import tempfile
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Which data further evaluations of a dry run test on, and whether they can."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 

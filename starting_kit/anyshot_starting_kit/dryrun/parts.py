@@ -1,7 +1,5 @@
 """Dry runs of protocols that split datasets: what there is to train on, and several outcomes as one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path, PurePath

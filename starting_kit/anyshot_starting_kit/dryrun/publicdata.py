@@ -1,7 +1,5 @@
 """The data of a dry run: a folder in Meta-Album's format, or generated; packed once and kept in a cache."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Backbones by name, with random or pretrained weights."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Conv-4 of Vinyals et al. 2016 and Snell et al. 2017: four blocks of convolution, batch norm, ReLU and pooling."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 

@@ -1,7 +1,5 @@
 """DropBlock (Ghiasi et al. 2018): in training, squares of a feature map are set to zero."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import max_pool2d

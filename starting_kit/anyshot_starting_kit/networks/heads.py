@@ -1,7 +1,5 @@
 """Heads: from support features and query features to scores of the query."""
 
-from __future__ import annotations
-
 from math import gcd
 
 import torch

@@ -1,7 +1,5 @@
 """What the layers of a network say of images: features that runs export."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """ResNet-12 as few-shot papers have it, and ResNet-18, whose weights are named as torchvision and timm name them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from torch import Tensor, nn

@@ -1,7 +1,5 @@
 """Pretrained weights: from the submission's own folder, or from the folder that the operator mounts read-only."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

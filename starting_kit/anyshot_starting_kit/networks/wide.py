@@ -1,7 +1,5 @@
 """Wide residual networks of 16 layers (Zagoruyko and Komodakis 2016), such as WRN-16-10."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from torch import Tensor, nn

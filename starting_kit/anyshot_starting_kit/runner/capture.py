@@ -1,7 +1,5 @@
 """Catches what a submission (and its C libraries and children) prints, and sends it as LOG frames."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

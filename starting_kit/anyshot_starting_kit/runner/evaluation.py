@@ -1,7 +1,5 @@
 """What the runner does with a submission between two frames: import, meta-train, load, fit, predict."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """PID 1 of a sandbox: gives nothing away, reaps what is left over, and ends when the working process ends."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

@@ -1,7 +1,5 @@
 """The meta-train and meta-valid generators, as the contract of 2022 has them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial

@@ -4,8 +4,6 @@ Per file: name length u16, size u64, name (UTF-8, relative), content. Both ends 
 stores the bytes.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath

@@ -1,7 +1,5 @@
 """The logger that a meta-learner is given: one printed line and one row of a table an iteration."""
 
-from __future__ import annotations
-
 import csv
 import math
 from collections.abc import Callable

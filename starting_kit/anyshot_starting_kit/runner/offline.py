@@ -1,7 +1,5 @@
 """Says at once, and in words, what a sandbox without a network cannot do, instead of leaving it to a time-out."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import socket

@@ -3,8 +3,6 @@
 Probabilities of the classes are read from the same answer, where it has them.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

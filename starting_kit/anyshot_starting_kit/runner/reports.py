@@ -1,7 +1,5 @@
 """Turns an exception of a submission into a report."""
 
-from __future__ import annotations
-
 import errno
 import traceback
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The runner's conversation: waits for a command, does it, replies; ends with the stream, FINISH or an error."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import importlib.metadata

@@ -1,7 +1,5 @@
 """Imports a submission and names what is wrong with it."""
 
-from __future__ import annotations
-
 import importlib
 from dataclasses import dataclass
 from typing import Any

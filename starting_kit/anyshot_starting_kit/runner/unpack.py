@@ -1,7 +1,5 @@
 """Unpacks the zip inside the sandbox, with every check of the host repeated and every byte counted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from anyshot_core.bundle.members import pieces

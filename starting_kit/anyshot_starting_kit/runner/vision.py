@@ -1,7 +1,5 @@
 """Lets torchvision from the plain package index import beside a CPU-only torch."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Gradient steps on a support set at test time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """Images changed at random in training: other crops, other colours, mirrored; each image by draws of its own."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn.functional import affine_grid, grid_sample, pad

@@ -1,7 +1,5 @@
 """Several backbones, as many as the time allows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Training on tasks, with validation and the best snapshot."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any

@@ -3,8 +3,6 @@
 Setlur, Li and Smith, *Is Support Set Diversity Necessary for Meta-Learning?*; query images come from the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Learners whose knowledge is one module, and the predictor of models that see support and query together."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The loop that all baselines share: step, validate now and then, keep the best snapshot."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Callable, Iterable

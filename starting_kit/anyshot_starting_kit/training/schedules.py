@@ -1,7 +1,5 @@
 """Learning rates over time, as a share of the first one."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

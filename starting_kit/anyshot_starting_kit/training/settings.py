@@ -9,7 +9,6 @@ A bundle declares what its method has on top of the groups below, each of which 
     SETTINGS = MySettings.read(__file__)
 """
 
-from __future__ import annotations
 import __future__ as future
 
 import ast

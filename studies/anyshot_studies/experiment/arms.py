@@ -1,7 +1,5 @@
 """The ways to run a baseline, and which of them mean something for it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`--set KEY=VALUE` of the command line: values are JSON where they can be, else text."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any

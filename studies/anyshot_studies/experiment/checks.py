@@ -1,7 +1,5 @@
 """What is wrong with an experiment, or does not apply to a bundle of it: said before the first run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

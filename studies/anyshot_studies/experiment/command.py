@@ -1,7 +1,5 @@
 """`anyshot experiment`."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 import tempfile

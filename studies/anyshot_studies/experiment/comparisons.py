@@ -1,7 +1,5 @@
 """Paired differences of baselines on the same tasks, with intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Which settings of the competition paper experiments have, from what was run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What was run in words, by the names under which a report's page, its stored facts and their readers have it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 Facts = Mapping[str, str]

@@ -1,7 +1,5 @@
 """The figures of an experiment."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

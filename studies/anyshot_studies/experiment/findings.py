@@ -1,7 +1,5 @@
 """Which findings of the NeurIPS'22 competition paper hold on this pool, by paired differences."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast

@@ -1,7 +1,5 @@
 """Digests of what decides a run's result besides its settings: the kit's code, the content of packs."""
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The further evaluations of an experiment: scores of each baseline by point, and what it loses on novel classes."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Mapping, Sequence

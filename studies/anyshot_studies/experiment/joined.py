@@ -1,7 +1,5 @@
 """Several experiments in one report: the paper's figures 1 to 3, and what only a comparison of experiments can tell."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The page of an experiment, as HTML and as Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape

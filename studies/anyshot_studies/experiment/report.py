@@ -1,7 +1,5 @@
 """Writes what an experiment has found so far: tables, figures, page."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What the competition paper says of all methods together, as tests: curves, gains, spread."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from math import sqrt
 from typing import cast

@@ -1,7 +1,5 @@
 """An experiment by the workers of a site: baselines run in a phase, and come back as a competition's archive."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

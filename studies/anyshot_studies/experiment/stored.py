@@ -1,7 +1,5 @@
 """A join of experiments as a report that carries itself: estimates, conditions, manifest, code."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shlex

@@ -1,7 +1,5 @@
 """The tables of an experiment, as CSV, JSON and Parquet: one row a baseline and dataset, number of ways or shots."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Sequence

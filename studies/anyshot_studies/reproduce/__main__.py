@@ -1,7 +1,5 @@
 """`python -m anyshot_studies.reproduce NAME --out FOLDER [--data META_ALBUM_FOLDER]`."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Conclusion flips against the number of base classes."""
 
-from __future__ import annotations
-
 from anyshot_analysis.base_flips import flip_over_base_draws
 from anyshot_analysis.pages import ReportPage, points
 from anyshot_analysis.whitening import centre_and_normalise, moments, whiten_within

@@ -1,7 +1,5 @@
 """`anyshot reproduce`: the tables and figures of the papers, each by one command."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -4,8 +4,6 @@ It stands beside the studies, none of which imports it: words on a stored result
 `python -m anyshot_studies.reproduce.conditions FOLDER` writes them into the results stored below a folder.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path

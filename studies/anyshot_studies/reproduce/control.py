@@ -1,7 +1,5 @@
 """The control: where training and test data are i.i.d., snapshots of one classifier keep their order."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import dataclass
 from itertools import combinations

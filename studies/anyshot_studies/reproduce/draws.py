@@ -1,7 +1,5 @@
 """What reports on flips over draws of classes have in common."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

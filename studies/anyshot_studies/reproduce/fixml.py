@@ -1,7 +1,5 @@
 """FIX-ML against ML in both measures, over three seeds and two networks, and along lambda."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from anyshot_analysis.fixml import EpisodicSettings, train_arm

@@ -1,7 +1,5 @@
 """Conclusion flips against the number of novel classes, with the i.i.d. control."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

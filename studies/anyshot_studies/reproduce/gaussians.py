@@ -1,7 +1,5 @@
 """MAML and USL over the seven Gaussian benchmarks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The Hellinger column of the diversity paper."""
 
-from __future__ import annotations
-
 from anyshot_analysis.diversity.hellinger import (
     PUBLISHED_HELLINGER,
     hellinger_diversity,

@@ -1,7 +1,5 @@
 """Initialization by adaptation, and how far layers move: MAML, USL and MAML adapted, on one Gaussian benchmark."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

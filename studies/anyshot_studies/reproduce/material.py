@@ -1,7 +1,5 @@
 """The real data of a reproduction, and the small backbone that stands in for pretrained ones."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The tables and figures of the papers, and what reproduces each: read from `papers.toml`."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Hyperparameters chosen by BaseGen, by ValGen, by cross-validation over classes, and by a few oracle calls."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """In- and out-of-distribution order and lambda curves of heads on the real pool."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Which code computed a stored result, so that a test can tell when the result is older than it."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json

@@ -3,8 +3,6 @@
 They have the structure that the protocols `writers` and `attribute_pairs` need, and nothing else of the originals.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

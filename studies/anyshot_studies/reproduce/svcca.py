@@ -1,7 +1,5 @@
 """SVCCA's pathology: with few examples a neuron, independent layers look alike, and adding noise neurons helps."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from anyshot_analysis.pages import PageTable, ReportPage

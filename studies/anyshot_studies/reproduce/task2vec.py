@@ -1,7 +1,5 @@
 """Task2Vec diversity of the real sets, with two random probes; the published values need ImageNet weights."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from anyshot_analysis.backbones import make_backbone

@@ -1,7 +1,5 @@
 """The findings of *Evaluating the Evaluators* on real data, error by shots, folds and ways."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Training ways and learning rate trade accuracy on base classes against accuracy on novel ones."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from anyshot_analysis.fixml import EpisodicSettings, embedded, train_arm

@@ -3,8 +3,6 @@
 The numbers follow from the bundles and the kit's training: `sources` writes their digests beside a study's own.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Zips that no zip program writes."""
 
-from __future__ import annotations
-
 import io
 import struct
 import zipfile

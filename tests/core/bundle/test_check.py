@@ -1,7 +1,5 @@
 """model.py and config.json: parsed, never imported."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A zip whose structures contradict each other is refused by what is wrong; one in 64-bit form is read as any other."""
 
-from __future__ import annotations
-
 import io
 import struct
 import zipfile

@@ -1,7 +1,5 @@
 """Archives that must be refused, with little work, and those that must not."""
 
-from __future__ import annotations
-
 import io
 import resource
 import sys

@@ -1,7 +1,5 @@
 """A chart is drawn again from its data, through JSON, to the same bytes."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

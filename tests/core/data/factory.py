@@ -1,7 +1,5 @@
 """Small datasets on disk, and packs without pixels for tests that look at row numbers only."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Everything that can be wrong with a dataset: refused with dataset, file and remedy, and left out with --skip-bad."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

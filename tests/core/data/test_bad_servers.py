@@ -1,7 +1,5 @@
 """Servers that answer otherwise than they should: what is said, and what is there afterwards."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """The downloader against a real HTTP server that speaks as OpenML's API and its bucket do."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

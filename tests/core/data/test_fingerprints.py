@@ -1,7 +1,5 @@
 """Equal images have equal digests, images that look alike have close hashes, others do not."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from pathlib import Path

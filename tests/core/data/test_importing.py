@@ -1,7 +1,5 @@
 """Importers bring datasets of other formats into Meta-Album's: each is tried on real data."""
 
-from __future__ import annotations
-
 import csv
 import inspect
 import json

@@ -1,7 +1,5 @@
 """Packs: what is in them, that they cannot be altered unnoticed, that packing is atomic and resumes."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A part of a pack: the rows that were asked for, as a sound pack that knows nothing of the rest."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

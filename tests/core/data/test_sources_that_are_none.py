@@ -1,7 +1,5 @@
 """Sources that an importer cannot take: each says what was found, where, and what to do."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable

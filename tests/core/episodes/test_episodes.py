@@ -1,7 +1,5 @@
 """Pixels of tasks and batches: the right ones, in order, bounded, on time."""
 
-from __future__ import annotations
-
 import gc
 import threading
 import time

@@ -1,7 +1,5 @@
 """Memory is used again when nobody holds it, and never before."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The random numbers that tasks are made of: pinned for ever, exactly uniform, independent between keys."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Further evaluations: what each tests on, what it needs, and that it never tests what was trained on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

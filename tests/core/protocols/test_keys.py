@@ -1,7 +1,5 @@
 """Secrets of a phase: each purpose has a key of its own, and a commitment can be verified by anyone."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

@@ -1,7 +1,5 @@
 """The `legacy` protocol against the contract page: its printed check, and a second implementation of its text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path

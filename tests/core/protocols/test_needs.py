@@ -1,7 +1,5 @@
 """What tests need and no protocol checks itself: classes on each side, tasks of each dataset, a query."""
 
-from __future__ import annotations
-
 import pytest
 
 from anyshot_core.data.pool import Pool

@@ -1,7 +1,5 @@
 """Each protocol against its definition: disjoint, balanced, capped, addressable, the same everywhere."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 import sys

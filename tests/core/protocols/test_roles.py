@@ -1,7 +1,5 @@
 """What may be trained, validated and tested on: never the same images, and no secret of a split where code runs."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Estimates say all that a reader needs; found beside published follows a rule."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Further evaluations side by side: a row for each point, a column for each learner, a curve where there is an axis."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """Which runs are found in files as they come: of runs, of a submission, of a competition; alike, in parts, damaged."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """A runner made of a few lines, to send what no honest runner sends: a thread and a socket pair, without torch."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import select

@@ -1,7 +1,5 @@
 """Every frame in a wrong state, garbage, and endings at each step: the verdict, and no score."""
 
-from __future__ import annotations
-
 import json
 import resource
 import struct

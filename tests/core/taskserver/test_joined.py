@@ -1,7 +1,5 @@
 """Several tests of one learner in one job end as jobs of their own would, to the last digit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Images and workers of different releases understand each other."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A submission that tries to download gets the sentence that says what to do instead, whichever library it uses."""
 
-from __future__ import annotations
-
 import importlib.util
 
 import pytest

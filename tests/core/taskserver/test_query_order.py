@@ -1,7 +1,5 @@
 """The order in which a query is shown is secret: code sees neither the order of the protocol nor one order twice."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Whole runs with real runners: what goes right."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whose time it is: the clock stands still here, but where code in the box stretches a step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whole runs with real runners: each way to fail, its verdict, and what the participant is told."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

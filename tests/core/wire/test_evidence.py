@@ -1,7 +1,5 @@
 """What of an inspection's findings is suspicious: the one rule of the from-scratch league."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Layers and snapshots come from a runner that may say anything: what is odd is refused before it is believed."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

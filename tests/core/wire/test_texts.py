@@ -1,7 +1,5 @@
 """Texts of messages come from the code of participants too."""
 
-from __future__ import annotations
-
 import pytest
 
 from anyshot_core.wire.evidence import Evidence

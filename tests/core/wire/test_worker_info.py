@@ -1,7 +1,5 @@
 """What a worker may tell of itself."""
 
-from __future__ import annotations
-
 import pytest
 from pydantic import ValidationError
 

@@ -1,7 +1,5 @@
 """Runs with real tables of tasks, and a real worker's code for the platform's reports."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import threading

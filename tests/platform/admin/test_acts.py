@@ -1,7 +1,5 @@
 """Acts of organizers that change scores, data or who is told: what each does, down to what a worker is given."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import hashlib

@@ -1,7 +1,5 @@
 """Every act at every moment: it is done, refused with words, or asks; never half, and a second time changes nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Acts on leagues, what stands in them, announcements, reports, baselines and files, in each of their states."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Acts on pools, code, versions, finals and invitations in each state; and that no act is without a row."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A whole small competition through the pages alone, in a real browser; a worker on paper takes the runs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

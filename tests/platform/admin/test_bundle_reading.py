@@ -1,7 +1,5 @@
 """competition.yaml: every problem at once, each with its line; nothing hostile gets through."""
 
-from __future__ import annotations
-
 import zipfile
 from datetime import UTC, datetime
 from io import BytesIO

@@ -1,7 +1,5 @@
 """Bundles in the shapes in which organizers write them for Codabench and CodaLab."""
 
-from __future__ import annotations
-
 import base64
 import re
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Data of Codabench and CodaLab bundles: Meta-Album folders become pools, the rest is neither read nor counted."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from pathlib import Path

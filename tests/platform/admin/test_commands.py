@@ -1,7 +1,5 @@
 """`anyshot admin` on an embedded site, as the operators' and organizers' pages write the commands."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

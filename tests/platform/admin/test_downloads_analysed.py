@@ -1,7 +1,5 @@
 """Every analysis of results takes the files that the site gives out, and shows whose they are."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from pathlib import Path

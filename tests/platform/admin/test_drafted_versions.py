@@ -1,7 +1,5 @@
 """What a draft of a version takes with it: settings that decide no scores are saved at once, and other keys too."""
 
-from __future__ import annotations
-
 import html
 from datetime import timedelta
 from typing import Any

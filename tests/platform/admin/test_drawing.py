@@ -1,7 +1,5 @@
 """Tasks that a phase's data do not have, or that have no score, are refused where they are set, in words."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

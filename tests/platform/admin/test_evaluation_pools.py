@@ -1,7 +1,5 @@
 """A further evaluation that names a pool keeps the version of it, as a phase keeps the versions of its pools."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 from typing import Any

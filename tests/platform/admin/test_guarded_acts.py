@@ -1,7 +1,5 @@
 """Acts that cannot be called back: what they refuse, what they ask, what a second time does, what the log keeps."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

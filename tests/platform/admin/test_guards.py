@@ -1,7 +1,5 @@
 """Fields that are too long are refused in words, and shipped baselines are named as such."""
 
-from __future__ import annotations
-
 import re
 
 from anyshot_platform.foundation.artifacts.models import Blob

@@ -1,7 +1,5 @@
 """The table of submissions with 100,000 rows: every sort, filter and page works, and reads one page of rows."""
 
-from __future__ import annotations
-
 import secrets
 import time
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """The same images under other names: two packs, one training data and one test data, or one public and one hidden."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The organizers' pages over HTTP: what each act does, who may do it, and that it can be undone."""
 
-from __future__ import annotations
-
 import base64
 import html
 import io

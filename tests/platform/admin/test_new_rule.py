@@ -1,7 +1,5 @@
 """A new ranking rule is one class and its line in the table of known answers; everything else follows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

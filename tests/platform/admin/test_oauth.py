@@ -1,7 +1,5 @@
 """Log-in by another site, against a server that plays it."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

@@ -1,7 +1,5 @@
 """What organizers do over JSON: the same acts, the same rules and the same records as on their pages."""
 
-from __future__ import annotations
-
 import secrets
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A digest is a name, not a right: nobody reads a dataset by putting its digest into a pool of their own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from anyshot_core.data.pack import pack_dataset

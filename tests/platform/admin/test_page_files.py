@@ -1,7 +1,5 @@
 """Pages show their competition's own images, and link its files: sent as what they are, never as a page."""
 
-from __future__ import annotations
-
 import io
 import random
 import re

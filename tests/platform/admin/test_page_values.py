@@ -1,7 +1,5 @@
 """Pages hold values: what the settings say is what a page says, also after a date, a quota or a budget has moved."""
 
-from __future__ import annotations
-
 import html
 import re
 from datetime import UTC, datetime

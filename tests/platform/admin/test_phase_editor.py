@@ -1,7 +1,5 @@
 """The editor of a phase: every setting and every protocol has fields of its own, and an example task beside it."""
 
-from __future__ import annotations
-
 import io
 import re
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """A phase that is pinned to an image by its digest: who gets its runs, what people read, what counts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

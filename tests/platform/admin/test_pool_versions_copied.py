@@ -1,7 +1,5 @@
 """Phases on two versions of one pool: a copy and a rehearsal have the newest alone, and say so."""
 
-from __future__ import annotations
-
 import pytest
 from sqlalchemy import select
 

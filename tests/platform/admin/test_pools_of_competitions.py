@@ -1,7 +1,5 @@
 """Pools belong to competitions: all their organizers repair them, nobody else looks in; uploads go on after a break."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Winners' code: who may have it, and how organizers hide that of one team."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """What a release tries on a full site of the release before: an upgrade that changes a board stops it."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Reports: asked for on the pages or over JSON, computed by a worker's own code, seen by organizers alone."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The archive's script finds the boards right, and draws as wide intervals as there are tasks."""
 
-from __future__ import annotations
-
 import csv
 import importlib.util
 import io

@@ -1,7 +1,5 @@
 """Importing what was exported gives the identical competition."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path

@@ -3,8 +3,6 @@
 The table of runs and what each rule says of it stand in tests/scoring/known_rules.py, worked out by hand.
 """
 
-from __future__ import annotations
-
 import csv
 import html
 import io

@@ -1,7 +1,5 @@
 """What makes no sense is said wherever it is written: import, page, JSON, draft, publication."""
 
-from __future__ import annotations
-
 import html
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A smoke test, and a log of everything, show images with labels: only of what participants can download anyway."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Reports on submissions: asked for on the pages, from what their runs exported and were tested on besides."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import re

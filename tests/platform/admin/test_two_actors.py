@@ -1,7 +1,5 @@
 """Two organizers at one form, people whose terms changed, organizers who were participants, data that would leak."""
 
-from __future__ import annotations
-
 import html
 import re
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Private and unlisted competitions, scheduled opening, and the copy for next year."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import product

@@ -1,7 +1,5 @@
 """Zips in memory."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Mapping

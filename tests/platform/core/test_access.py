@@ -1,7 +1,5 @@
 """Deny by default: every route, for every role."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import tomllib

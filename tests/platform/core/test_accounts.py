@@ -1,7 +1,5 @@
 """Passwords, cookies, CSRF, rate limits."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Whose an e-mail address is: told to nobody but its owner, and owned by whoever opened the link."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """A crowd is answered or told 503, bodies have limits, and nothing is left behind by either."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import threading

@@ -4,8 +4,6 @@ Whoever adds one holds what they count in (`database.hold`) and adds a row here.
 itself, such as a name that is there once, need none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from threading import Barrier
 from typing import Any

@@ -1,7 +1,5 @@
 """What is kept about a board is as new as the board."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """The leaderboard's page in the states that people meet first: a search without a hit, no interval, no phase yet."""
 
-from __future__ import annotations
-
 import html
 import re
 from datetime import timedelta

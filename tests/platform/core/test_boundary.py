@@ -1,7 +1,5 @@
 """What no database holds is refused with words, on both; of several at once, one gets what is there once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """An upload that broke off goes on by the next command, is counted once, and never brings bytes that are wrong."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is beyond an actor's budget is refused with words and a time, and everyone else goes on."""
 
-from __future__ import annotations
-
 import re
 import socket
 import time

@@ -1,7 +1,5 @@
 """The chaos benchmark in a small form: real workers, real sandboxes, PostgreSQL and Redis, everything dies in turn."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import subprocess

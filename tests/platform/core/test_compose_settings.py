@@ -1,7 +1,5 @@
 """Every setting can be given to the services of `docker-compose.yml` through `.env`, or it is said why not."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Zips of strangers are read by a process with little memory and time; whoever sends a bomb is told so."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Iterator

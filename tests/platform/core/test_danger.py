@@ -1,7 +1,5 @@
 """Danger is declared once, on the act or at the door, and a stolen session or token alone does nothing dangerous."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from types import SimpleNamespace

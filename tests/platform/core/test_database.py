@@ -1,7 +1,5 @@
 """Connections and sessions: what looks cannot write, and what the server closed is not used."""
 
-from __future__ import annotations
-
 import sqlite3
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """The compose file and the images' lists hold together, as far as can be told without building them."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import re

@@ -1,7 +1,5 @@
 """E-mails that wait for their hour, and competitions that are muted."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """The site draws the documentation's reproductions from the data that it ships with, and gives the data out."""
 
-from __future__ import annotations
-
 from tests.platform.site import Site
 
 

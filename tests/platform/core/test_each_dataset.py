@@ -1,7 +1,5 @@
 """Meta-training dataset by dataset: a part of the run for each, joined into one result."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs that end at the same moment, or while a site is upgraded: their submission has its score all the same."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A failure that is not the participant's is told in one fixed sentence; its details go to organizers and operators."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What happens is told to all that the root lists, and to nobody else; an event that nobody knows is an error."""
 
-from __future__ import annotations
-
 import inspect
 
 import pytest

@@ -1,7 +1,5 @@
 """Passwords are hashed outside of transactions: with SQLite, others write meanwhile."""
 
-from __future__ import annotations
-
 import sqlite3
 from typing import Any
 

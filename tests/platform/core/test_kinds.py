@@ -1,7 +1,5 @@
 """A kind of run is one object: what it is planned as, what makes scores, what a person reads of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What the site says of the starting kit, and what its index answers; installing it is in `tests/packages`."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

@@ -3,8 +3,6 @@
 Each of these was tried on a running site before it was a test.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What organizers and gates decided about an entry of the from-scratch league, no later inspection undoes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from anyshot_platform.contest.phases.states import BoardShows

@@ -1,7 +1,5 @@
 """Who holds a run, and who may claim: the rules of `judging.execution`, one by one."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from datetime import timedelta

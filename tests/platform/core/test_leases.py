@@ -1,7 +1,5 @@
 """Leases, epochs, sweeper, cancel: nothing gets lost, nothing gets stuck."""
 
-from __future__ import annotations
-
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Of a log that is too long, beginning and end are kept, and what is gone is counted where it is missing."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

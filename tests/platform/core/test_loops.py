@@ -1,7 +1,5 @@
 """Background threads outlive every bad row, and what they gave up is seen and tried again."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Names that people read: nobody looks like somebody else, and no text breaks what machines read."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 
 import pytest

@@ -4,8 +4,6 @@ Three requests in four name objects that exist. Each test takes a part of the op
 `make fuzz` all of them, with more requests each and other ones each time.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """Logs, live stream, storage, retention, backup, webhooks, alerts, health."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Strangers: addresses that are confirmed, invitations that are accepted, tokens that open what they say."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

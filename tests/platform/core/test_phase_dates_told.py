@@ -1,7 +1,5 @@
 """What members are told of a phase's dates, by the clock: that it is open, and a day before it closes."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

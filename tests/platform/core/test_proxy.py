@@ -1,7 +1,5 @@
 """`docker/proxy.conf`: it lets through what the site takes, and counts each visitor; with the nginx of this machine."""
 
-from __future__ import annotations
-
 import http.client
 import inspect
 import ipaddress

@@ -1,7 +1,5 @@
 """What is set aside is put away, a removed webhook posts nothing, and an alert's end is told once."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from http.server import HTTPServer

@@ -1,7 +1,5 @@
 """What a team may still hand in, as its members are told it: the answer to an upload and the quota's own page."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Acts of several people at the same moment, on PostgreSQL, which lets them run beside one another."""
 
-from __future__ import annotations
-
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 

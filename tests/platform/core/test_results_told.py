@@ -1,7 +1,5 @@
 """What a team is told when a submission ends: the score with its rank, or the reason, in the mail itself."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Sequence

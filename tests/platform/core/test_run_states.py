@@ -1,7 +1,5 @@
 """The state machine of runs: one table, one writer."""
 
-from __future__ import annotations
-
 import ast
 from itertools import product
 from pathlib import Path

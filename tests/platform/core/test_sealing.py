@@ -1,7 +1,5 @@
 """What is hashed, checked and stored are the same bytes; one upload is one submission."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor

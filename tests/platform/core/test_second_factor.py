@@ -1,7 +1,5 @@
 """A second factor at log-in, and password or code again before what is dangerous."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from pathlib import Path

@@ -3,8 +3,6 @@
 docs/organizers/secrets.md lists what is tried; each attack is first shown to work where it must.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import io

@@ -1,7 +1,5 @@
 """What the end of a run means for its submission: status, siblings, score, as its team sees them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

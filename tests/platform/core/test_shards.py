@@ -1,7 +1,5 @@
 """One run's meta-test split over several workers."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path

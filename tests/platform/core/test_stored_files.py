@@ -1,7 +1,5 @@
 """A stored file is sent in one way, wherever it is asked for: whole, or the part that a broken download lacks."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import logging

@@ -1,7 +1,5 @@
 """A submission's way: upload, queue, claim, result, row on the leaderboard."""
 
-from __future__ import annotations
-
 import pytest
 from sqlalchemy import func, select
 

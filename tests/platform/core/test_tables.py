@@ -1,7 +1,5 @@
 """Tables that organizers and participants download: a spreadsheet opens them without running anything."""
 
-from __future__ import annotations
-
 import pytest
 
 from anyshot_platform.foundation.tables import Form, write

@@ -1,7 +1,5 @@
 """Backup, restore, retention and figures: what the operators' pages promise of them."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import time

@@ -1,7 +1,5 @@
 """A score counts only if it follows from the predictions: it is computed again from what a worker hands in."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace

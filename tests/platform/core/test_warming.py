@@ -1,7 +1,5 @@
 """A process is warm before it listens: the first crowd waits for nothing to be compiled."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from typing import Any

@@ -1,7 +1,5 @@
 """Webhooks reach no private network, however its address is written."""
 
-from __future__ import annotations
-
 import socket
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A competition played by people: in the browser, and at the command line. The scores are the caller's."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

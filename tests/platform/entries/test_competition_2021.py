@@ -21,8 +21,6 @@ others are four hundredths higher. For Duo it is 88.4 hundredths, (0.884 - 0.2) 
 counts 0 in it: eve has (0.7375 + 0.9375 + 0.925 + 0.7375) / 5 = 0.6675.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from datetime import timedelta

@@ -5,8 +5,6 @@ everything else is done as people do it. The tables of winners below are worked 
 gates of free-style (0.587) and meta-learning (0.361), then the lowest of each entry's three final runs.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from datetime import timedelta

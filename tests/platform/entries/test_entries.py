@@ -1,7 +1,5 @@
 """The entry of a team in a league: what stands, what it replaces, who may have one."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from typing import Any

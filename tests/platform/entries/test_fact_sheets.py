@@ -1,7 +1,5 @@
 """Fact sheets are wanted when they are due, from whom they are due, and are shown to organizers."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The final phase takes one entry a team and league, whatever is repeated."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 from typing import Any

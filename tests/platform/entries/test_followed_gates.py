@@ -1,7 +1,5 @@
 """Boards that show the last submission above the gate of the next phase follow what becomes of that phase."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Who is in a team no more, by a ban, a rejection or a move: what they still see and change of it, and who follows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A frozen board shows what stood when it was frozen, less what was withdrawn, disqualified or deleted."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """A league that is hidden and brought back shows what stands then: nothing is lost, and what was decided holds."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from typing import Any

@@ -1,7 +1,5 @@
 """A board that is a Ladder: a team learns one step at a time, and nothing else while the phase is open."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """An organizer changes what a league asks, or who decides there: its entries follow, who must answer is asked."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

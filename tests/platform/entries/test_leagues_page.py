@@ -1,7 +1,5 @@
 """*Leagues and entries*, the upload page, the command line: what counts, what replaces it, what a team may choose."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

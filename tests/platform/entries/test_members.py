@@ -1,7 +1,5 @@
 """Members of teams: their names when a team breaks up, the organizers' act of moving one, who does not take part."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The organizers' list of entries: every team, league and phase, with what may be done to them."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """The ready-made competitions follow their papers: baselines in both initializations, gates, leagues, prizes."""
 
-from __future__ import annotations
-
 import io
 import json
 import tomllib

@@ -1,7 +1,5 @@
 """What ready-made competitions and mails promise holds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A team is in the ranking or out of it as its members and the organizers say, not as the last act left it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A rehearsal: one command plays the competition of 2022 with its baselines, from the import to published results."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """A failed run of a final is repeated by rule, with its seeds; code that failed is not tried again."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The results page: podium, prizes and their split, tables, certificates, method cards, code."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """What waits for the organizers' decision: the badge at Leagues and the overview count what the lists show."""
 
-from __future__ import annotations
-
 import re
 
 from sqlalchemy import select, update

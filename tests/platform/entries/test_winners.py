@@ -1,7 +1,5 @@
 """Organizers know who wins before the results are public: page, JSON, command line, log."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a team takes off the boards: while the phase is open, and when it has closed."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

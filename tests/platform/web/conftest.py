@@ -1,7 +1,5 @@
 """A site that serves real browsers, with the scene on it."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator

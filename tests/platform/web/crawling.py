@@ -1,7 +1,5 @@
 """A walk over the addresses that pages show."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, deque
 from collections.abc import Callable

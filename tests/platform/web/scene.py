@@ -1,7 +1,5 @@
 """A small site with everything that pages show: made row by row, so that each state is there at will."""
 
-from __future__ import annotations
-
 import math
 import tempfile
 from dataclasses import dataclass, field

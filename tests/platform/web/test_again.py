@@ -1,7 +1,5 @@
 """A zip is uploaded once: a smoke test ends with an answer and a button that submits that very zip."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from typing import Any

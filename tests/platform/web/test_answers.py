@@ -1,7 +1,5 @@
 """What holds for every answer of the site: compression, HEAD, what browsers keep, pages that say what to do next."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import struct

@@ -1,7 +1,5 @@
 """axe finds nothing serious on the main pages, at desktop and phone width, light and dark."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """axe finds nothing serious on the organizers' and administrators' pages, at desktop and phone width."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

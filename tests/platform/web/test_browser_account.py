@@ -1,7 +1,5 @@
 """The account and the leaderboard in a real browser."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A new participant's way in a real browser: from signing up to the row on the leaderboard."""
 
-from __future__ import annotations
-
 import io
 import os
 import zipfile

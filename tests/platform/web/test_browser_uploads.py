@@ -1,7 +1,5 @@
 """Uploads in a real browser: a connection that breaks, a page that is closed in the middle, a file that is dropped."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from pathlib import Path

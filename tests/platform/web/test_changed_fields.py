@@ -1,7 +1,5 @@
 """Forms of changes send what was changed, and the log holds no more, in a real browser."""
 
-from __future__ import annotations
-
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By

@@ -1,7 +1,5 @@
 """The code of a submission in the browser, and what changed since the zip before: page, JSON, command."""
 
-from __future__ import annotations
-
 import html
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every address that a page shows is there: a walk through the site as each kind of viewer."""
 
-from __future__ import annotations
-
 import gzip
 import html
 import re

@@ -1,7 +1,5 @@
 """The discussion: edits, search, accepted answers, links to submissions, code and formulas."""
 
-from __future__ import annotations
-
 import html
 import re
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Announcements for feed readers, dates for calendars."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from datetime import UTC, datetime
 

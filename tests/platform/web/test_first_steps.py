@@ -1,7 +1,5 @@
 """After joining, a list of first steps ticks itself off, and goes with the first score."""
 
-from __future__ import annotations
-
 import html
 import importlib.metadata
 import json

@@ -1,7 +1,5 @@
 """Formulas in pages and posts are drawn by the browser: no script, no link, nothing of the writer's own but text."""
 
-from __future__ import annotations
-
 import re
 from xml.etree import ElementTree
 

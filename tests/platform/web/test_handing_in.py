@@ -1,7 +1,5 @@
 """A zip is handed in by one way: form and API take, refuse and use up the same, uploaded or known by its digest."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Callable

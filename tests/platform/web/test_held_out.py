@@ -1,7 +1,5 @@
 """A zip that asks for more validation datasets than its phase has is refused before it is queued, and costs nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

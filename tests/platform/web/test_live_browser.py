@@ -1,7 +1,5 @@
 """The page of a submission while it runs, in a real browser: lost streams, many tabs, several runs, the end."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The log of a submission: attempts apart, the earlier folded, and how many lines are not kept."""
 
-from __future__ import annotations
-
 import html
 import re
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The log and the charts of a run in a real browser: search, the way to the error, Follow, zoom."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """An organizer sees the competition as a participant or a visitor does; a bar says so, and nothing is written."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

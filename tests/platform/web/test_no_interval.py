@@ -1,7 +1,5 @@
 """Where an interval is undefined none is shown: no whisker, no band, null in JSON, an empty cell; never width 0."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable

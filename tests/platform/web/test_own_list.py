@@ -1,7 +1,5 @@
 """The table of one's own submissions: filters, orders, and notes and tags that only the team edits."""
 
-from __future__ import annotations
-
 import html
 import re
 

@@ -1,7 +1,5 @@
 """The pages without a browser: forms, what may be seen by whom, large boards."""
 
-from __future__ import annotations
-
 import csv
 import html
 import io

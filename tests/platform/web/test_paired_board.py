@@ -1,7 +1,5 @@
 """One statement on two entries: brackets, sentences, JSON, CSV and the compare page say the same of every pair."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """The preview of a page while it is written, in a real browser."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """Pages of people and teams: who is named, and that their pictures are theirs."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """A zip that is refused for good takes up no room of the uploads that wait to be used."""
 
-from __future__ import annotations
-
 import html
 import re
 from typing import Any

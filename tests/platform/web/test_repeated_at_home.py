@@ -1,7 +1,5 @@
 """The command that repeats a run: what its dry run does is what the run did, and the page says what is not."""
 
-from __future__ import annotations
-
 import html
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Curves of a run: from the worker's heartbeat to the page, its stream, JSON and command, within the log policy."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import html

@@ -1,7 +1,5 @@
 """Every exit of a result, for everybody, in every state: what is seen is written down here, not read off the code."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re

@@ -1,7 +1,5 @@
 """What a reader trips over: numbers and nouns, headings, dead ends, addresses that lead to raw data."""
 
-from __future__ import annotations
-
 import html
 import re
 from datetime import timedelta

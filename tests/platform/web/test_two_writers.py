@@ -1,7 +1,5 @@
 """Two people, or one in two tabs, at each form outside the organizers' pages: no value is lost without a word."""
 
-from __future__ import annotations
-
 import html
 import re
 from inspect import signature

@@ -3,8 +3,6 @@
 `ANYSHOT_SHOTS=FOLDER` leaves a picture of each, on a phone and on a desk, to be looked at.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 

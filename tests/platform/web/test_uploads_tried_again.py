@@ -1,7 +1,5 @@
 """An upload that did not go through at once: the file is chosen again, the button pressed again, another zip sent."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

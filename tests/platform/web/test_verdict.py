@@ -1,7 +1,5 @@
 """The page of a scored submission answers: its place, what it changed, how sure that is; the same words in JSON."""
 
-from __future__ import annotations
-
 import html
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """A site says which pretrained weights its runs may read, with digest and licence."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How values become words, Markdown becomes harmless, and rows become brackets."""
 
-from __future__ import annotations
-
 import io
 import re
 from datetime import UTC, datetime, timedelta

@@ -3,8 +3,6 @@
 Each page below is one that a person meets; `tests/platform/web/test_ugly_states.py` walks over them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import timedelta
 

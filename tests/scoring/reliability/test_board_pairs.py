@@ -1,7 +1,5 @@
 """What the one model of a board says of two of its submissions, against known answers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Flips by the tasks within sets of classes, against every set counted by hand."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

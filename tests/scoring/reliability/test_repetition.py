@@ -1,7 +1,5 @@
 """What a score owes to repetition has the noise of what the ranking rule counts, and ranks are set beside no scores."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Runs that were tested on the same tasks say no more of tasks than one run does."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`anyshot administer` against the real web service over HTTP."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

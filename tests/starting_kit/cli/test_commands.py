@@ -1,7 +1,5 @@
 """init, check, pack, and the group itself."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

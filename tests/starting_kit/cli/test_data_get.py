@@ -1,7 +1,5 @@
 """The data of a competition: its tab, its JSON, `anyshot data get`, and a dry run on what came."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shlex

@@ -1,7 +1,5 @@
 """`anyshot dry-run` as a participant types it, in a real child process."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import importlib.util

@@ -1,7 +1,5 @@
 """`anyshot experiment send` and `collect` against the real web service: a site's workers carry an experiment out."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """What `anyshot confusion` prints of the counts that a platform tells."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a participant keeps and reads where the site is away for a while, or a file of theirs cannot be written."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from functools import partial

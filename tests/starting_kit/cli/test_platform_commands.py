@@ -1,7 +1,5 @@
 """login, submit, status, log, results, cancel against the real web service over HTTP."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """Pretrained weights by name, digest and licence: added here, found by a dry run."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

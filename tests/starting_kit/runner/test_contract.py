@@ -1,7 +1,5 @@
 """What submissions of 2022 rely on, written as submissions that check it themselves."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 import zipfile

@@ -1,7 +1,5 @@
 """The runner as PID 1 of a namespace: not inspectable, reaps, passes the exit status on."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

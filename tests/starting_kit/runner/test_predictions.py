@@ -1,7 +1,5 @@
 """Reducing what `predict` returned."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

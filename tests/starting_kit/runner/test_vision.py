@@ -1,7 +1,5 @@
 """torchvision beside a torch that it was not built for."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Backends of this test session's own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

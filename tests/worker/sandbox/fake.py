@@ -1,7 +1,5 @@
 """A backend whose boxes are nothing but records: for what depends on no kernel."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 from collections.abc import Sequence

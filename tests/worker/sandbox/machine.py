@@ -1,7 +1,5 @@
 """Fixtures for real boxes on this machine: an image that matches the source, settings that disturb nobody."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import os

@@ -1,7 +1,5 @@
 """The reduced backend: what it does promise is proved, what it does not is said."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

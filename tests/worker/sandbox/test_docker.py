@@ -1,7 +1,5 @@
 """A box of the Docker backend: its stream, its verbs, its end."""
 
-from __future__ import annotations
-
 import os
 import time
 

@@ -1,7 +1,5 @@
 """What is found of weights that a submission brings, by looking only inside a box."""
 
-from __future__ import annotations
-
 import io
 import json
 import pickle

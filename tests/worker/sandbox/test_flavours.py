@@ -1,7 +1,5 @@
 """Images, devices and torch builds are compared before code runs: no phase with GPUs runs on an image for CPUs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

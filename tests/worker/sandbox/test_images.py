@@ -1,7 +1,5 @@
 """What is in the sandbox image, and that it is built only when something changed."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a worker leaves behind when it is killed is ended, and nothing else is."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

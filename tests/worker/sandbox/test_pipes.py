@@ -1,7 +1,5 @@
 """The pipes of a child process, closed by one thread while another one reads or writes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator

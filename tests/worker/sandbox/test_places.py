@@ -1,7 +1,5 @@
 """What a box takes of the machine is given back when it cannot start, and when it does not end."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

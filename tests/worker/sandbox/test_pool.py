@@ -1,7 +1,5 @@
 """Warm boxes: there before they are asked for, never used twice, of the right kind."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

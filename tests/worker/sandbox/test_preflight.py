@@ -1,7 +1,5 @@
 """Every guarantee is proved here and now, and every proof fails when the guarantee is broken on purpose."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

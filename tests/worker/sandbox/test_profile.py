@@ -1,7 +1,5 @@
 """The system-call profile: an allow-list, and what is not on it."""
 
-from __future__ import annotations
-
 import json
 
 from anyshot_worker.sandbox.profile import PROFILE, read_profile

@@ -1,7 +1,5 @@
 """All boxes of a worker process: which backend, which images, whose boxes end when."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

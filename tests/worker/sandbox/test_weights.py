@@ -1,7 +1,5 @@
 """The operator's pretrained weights: read-only in the boxes that may have them, and in no other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """From a folder of files to an image: one import for the packages, one small layer for our own code."""
 
-from __future__ import annotations
-
 import compileall
 import fcntl
 import importlib.metadata

@@ -1,7 +1,5 @@
 """Looks into an image the safe way: from a box started from it."""
 
-from __future__ import annotations
-
 import json
 import time
 from typing import Any

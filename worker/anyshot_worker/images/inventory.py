@@ -3,8 +3,6 @@
 Standard library only: `base.Dockerfile` runs it inside the image, as `python3 inventory.py FLAVOUR KEY`.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

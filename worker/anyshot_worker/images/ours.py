@@ -1,7 +1,5 @@
 """What of our own goes into a sandbox: scoring, core and what runs a submission; all of it is public."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

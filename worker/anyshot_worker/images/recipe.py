@@ -1,7 +1,5 @@
 """What an image is made of, and the key that says whether it has been made already."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The files of a base image, in a folder: Debian's Python, the packages of the contract, nothing else."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

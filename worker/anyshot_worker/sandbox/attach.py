@@ -5,8 +5,6 @@ the daemon, the payload from the submission, and only what is asked for is read,
 where it costs the flooder.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import select

@@ -4,8 +4,6 @@ Both have meaningless names and are bound, read-only, before anything is known a
 warm box gets its packs later: hard links made here appear inside.
 """
 
-from __future__ import annotations
-
 import secrets
 import shutil
 from collections.abc import Sequence

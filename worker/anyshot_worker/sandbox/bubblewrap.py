@@ -2,8 +2,6 @@
 groups where this user may make them. Shown as *reduced*, with what it cannot promise.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

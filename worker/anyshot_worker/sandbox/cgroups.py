@@ -1,7 +1,5 @@
 """Control groups: all that differs between version 1 and version 2, and between Docker's two cgroup drivers."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Callable

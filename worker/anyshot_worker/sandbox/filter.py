@@ -1,7 +1,5 @@
 """The profile as a BPF program, for backends that load the filter themselves; compiled by the system's libseccomp."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import json

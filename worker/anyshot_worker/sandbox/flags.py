@@ -3,8 +3,6 @@
 The names in `FLAGS` are those of the guarantees that `preflight` proves and that the mutation tests drop.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable

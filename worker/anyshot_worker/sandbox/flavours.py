@@ -1,7 +1,5 @@
 """For which devices an image is built: compared with what a phase asks for, before its code starts anywhere."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 

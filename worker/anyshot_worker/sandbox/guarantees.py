@@ -4,8 +4,6 @@ A proof is a function of what `probe` saw from inside and of what the host saw f
 wrong, or an empty string.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

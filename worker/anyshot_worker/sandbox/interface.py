@@ -1,7 +1,5 @@
 """The sandbox as the worker sees it: a backend starts boxes, and a box is a channel for the task server."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol

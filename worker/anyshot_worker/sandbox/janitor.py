@@ -4,8 +4,6 @@ A box belongs to a living worker as long as its slot is locked in that box's nam
 however it ended, so nothing here asks for process ids.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from anyshot_worker.sandbox import cgroups

@@ -1,7 +1,5 @@
 """A box closes once, from whichever thread, and whoever counts on it hears of it."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 

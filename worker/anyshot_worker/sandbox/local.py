@@ -1,7 +1,5 @@
 """What backends share whose boxes are processes of this machine, with no daemon between."""
 
-from __future__ import annotations
-
 
 class LocalBackend:
     """Processes die with their worker, so that nothing but folders and groups is left of them."""

@@ -1,7 +1,5 @@
 """Control groups that we make ourselves, where this machine lets us: for boxes without a daemon."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The stream of a child process: the same behaviour as a container's attach stream, over three pipes."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

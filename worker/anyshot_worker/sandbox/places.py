@@ -1,7 +1,5 @@
 """Where a box is made: a slot of this machine, locked in the box's name, and the box's folders."""
 
-from __future__ import annotations
-
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.sandbox.box_folders import BoxFolders, new_name, remove_stage
 from anyshot_worker.sandbox.interface import SandboxError

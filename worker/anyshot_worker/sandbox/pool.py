@@ -1,7 +1,5 @@
 """Warm boxes: started, torch imported, waiting for a job. Each serves one submission and is then thrown away."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

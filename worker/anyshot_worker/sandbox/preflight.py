@@ -1,7 +1,5 @@
 """Proves every guarantee with probes in a real box; a worker does not start when one fails."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time

@@ -1,7 +1,5 @@
 """A box that is a child process of the worker: what Bubblewrap and the trusted backend have in common."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

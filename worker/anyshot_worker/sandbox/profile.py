@@ -1,7 +1,5 @@
 """The system-call filter: an allow-list in Docker's JSON form, which both backends use."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What an operator can set about the sandbox; the worker's settings inherit from here."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Literal

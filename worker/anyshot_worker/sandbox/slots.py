@@ -1,7 +1,5 @@
 """One user id a living box: limits that the kernel counts by user must not be shared between submissions."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 in so many words; every page of the platform then shows a banner.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

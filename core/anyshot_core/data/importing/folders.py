@@ -1,7 +1,5 @@
 """A folder of class folders, as `torchvision.datasets.ImageFolder` reads it; two levels give super-classes."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What an importer hands over: images with their classes, and what is known of the whole."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ The file holds numbers only. Names of classes and licences are those that MedMNI
 (github.com/MedMNIST/MedMNIST, `medmnist/info.py`).
 """
 
-from __future__ import annotations
-
 import re
 import zipfile
 from collections.abc import Iterator

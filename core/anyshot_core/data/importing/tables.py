@@ -1,7 +1,5 @@
 """A CSV file with paths of images and their classes."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass

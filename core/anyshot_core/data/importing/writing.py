@@ -1,7 +1,5 @@
 """Writes a source as a dataset in Meta-Album's format: upright, cut to the central square, 128 x 128, RGB."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

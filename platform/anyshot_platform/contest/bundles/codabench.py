@@ -4,8 +4,6 @@ The formats are known from their documentation and from bundles that people wrot
 zones or none, keys written as text or number, HTML pages, programs by folder, zip or key, tags of Python 2.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from base64 import b64decode

@@ -1,7 +1,5 @@
 """Leaderboards of Codabench and CodaLab as leagues, their columns as ours where the metric is one of ours."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Dates as organizers wrote them in Codabench and CodaLab bundles."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, date, datetime, time
 

@@ -1,7 +1,5 @@
 """The keys of Codabench and CodaLab bundles: which are read, and why others have no equivalent."""
 
-from __future__ import annotations
-
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())

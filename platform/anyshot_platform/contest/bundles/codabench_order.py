@@ -1,7 +1,5 @@
 """By which column a board of Codabench or CodaLab is ordered, and what becomes of that here."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Phases of a foreign bundle: order, dates, quotas, limits, what is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta

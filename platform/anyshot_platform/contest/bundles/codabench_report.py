@@ -1,7 +1,5 @@
 """What the conversion of a foreign bundle has to say, and its values as people write them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any

@@ -3,8 +3,6 @@
 An error keeps a competition from working as it says; a warning is what its organizers should know.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 The checks read the raw document, so that they report even while fields elsewhere are wrong.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime

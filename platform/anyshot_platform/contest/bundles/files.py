@@ -1,7 +1,5 @@
 """The files of a bundle, from a folder, a zip or memory; nothing is ever written to disk while reading."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Callable, Iterable, Iterator

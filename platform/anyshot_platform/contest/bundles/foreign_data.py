@@ -1,7 +1,5 @@
 """The data of a foreign bundle: which paths are data, and the Meta-Album folders in them."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import zipfile

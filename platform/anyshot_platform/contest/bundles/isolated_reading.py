@@ -1,7 +1,5 @@
 """Reads a bundle that somebody sent, in a confined process."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

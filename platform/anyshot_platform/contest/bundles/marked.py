@@ -5,8 +5,6 @@ is composed to nodes (nothing is constructed but plain scalars, tags of other la
 every path of the resulting plain data knows its line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any

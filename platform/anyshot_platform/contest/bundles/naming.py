@@ -1,7 +1,5 @@
 """Short keys for addresses, from titles in any language."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

@@ -4,8 +4,6 @@ Only names of the table in docs/organizers/pages.md are values; every other pair
 they are what the pages of phases and leagues show anyway.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """From the files of a bundle to a checked competition, with every problem at once."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A competition back to `competition.yaml` and a zip."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import yaml

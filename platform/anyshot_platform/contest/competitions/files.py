@@ -1,7 +1,5 @@
 """The images and files of a competition's pages: what may be kept, under which name, and how it is sent."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Competitions: how they are made, found and joined."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, func, or_, select

@@ -1,7 +1,5 @@
 """Teams of one, and the names on the board."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import chain, count
 

@@ -1,7 +1,5 @@
 """The tutorial notebook of the starting kit, for a machine that has nothing of it yet: Colab, a hosted Jupyter."""
 
-from __future__ import annotations
-
 import json
 
 from anyshot_core.installed import install_line, package_folder

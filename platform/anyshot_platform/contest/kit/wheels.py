@@ -1,7 +1,5 @@
 """Wheels of the installed packages that a participant needs, made again from their files (PEP 427)."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import importlib.metadata

@@ -1,7 +1,5 @@
 """A league, described once: as a part of the competition's file, and as the columns of its row."""
 
-from __future__ import annotations
-
 from datetime import UTC
 from typing import Annotated, Any, Literal
 

@@ -1,7 +1,5 @@
 """The meta-learning league admits no pretrained weights: declared by the team, weighed against what a run showed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import select

@@ -1,7 +1,5 @@
 """Tables of leagues and of the submissions in them."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -4,8 +4,6 @@ A line is `key [kind]: question`, where the kind is confirm (left out: confirm),
 the answers to the team, `(optional)` lets a member leave it out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

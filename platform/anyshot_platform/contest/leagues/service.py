@@ -1,7 +1,5 @@
 """Finds the leagues of a competition, all in their order or one by its address."""
 
-from __future__ import annotations
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 

@@ -1,7 +1,5 @@
 """How a league admits, an entry's standing in it, how awards are split."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

@@ -7,8 +7,6 @@ decides what a score is: where there are submissions it changes by a new version
 `sent` in the field of the same name of its assignment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial

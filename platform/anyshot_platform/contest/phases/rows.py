@@ -1,7 +1,5 @@
 """The description of a phase to the columns of its rows, and back."""
 
-from __future__ import annotations
-
 import secrets
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Phases: where they stand, and the version that counts."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import select

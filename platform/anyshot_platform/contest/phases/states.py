@@ -1,7 +1,5 @@
 """Words for the choices of a phase."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from anyshot_core.wire.jobs import LogPolicy

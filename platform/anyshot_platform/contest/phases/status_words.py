@@ -1,7 +1,5 @@
 """The words of states as pages write them: a state's value is for programs."""
 
-from __future__ import annotations
-
 from anyshot_core.wire.verdicts import Verdict
 
 STATUS_WORDS: dict[str, str] = {

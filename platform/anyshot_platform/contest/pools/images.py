@@ -1,7 +1,5 @@
 """What the images of packs are known by, kept beside each pack, and which images two packs share."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import tempfile

@@ -1,7 +1,5 @@
 """Who brought a pack, and whether a pool is public."""
 
-from __future__ import annotations
-
 from sqlalchemy.orm import Session
 
 from anyshot_platform.contest.pools.models import Pack, PackKeeper, PoolVersion

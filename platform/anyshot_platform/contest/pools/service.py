@@ -1,7 +1,5 @@
 """Packs come in, pools are put together."""
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 from collections.abc import Iterable, Sequence

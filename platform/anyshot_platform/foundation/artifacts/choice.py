@@ -1,7 +1,5 @@
 """Which storage the settings ask for."""
 
-from __future__ import annotations
-
 from anyshot_platform.foundation.settings import PlatformSettings
 from anyshot_platform.foundation.storage import FolderStorage, Storage
 

@@ -1,7 +1,5 @@
 """Tables of stored files: bytes by digest, and whose they are."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import BigInteger, ForeignKey, Index, String, UniqueConstraint

@@ -1,7 +1,5 @@
 """Files in an S3-compatible bucket."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import closing

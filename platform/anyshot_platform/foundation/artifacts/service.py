@@ -1,7 +1,5 @@
 """Keeps files, and makes addresses for those who may fetch them."""
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 import time

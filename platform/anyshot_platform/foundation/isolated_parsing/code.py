@@ -4,8 +4,6 @@ Pygments reads a stranger's text by regular expressions, and difflib compares li
 long, so both happen where the kernel ends what does.
 """
 
-from __future__ import annotations
-
 import difflib
 from pathlib import Path
 from typing import Any

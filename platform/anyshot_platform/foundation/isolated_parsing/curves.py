@@ -1,7 +1,5 @@
 """Curves of meta-training, from the tables that a worker sent of a submission's logger. Runs in a confined process."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -4,8 +4,6 @@ Two zips of the same files have the same digest. Code that was copied and change
 shares nearly all of its token sequences: tokens without names, numbers, texts and comments.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import keyword

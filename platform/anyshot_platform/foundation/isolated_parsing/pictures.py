@@ -1,7 +1,5 @@
 """Whether browsers can show what somebody sent as a picture."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from xml.parsers import expat
 

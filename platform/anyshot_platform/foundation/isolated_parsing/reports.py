@@ -4,8 +4,6 @@ A worker made the page, and somebody else may have made the worker. Runs in a co
 by the hundred thousand keep a parser busy for hours.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import nh3

@@ -4,8 +4,6 @@ A zip of 645 bytes can ask its reader for gigabytes. So the web process never op
 kernel stops, and answers with words. Children live on from order to order, because starting one takes a second.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import json

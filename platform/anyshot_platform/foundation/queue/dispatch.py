@@ -4,8 +4,6 @@ The database row is the truth. A process that dies between commit and sending lo
 dispatcher, in whatever process, looks at the whole outbox each second.
 """
 
-from __future__ import annotations
-
 from sqlalchemy.orm import Session
 
 from anyshot_platform.foundation.queue.loops import Loop

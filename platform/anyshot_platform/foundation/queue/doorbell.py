@@ -1,7 +1,5 @@
 """The doorbell: a Celery message that says that there may be work. Never more than a hint."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Any

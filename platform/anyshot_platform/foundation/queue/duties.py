@@ -1,7 +1,5 @@
 """Duties that one process does at a time: a lease in the database says which."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from sqlalchemy import delete, or_, update

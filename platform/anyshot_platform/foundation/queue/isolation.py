@@ -4,8 +4,6 @@ A row that raises is counted in the table `troubles`, tried again ever later, an
 stays, operators see it, and one of them has it tried again by hand.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta

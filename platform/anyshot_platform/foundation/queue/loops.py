@@ -4,8 +4,6 @@ Each thread notes its rounds in the table `loops`, so that `/ready`, the operato
 the last one began, in whatever process it runs.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import socket

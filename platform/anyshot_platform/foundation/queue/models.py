@@ -1,7 +1,5 @@
 """Tables of what has to happen after a commit."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, Text

@@ -1,7 +1,5 @@
 """The outbox of rings: workers are told of a run after the commit that queued it."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 from sqlalchemy import delete, select, update

@@ -4,8 +4,6 @@ Competitions take turns (`judging.execution.choosing`): no number that organizer
 another's.
 """
 
-from __future__ import annotations
-
 SMOKE = 50  # seconds long, and somebody waits in front of the screen
 FINAL = 40
 ORGANIZERS_MOST = 39  # what a phase may be given: below its finals

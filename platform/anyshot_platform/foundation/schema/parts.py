@@ -1,7 +1,5 @@
 """What descriptions are made of: parts that refuse unknown keys, and the kinds of text and number in them."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints

@@ -1,7 +1,5 @@
 """What is wrong with a value that a model refuses, in words."""
 
-from __future__ import annotations
-
 from pydantic_core import ErrorDetails
 
 from anyshot_platform.foundation.schema.parts import KEY_FORM

@@ -1,7 +1,5 @@
 """Durations, sizes and moments as people write them in a competition.yaml."""
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from datetime import UTC, date, datetime, time

@@ -5,8 +5,6 @@ marks below. Who needs the settings one by one reads them from `settings_of`: th
 difference between two descriptions, the tables of the documentation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime

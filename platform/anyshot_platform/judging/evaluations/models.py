@@ -1,7 +1,5 @@
 """The table of further evaluations: one row for each test of a submission's learner."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the further evaluations of a phase test on: its points, with the pool of each."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """The scores of submissions in the further evaluations of their phase."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """What pages call further evaluations and their points."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby

@@ -7,8 +7,6 @@ of its class free. A run that failed through no fault of its code goes to anothe
 this reads indexes from their top: a queue of ten thousand costs what an empty one does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """Plans the further tests that a phase's submissions lack, once their own score is there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

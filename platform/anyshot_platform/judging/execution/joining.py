@@ -1,7 +1,5 @@
 """Submissions come under every version that needs them: all when it is scored, late ones as they finish."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby
 

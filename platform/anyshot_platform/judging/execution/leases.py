@@ -1,7 +1,5 @@
 """Leases: claim, extend, lose, give back. The database is the queue."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 

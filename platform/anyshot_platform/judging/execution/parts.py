@@ -1,7 +1,5 @@
 """The parts of a submission's runs: which of them decide what becomes of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import select

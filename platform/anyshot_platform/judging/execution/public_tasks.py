@@ -1,7 +1,5 @@
 """The tasks of a smoke test as one can look at them: drawn again from public data, beside what was predicted."""
 
-from __future__ import annotations
-
 import io
 import json
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """Queues the runs that a submission needs under a phase's version."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy.orm import Session

@@ -1,7 +1,5 @@
 """Workers of other releases: which get work, and what becomes of a job that one of them cannot read."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 from sqlalchemy import func, select

@@ -1,7 +1,5 @@
 """Which failed runs of a final phase are repeated, and how: with the same seeds, beside those that finished."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy.orm import Session

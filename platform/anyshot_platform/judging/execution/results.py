@@ -1,7 +1,5 @@
 """What an attempt hands in: artifacts, then one final word."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import select, update

@@ -1,7 +1,5 @@
 """Scores of runs become scores of submissions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import delete, select

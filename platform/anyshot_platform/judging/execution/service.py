@@ -1,7 +1,5 @@
 """What users do to runs: cancel."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import select

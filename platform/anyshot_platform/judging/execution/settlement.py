@@ -1,7 +1,5 @@
 """What follows from a run's step for its submission: status, siblings, score; others are told of the end."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import select

@@ -1,7 +1,5 @@
 """Puts the parts of a run together, shards or datasets: the same result that a single worker would have handed in."""
 
-from __future__ import annotations
-
 import io
 import tempfile
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A submission's results of each task, one table a seeded run, and its predictions."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The table of reports that organizers asked for."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import ForeignKey, Index, String

@@ -1,7 +1,5 @@
 """What a report was asked for with and is computed from, as it is stored."""
 
-from __future__ import annotations
-
 from pydantic import BaseModel, ConfigDict
 
 # What the worker of a report hands in, and what browsers are told that it is.

@@ -1,7 +1,5 @@
 """Keeps what attempts used and what their loggers said over time, and reads it back under the phase's log policy."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, func, select

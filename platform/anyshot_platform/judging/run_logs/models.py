@@ -1,7 +1,5 @@
 """Tables of the log lines of runs, and of how many there are."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, Text, UniqueConstraint

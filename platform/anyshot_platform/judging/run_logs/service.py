@@ -1,7 +1,5 @@
 """Keeps log lines of runs, of long logs the beginning and the end, and reads them back under the phase's log policy."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime
 

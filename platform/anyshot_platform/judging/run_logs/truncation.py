@@ -1,7 +1,5 @@
 """Cuts a log that has become too long: its beginning and its end stay, and a line between them says what is gone."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate

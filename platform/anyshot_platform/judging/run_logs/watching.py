@@ -4,8 +4,6 @@ A stream that waits costs nothing but its socket: a few statements for all of th
 changed. What changed is then read by `look`, in two threads of its own, so that streams take none from requests.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

@@ -1,7 +1,5 @@
 """Tables of runs and their attempts."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint

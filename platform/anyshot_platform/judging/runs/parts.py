@@ -4,8 +4,6 @@ Shards share one meta-training and its budget. Where a phase goes dataset by dat
 itself: it trains on what the protocol leaves of its dataset, and is tested on the tasks of that dataset.
 """
 
-from __future__ import annotations
-
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 

@@ -1,7 +1,5 @@
 """What has to be known to plan runs of a submission: what they need, how urgent they are, which set they are of."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The secrets of phases: what of them is published, and what they are too weak for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

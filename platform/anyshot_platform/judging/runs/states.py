@@ -1,7 +1,5 @@
 """The states of a run and the one table of transitions."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from anyshot_core.wire.worker_api import Stage

@@ -1,7 +1,5 @@
 """The one writer of a run's state."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import update

@@ -1,7 +1,5 @@
 """Tables of scores: one a run, and one a submission and phase version that its ranking rule makes of them."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import ForeignKey, Index, String

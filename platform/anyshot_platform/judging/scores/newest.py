@@ -1,7 +1,5 @@
 """Which generation of a submission's runs counts: the newest that has a score of every seeded run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import Subquery, func, select

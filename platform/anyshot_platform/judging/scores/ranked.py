@@ -1,7 +1,5 @@
 """Scores as the ranking rules see them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Protocol

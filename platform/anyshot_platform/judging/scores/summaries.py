@@ -1,7 +1,5 @@
 """What a run scores whose parts, shards or datasets, were put together."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from anyshot_scoring.summary import RunSummary, summarize

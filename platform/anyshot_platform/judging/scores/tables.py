@@ -1,7 +1,5 @@
 """Per-task results of finished runs."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 from functools import lru_cache

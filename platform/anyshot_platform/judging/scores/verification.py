@@ -4,8 +4,6 @@ Predictions come back with the labels of their query images: what a worker says 
 answers to each task, and from its table of results, before it counts.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """How many submissions there are that are, or are to be, scored: all but smoke tests."""
 
-from __future__ import annotations
-
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 

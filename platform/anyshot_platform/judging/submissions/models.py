@@ -1,7 +1,5 @@
 """Tables of submissions and of uploads that are not complete."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from typing import Any
 

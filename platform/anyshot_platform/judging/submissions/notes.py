@@ -1,7 +1,5 @@
 """A team's note and tags on a submission: for its members alone, and changed at any time."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

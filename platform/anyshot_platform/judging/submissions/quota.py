@@ -1,7 +1,5 @@
 """Quotas: counted under the lock of the team's row."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import date
 

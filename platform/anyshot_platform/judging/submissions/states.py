@@ -1,7 +1,5 @@
 """The states of a submission, and what kind it is."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from anyshot_core.wire.verdicts import Cause

@@ -1,7 +1,5 @@
 """Uploads that can be resumed: bytes are appended to a file until all are there."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """What a viewer is to a competition and to a submission: found out once, handed on with the object."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

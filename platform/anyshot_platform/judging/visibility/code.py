@@ -1,7 +1,5 @@
 """Whose code is public: the winners' whose publication stands, unless the organizers hid that of their team."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, and_, select

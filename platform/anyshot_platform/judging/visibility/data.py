@@ -1,7 +1,5 @@
 """The data of a competition as everybody may know them: public pools in full, hidden ones by number."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 A text about the organizers' settings or about our machines may name hidden data, digests and paths: it stays inside.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from anyshot_core.wire.verdicts import Cause, Verdict

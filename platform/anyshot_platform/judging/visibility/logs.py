@@ -1,7 +1,5 @@
 """How much of the output of their code participants see. Everything only where the data is public anyway."""
 
-from __future__ import annotations
-
 from anyshot_core.wire.worker_api import LogPolicy, Stage
 from anyshot_platform.contest.phases.models import Phase, PhaseVersion
 from anyshot_platform.contest.pools.rights import is_public

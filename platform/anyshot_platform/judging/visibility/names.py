@@ -1,7 +1,5 @@
 """What datasets are called: by their names, or `Hidden k` where the phase hides them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

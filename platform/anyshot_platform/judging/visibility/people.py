@@ -1,7 +1,5 @@
 """Whose profile others see, and which members of a team are named to whom: a team's name may be a pseudonym."""
 
-from __future__ import annotations
-
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.foundation.errors import NotFound
 from anyshot_platform.judging.visibility.access import CompetitionAccess

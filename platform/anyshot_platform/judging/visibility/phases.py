@@ -1,7 +1,5 @@
 """What one viewer sees of a phase: its board, scores, rows of tasks, names of datasets, further evaluations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -4,8 +4,6 @@ A pool belongs to a person or to a competition. What belongs to a competition, i
 phase of theirs uses, they may look into. A public pool is open to every account.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, Select, and_, false, or_, select, true

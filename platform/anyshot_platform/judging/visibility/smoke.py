@@ -1,7 +1,5 @@
 """What shows images with their labels, a smoke test or a full log, is of data that participants can download anyway."""
 
-from __future__ import annotations
-
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 

@@ -1,7 +1,5 @@
 """What became of a submission (disqualified, withdrawn, deleted), and which ones count on boards and as entries."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

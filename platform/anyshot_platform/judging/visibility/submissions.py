@@ -1,7 +1,5 @@
 """What one viewer sees of one submission. The object comes with the access policy, and is the only way to a score."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from anyshot_core.exits import in_steps, large_groups

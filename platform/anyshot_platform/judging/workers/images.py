@@ -1,7 +1,5 @@
 """Which workers take work, which sandbox images they have, and which runs they can carry out with them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Tables of workers and of the images that operators offer."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import ForeignKey, String, Text, UniqueConstraint

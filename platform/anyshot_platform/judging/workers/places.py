@@ -1,7 +1,5 @@
 """Where a run stands in the queue, and when it may be expected to start."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 

@@ -1,7 +1,5 @@
 """Worker tokens, and which worker is calling."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Workers that run submissions without a sandbox, of which every page warns."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from sqlalchemy import ColumnElement, exists, type_coerce

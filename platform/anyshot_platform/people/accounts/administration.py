@@ -1,7 +1,5 @@
 """The accounts of a site, for its administrators."""
 
-from __future__ import annotations
-
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 

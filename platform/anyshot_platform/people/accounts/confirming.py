@@ -1,7 +1,5 @@
 """Confirmation of e-mail addresses: a link that is sent there. Until it is used, nothing else is sent there."""
 
-from __future__ import annotations
-
 from sqlalchemy.orm import Session
 
 from anyshot_platform.foundation.errors import Conflict, NotFound, TooMany

@@ -1,7 +1,5 @@
 """Limits of those who are no viewers yet: who log in, sign up, or ask for a link by e-mail."""
 
-from __future__ import annotations
-
 from fastapi import Request
 
 from anyshot_platform.foundation.errors import Forbidden

@@ -1,7 +1,5 @@
 """Another e-mail address for an account: a link goes to it, and the account has it once the link is opened."""
 
-from __future__ import annotations
-
 from sqlalchemy.orm import Session
 
 from anyshot_platform.foundation.errors import Invalid

@@ -1,7 +1,5 @@
 """Log-in by GitHub and ORCID, through authlib: authorization code with PKCE, state bound to the browser."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import datetime

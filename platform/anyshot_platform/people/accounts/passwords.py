@@ -1,7 +1,5 @@
 """Passwords: argon2id, and rules against the ones that everybody tries first."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from argon2 import PasswordHasher

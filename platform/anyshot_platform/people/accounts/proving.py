@@ -2,8 +2,6 @@
 the password. What is dangerous is declared: of an act by its `danger`, of a route by the door `proved`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """What the API says and takes about accounts."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, Field

@@ -3,8 +3,6 @@
 The app's secret is kept encrypted with a key of the site's, recovery codes as digests; each code works once.
 """
 
-from __future__ import annotations
-
 import base64
 import logging
 import secrets

@@ -1,7 +1,5 @@
 """Security events of accounts, in the audit log: log-ins, new passwords, tokens."""
 
-from __future__ import annotations
-
 from sqlalchemy.orm import Session
 
 from anyshot_platform.people.audit import service as audit

@@ -1,7 +1,5 @@
 """Accounts: sign-up, log-in, sessions of browsers, tokens of programs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

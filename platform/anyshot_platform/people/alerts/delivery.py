@@ -1,7 +1,5 @@
 """Tells operators of alerts, and that they are over: by e-mail, and by a post to the address in the settings."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The table of what operators are alerted to."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import Index, String, Text

@@ -1,7 +1,5 @@
 """Alerts: opened once, closed when their condition is over; each is told once, by e-mail, post and webhook."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import select, update

@@ -1,7 +1,5 @@
 """What a page calls an alert; its kind is for programs."""
 
-from __future__ import annotations
-
 TITLES: dict[str, str] = {
     "no_workers": "No worker",
     "queue_stalled": "A queue is stuck",

@@ -1,7 +1,5 @@
 """Table of the audit log; triggers in the database refuse to change or delete its rows."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

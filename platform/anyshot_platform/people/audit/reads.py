@@ -1,7 +1,5 @@
 """Who took what is secret: reads that the log keeps, each in a transaction of its own, before the file leaves."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from anyshot_platform.foundation.database import Database

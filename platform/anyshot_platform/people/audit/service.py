@@ -1,7 +1,5 @@
 """Writes and reads the audit log."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import Select, func, select

@@ -4,8 +4,6 @@ One that fails is tried again, ever later, and set aside after `TRIES` tries (en
 have it tried again. A mail server that cannot be reached is no fault of the e-mails: they wait, and nothing is counted.
 """
 
-from __future__ import annotations
-
 import logging
 import smtplib
 import time

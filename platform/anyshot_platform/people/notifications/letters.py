@@ -1,7 +1,5 @@
 """E-mails as they are written: single ones, and digests, which wait for their hour and grow until then."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 

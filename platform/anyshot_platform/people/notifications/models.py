@@ -1,7 +1,5 @@
 """Tables of notifications and e-mails."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import JSON, ForeignKey, Index, String, Text

@@ -1,7 +1,5 @@
 """Tells users what happened: on the page, and by e-mail where they want it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 

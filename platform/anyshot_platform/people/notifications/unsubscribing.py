@@ -1,7 +1,5 @@
 """The address in an e-mail that ends e-mails like it: signed for one account, so that it works without a log-in."""
 
-from __future__ import annotations
-
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
 

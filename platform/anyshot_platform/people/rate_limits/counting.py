@@ -1,7 +1,5 @@
 """Rate limits, counted in the database so that they hold over all web processes."""
 
-from __future__ import annotations
-
 import time
 
 from sqlalchemy import delete, select

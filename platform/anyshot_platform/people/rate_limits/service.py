@@ -1,7 +1,5 @@
 """Counts what actors use and refuses what is beyond their budgets, with words and the time to come back."""
 
-from __future__ import annotations
-
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 

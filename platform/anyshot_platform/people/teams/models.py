@@ -1,7 +1,5 @@
 """Tables of teams. Everyone who may submit is in one: a single participant in a team of one."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import ForeignKey, String, UniqueConstraint

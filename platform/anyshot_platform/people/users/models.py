@@ -1,7 +1,5 @@
 """Tables of accounts: people, their sessions, tokens, links and failed tries."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """Who is asking, and what their session or token lets them do."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum

@@ -7,8 +7,6 @@ A receiver checks `X-Anyshot-Signature: sha256=HEX`, the HMAC-SHA256 of `TIMESTA
 where TIMESTAMP is the header `X-Anyshot-Timestamp`; and drops a delivery whose `X-Anyshot-Delivery` it has seen.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """Leaves webhook messages in the outbox."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import or_, select

@@ -1,7 +1,5 @@
 """Acts on announcements: telling everybody, taking one off the page, putting it back."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field, StringConstraints

@@ -1,7 +1,5 @@
 """Tables of what is announced to participants: by organizers, and of phases by the clock."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """Announcements: written by organizers, shown on the page and told by e-mail."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from sqlalchemy import select

@@ -1,7 +1,5 @@
 """Tells the members of a competition that a phase is open, and a day before it closes that it will."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 

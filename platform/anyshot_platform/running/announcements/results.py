@@ -4,8 +4,6 @@ How it compares with the team's best other submission takes a model of the board
 page when it is looked at.
 """
 
-from __future__ import annotations
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 

@@ -4,8 +4,6 @@
 person may write one, so whoever writes a counted row takes a lock on its owner first and counts again afterwards.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

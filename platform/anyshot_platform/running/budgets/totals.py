@@ -1,7 +1,5 @@
 """How much of something a person has at this moment."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from sqlalchemy import func, or_, select

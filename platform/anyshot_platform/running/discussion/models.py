@@ -1,7 +1,5 @@
 """Tables of the discussion pages."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import ForeignKey, Index, String, Text

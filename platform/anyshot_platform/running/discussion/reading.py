@@ -1,7 +1,5 @@
 """What readers see of a discussion: the list of threads, what a search finds, the posts of a thread."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """What people do in a discussion: begin threads, answer, edit, accept an answer, remove, moderate."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

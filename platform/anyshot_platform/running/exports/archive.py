@@ -1,7 +1,5 @@
 """One archive with everything that the paper on a competition needs, and a script that makes its tables and figures."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

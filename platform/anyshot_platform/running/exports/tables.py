@@ -1,7 +1,5 @@
 """The tables of a competition: submissions, leaderboards, results of every task."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import fields

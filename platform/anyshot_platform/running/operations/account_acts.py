@@ -1,7 +1,5 @@
 """What site administrators do to accounts: each act says what it takes from whom, and how it is undone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

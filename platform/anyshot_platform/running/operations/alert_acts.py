@@ -1,7 +1,5 @@
 """What site administrators do with an alert that no condition closes: close it, once it is dealt with."""
 
-from __future__ import annotations
-
 from sqlalchemy.orm import Session
 
 from anyshot_platform.actions.declaration import (

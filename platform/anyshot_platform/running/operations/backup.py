@@ -1,7 +1,5 @@
 """Backup and restore: database and storage in one tar file, by one command each."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """The site's figures out of the database, as metrics: queues, runs, workers, storage, alerts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC

@@ -1,7 +1,5 @@
 """Whether the process lives, and whether it is ready to serve."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlalchemy import text

@@ -1,7 +1,5 @@
 """What site administrators do with sandbox images that phases may ask for: offering, describing, switching off."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import Field

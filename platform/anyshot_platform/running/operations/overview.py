@@ -1,7 +1,5 @@
 """What the operations page shows: queues, workers, failures, storage."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """Retention: artifacts by age and kind, then files that nothing refers to. What is referred to is never deleted."""
 
-from __future__ import annotations
-
 import logging
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """What background work was given up: e-mails, webhook messages and rows of duties. Operators see it and try again."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """What site administrators do with what is set aside: have it tried again, or give it up."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy.orm import Session

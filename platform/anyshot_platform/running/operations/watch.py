@@ -1,7 +1,5 @@
 """Watches for what operators must know of: stalled queues, no workers, too many failures of ours."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, case, func, select

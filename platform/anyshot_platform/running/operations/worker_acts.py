@@ -1,7 +1,5 @@
 """What site administrators do to workers and to the tokens with which machines call, and making one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The act that starts a rehearsal."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """What to look at before a competition is published, each point with where it is put right."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlalchemy import select

@@ -1,7 +1,5 @@
 """The hidden copy in which a competition is rehearsed, with its baselines as teams."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from sqlalchemy import Select, select

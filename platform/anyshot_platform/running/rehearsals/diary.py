@@ -1,7 +1,5 @@
 """What happened in a rehearsal, a sentence a line."""
 
-from __future__ import annotations
-
 from anyshot_platform.contest.competitions.models import Rehearsal
 
 

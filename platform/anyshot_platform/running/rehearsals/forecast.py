@@ -1,7 +1,5 @@
 """What a competition will need, from what its rehearsal took: machine hours, waiting times, disk."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median

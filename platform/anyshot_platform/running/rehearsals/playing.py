@@ -1,7 +1,5 @@
 """How a rehearsal goes on: a step whenever the runs of the last one have ended. Called by the sweeper."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import select

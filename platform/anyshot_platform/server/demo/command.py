@@ -1,7 +1,5 @@
 """`anyshot admin demo`: from nothing to a leaderboard."""
 
-from __future__ import annotations
-
 import hashlib
 import signal
 import time

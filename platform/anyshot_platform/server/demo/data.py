@@ -1,7 +1,5 @@
 """The demo's datasets: the operator's, or generated ones; packed once."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What the demo's organizer does before anyone can take part: pools, competition, phases."""
 
-from __future__ import annotations
-
 import secrets
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta

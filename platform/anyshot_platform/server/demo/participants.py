@@ -1,7 +1,5 @@
 """The demo's participants: they use the public API like anybody else."""
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The embedded set-up as a child process: web service, sweeper and one worker."""
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

@@ -3,8 +3,6 @@
 `anyshot organize do` and `anyshot administer do` read them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Announcements over JSON, for everybody who sees the competition."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """What organizers announced, as an Atom feed (RFC 4287)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from xml.etree.ElementTree import Element, SubElement, tostring

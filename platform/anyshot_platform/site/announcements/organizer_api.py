@@ -1,7 +1,5 @@
 """Announcements over JSON, for organizers."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """All announcements of a competition, as a page and as a feed."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request

@@ -1,7 +1,5 @@
 """The audit log over JSON."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Any
 

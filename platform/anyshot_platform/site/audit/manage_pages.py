@@ -1,7 +1,5 @@
 """The audit log of a competition, and of the site."""
 
-from __future__ import annotations
-
 import json
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """What the objects of the audit log are called: ids that were made together begin with the same characters."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The organizers' page of baselines and gates."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fastapi import APIRouter, Request

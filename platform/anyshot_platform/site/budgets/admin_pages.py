@@ -1,7 +1,5 @@
 """The table of budgets for operators: limits of this site, and whether anybody met them."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request

@@ -1,7 +1,5 @@
 """Which routes use which budgets. Met before anything else of a request is looked up or read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fastapi import Request

@@ -1,7 +1,5 @@
 """Competitions are begun, imported and taken as bundles over JSON."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """How a competition is begun, for pages and JSON: empty, from a bundle, or from one that ships with Anyshot."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The page on which a competition is begun: a bundle, or one that ships with Anyshot."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Competitions over JSON: list, look, join, answer an invitation."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request

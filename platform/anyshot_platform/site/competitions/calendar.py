@@ -1,7 +1,5 @@
 """The dates of a competition as a calendar file (RFC 5545), which calendar programs follow by its address."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """A newcomer's way from joining to the first score: each step ticks itself off, and the list goes when all are done."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Which competitions a list shows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal

@@ -1,7 +1,5 @@
 """The logo of a competition, and what browsers and crawlers ask every site for."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path

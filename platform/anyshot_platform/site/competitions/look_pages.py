@@ -1,7 +1,5 @@
 """Organizers look at their competition as somebody else would."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter, Depends
 from starlette.responses import Response
 

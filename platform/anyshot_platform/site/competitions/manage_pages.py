@@ -1,7 +1,5 @@
 """The organizers' first page and the settings."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A competition's settings, texts and state over JSON, for its organizers."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Response

@@ -1,7 +1,5 @@
 """The pages of competitions that participants see: list, overview, texts, terms."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """People and teams of a competition over JSON, for its organizers."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """The organizers' page of people and teams."""
 
-from __future__ import annotations
-
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request

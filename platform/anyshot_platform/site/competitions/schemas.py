@@ -1,7 +1,5 @@
 """What the API says about competitions."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

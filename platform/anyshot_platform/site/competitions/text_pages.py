@@ -1,7 +1,5 @@
 """The organizers' texts: the pages of a competition, each with its preview, and the images and files in them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

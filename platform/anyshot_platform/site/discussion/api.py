@@ -1,7 +1,5 @@
 """The discussion of a competition over JSON."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any

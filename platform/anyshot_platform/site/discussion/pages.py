@@ -1,7 +1,5 @@
 """The discussion of a competition."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request

@@ -1,7 +1,5 @@
 """References in posts: `#12` is a submission of the author's team, linked for those who may see it; `@ada` a user."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import select

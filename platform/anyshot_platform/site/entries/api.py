@@ -1,7 +1,5 @@
 """Entries and leagues over JSON, for participants."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path

@@ -1,7 +1,5 @@
 """The organizers' page of entries."""
 
-from __future__ import annotations
-
 from typing import Annotated
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """Entries over JSON, for organizers."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The page of leagues for participants: what each asks, my answers, my team's entries and their history."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request

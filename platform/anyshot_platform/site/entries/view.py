@@ -1,7 +1,5 @@
 """Entries as their team sees them: what stands with its score and rank, what a new upload does to it, its history."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from pydantic import BaseModel, Field

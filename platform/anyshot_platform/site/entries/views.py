@@ -1,7 +1,5 @@
 """Who may have an entry in a league, as the team and the organizers see it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

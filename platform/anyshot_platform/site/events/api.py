@@ -1,7 +1,5 @@
 """The live stream of a submission."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Annotated
 

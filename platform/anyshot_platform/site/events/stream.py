@@ -3,8 +3,6 @@
 A stream looks at the database only when `judging.run_logs.watching` says that its submission changed.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass

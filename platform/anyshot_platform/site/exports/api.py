@@ -1,7 +1,5 @@
 """The archive of a competition over JSON, for what is made of it by command."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter
 from starlette.responses import Response
 

@@ -1,7 +1,5 @@
 """The organizers' page of exports, and the files."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 

@@ -1,7 +1,5 @@
 """One's team's fact sheet over JSON."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Any
 

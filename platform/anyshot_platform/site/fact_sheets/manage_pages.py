@@ -1,7 +1,5 @@
 """The organizers' table of fact sheets."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 

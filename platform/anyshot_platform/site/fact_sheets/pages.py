@@ -1,7 +1,5 @@
 """The page of one's team's fact sheet."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request

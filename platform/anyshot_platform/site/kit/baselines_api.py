@@ -1,7 +1,5 @@
 """The baselines that ship with Anyshot, as zips for participants."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query

@@ -4,8 +4,6 @@ Used by `pip install --extra-index-url ADDRESS/kit/simple/ anyshot-starting-kit=
 would take a higher one from the public index, whoever put it there.
 """
 
-from __future__ import annotations
-
 import html
 import re
 

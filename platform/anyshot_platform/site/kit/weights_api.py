@@ -1,7 +1,5 @@
 """Which pretrained weights the site offers to runs."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 

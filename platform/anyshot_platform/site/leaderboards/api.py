@@ -1,7 +1,5 @@
 """Leaderboards over JSON: one board, and how its top changed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated

@@ -1,7 +1,5 @@
 """All that a page of a board shows: who may see it, its rows, what is around them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """What a page of a leaderboard holds."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

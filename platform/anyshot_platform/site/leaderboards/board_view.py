@@ -1,7 +1,5 @@
 """A page of a leaderboard as it is drawn: intervals on one scale, brackets, anonymised columns."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

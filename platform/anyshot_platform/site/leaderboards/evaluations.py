@@ -1,7 +1,5 @@
 """The further evaluations of the rows of a board, as JSON and CSV give them out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The further evaluations of a board over JSON, and as a file."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query

@@ -1,7 +1,5 @@
 """How a board came to be what it is: the best score and those of single teams over time, as a chart with its table."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 

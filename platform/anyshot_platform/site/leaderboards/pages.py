@@ -1,7 +1,5 @@
 """The leaderboard page: one board a league and phase."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

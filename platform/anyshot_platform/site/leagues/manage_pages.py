@@ -1,7 +1,5 @@
 """The organizers' page of leagues: editing, approvals with evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

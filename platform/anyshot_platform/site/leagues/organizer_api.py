@@ -1,7 +1,5 @@
 """Leagues over JSON, for organizers: editing, and deciding who stands in them."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Messages over JSON: what came, how it comes, and which competitions are muted."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

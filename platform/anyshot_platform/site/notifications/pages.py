@@ -1,7 +1,5 @@
 """Messages to a user, and the choice of which come how."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request

@@ -1,7 +1,5 @@
 """Ending e-mails from an e-mail, without a log-in: a page with a button, and one click in a mail program (RFC 8058)."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Request

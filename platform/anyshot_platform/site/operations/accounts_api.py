@@ -1,7 +1,5 @@
 """What administrators do to accounts, workers, workers' tokens and images, over JSON."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

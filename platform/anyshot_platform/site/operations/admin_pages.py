@@ -1,7 +1,5 @@
 """The pages of site administrators: operations, users, competitions, workers and images, storage."""
 
-from __future__ import annotations
-
 from datetime import UTC
 from typing import Annotated
 

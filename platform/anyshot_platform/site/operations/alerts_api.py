@@ -1,7 +1,5 @@
 """What operators are alerted to, over JSON."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Health, readiness and metrics, for machines."""
 
-from __future__ import annotations
-
 import hmac
 import ipaddress
 

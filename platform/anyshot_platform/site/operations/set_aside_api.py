@@ -1,7 +1,5 @@
 """What background work was given up, over JSON."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Whether the site works, for people: what answers, how many workers, how long the queue is."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 

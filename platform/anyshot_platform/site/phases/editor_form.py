@@ -1,7 +1,5 @@
 """The form of the phase editor: what is offered to choose from, and the description that was sent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import select

@@ -1,7 +1,5 @@
 """The final phase over JSON: preview, launch, identities of the winners, publication."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The organizers' page of phases that make results: preview and launch of a final, look, publish."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter, Request
 from sqlalchemy import select
 from sqlalchemy.orm import Session

@@ -1,7 +1,5 @@
 """The organizers' pages of phases: the list, the editor, acts by hand."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request

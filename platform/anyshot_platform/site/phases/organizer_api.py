@@ -1,7 +1,5 @@
 """What organizers do to phases, over JSON: the same acts as on their pages. A phase is written as in a bundle."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

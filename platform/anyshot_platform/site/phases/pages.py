@@ -1,7 +1,5 @@
 """The page of a phase: when, how it is scored, what the limits are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

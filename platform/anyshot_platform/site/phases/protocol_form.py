@@ -4,8 +4,6 @@ Fields are called `ROLE.NAME.SETTING`, as `tasks.protocol.legacy.ways`; a range 
 not entered here.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
 from dataclasses import Field as DataField

@@ -1,7 +1,5 @@
 """A phase's task protocol in words: what a task is, and how many classes and images it has."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Versions of a phase over JSON: drafted, scored in the background, compared, made live."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The organizers' pages of a phase's versions: settings, re-scoring, old and new scores side by side."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 

@@ -1,7 +1,5 @@
 """Acts on the pools that a competition owns, below its own address: where `anyshot organize do` finds them."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter
 from sqlalchemy import select
 from sqlalchemy.orm import Session

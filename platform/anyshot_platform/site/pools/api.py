@@ -1,7 +1,5 @@
 """Pools over JSON: list, make, change, publish. Packs come in one at a time, in one body or in parts."""
 
-from __future__ import annotations
-
 import tempfile
 from datetime import datetime
 from pathlib import Path as FilePath

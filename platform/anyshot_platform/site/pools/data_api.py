@@ -1,7 +1,5 @@
 """The data of a competition over JSON, and downloads of what is public: `anyshot data get`."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path

@@ -1,7 +1,5 @@
 """The tab Data of a competition: what is public with pictures, licences and checksums, what is hidden by number."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Who has downloaded the public data of a competition: the log says it once a person, and first steps tick it off."""
 
-from __future__ import annotations
-
 from sqlalchemy.orm import Session
 
 from anyshot_platform.foundation.database import Database

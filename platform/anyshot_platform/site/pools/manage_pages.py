@@ -1,7 +1,5 @@
 """The pages of pools: upload, check, look, publish; downloads of public ones."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from pathlib import Path

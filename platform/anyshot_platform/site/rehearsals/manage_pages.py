@@ -1,7 +1,5 @@
 """The organizers' page of rehearsals, with the checklist before a publication."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 

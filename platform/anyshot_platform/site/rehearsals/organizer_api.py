@@ -1,7 +1,5 @@
 """Rehearsals over JSON, with the checklist before a publication."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from fastapi import APIRouter, Depends

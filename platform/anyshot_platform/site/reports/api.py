@@ -1,7 +1,5 @@
 """Organizers' reports over JSON: ask for one, read, download, delete."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The organizers' pages of reports: the list with what can be asked for, and one report."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request

@@ -1,7 +1,5 @@
 """Results of a competition over JSON, with tables and certificates to download."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Literal
 

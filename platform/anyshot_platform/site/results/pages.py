@@ -1,7 +1,5 @@
 """The results page, its tables and certificates."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request

@@ -1,7 +1,5 @@
 """A form for a description: its fields as a page shows them, and what was sent read back. No setting is named here."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Acts on pages and over JSON: the form that asks first, and what a request says by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin

@@ -1,7 +1,5 @@
 """The JSON endpoints of acts, made from their declarations: `POST .../acts/<name>` each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, get_type_hints

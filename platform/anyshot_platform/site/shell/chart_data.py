@@ -1,7 +1,5 @@
 """Charts as numbers: what the browser draws, and the table that stands for it without JavaScript."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The frame of the organizers' pages: who may see them, their navigation, acts that answer with a message."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """One act on many rows of a table: the page that says what it would do to how many, and the one with the undo."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic

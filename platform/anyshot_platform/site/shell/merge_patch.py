@@ -1,7 +1,5 @@
 """Changes over JSON that name only what changes: a merge patch (RFC 7396) upon what is there."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 

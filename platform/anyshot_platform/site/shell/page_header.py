@@ -1,7 +1,5 @@
 """What the top of every page of a competition shows, and the cards of the lists."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """What a scored submission comes to: its place in each league, and what it changed, with how sure that is."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session

@@ -1,7 +1,5 @@
 """Submissions over JSON: uploads, checks, submitting, watching, cancelling."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Query, Request

@@ -1,7 +1,5 @@
 """The checks of a zip in the words of the pages."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

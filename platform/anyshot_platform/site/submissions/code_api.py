@@ -1,7 +1,5 @@
 """The code that teams have published, over JSON."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

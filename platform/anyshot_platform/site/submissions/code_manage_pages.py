@@ -1,7 +1,5 @@
 """The buttons with which organizers hide the code of one team, and show it again."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 

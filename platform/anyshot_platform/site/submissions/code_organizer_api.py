@@ -1,7 +1,5 @@
 """The published code of each team over JSON, for organizers: hide that of one team, show it again."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Path

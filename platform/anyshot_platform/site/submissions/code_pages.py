@@ -1,7 +1,5 @@
 """The page of the code that was published, and its downloads."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request

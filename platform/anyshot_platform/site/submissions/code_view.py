@@ -1,7 +1,5 @@
 """The code of a submission for its page: files, highlighted lines, and the difference to the zip before it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path

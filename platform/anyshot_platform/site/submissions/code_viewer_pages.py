@@ -1,7 +1,5 @@
 """The code of one's own submissions: a viewer with highlighting, and what changed since the zip before."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request

@@ -1,7 +1,5 @@
 """The page that compares submissions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Which submissions are compared, by whom, and what the one model of the board says of each two."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Two submissions on the same tasks: what the one model of the board says of them, and where they differ."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

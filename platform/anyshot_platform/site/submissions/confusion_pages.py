@@ -1,7 +1,5 @@
 """Which classes a submission mixes up: a page of its own."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Which classes a submission mixes up, where the phase allows it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

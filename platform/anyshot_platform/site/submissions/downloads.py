@@ -1,7 +1,5 @@
 """Files that participants and reviewers may fetch."""
 
-from __future__ import annotations
-
 from typing import BinaryIO
 
 from fastapi.responses import StreamingResponse

@@ -1,7 +1,5 @@
 """The further evaluations of a submission over JSON."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends

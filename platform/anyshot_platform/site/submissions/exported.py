@@ -1,7 +1,5 @@
 """What can be taken home of a submission: log, results of each task, report, and all of it as one zip."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """What the page says about a run that failed: whose fault, where, what it cost, how to see it again."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What one can take home from the submission page: the log, the results of each task, the report, everything."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends

@@ -1,7 +1,5 @@
 """All of a submission's log: read from any line on, and searched from the first line to the last."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

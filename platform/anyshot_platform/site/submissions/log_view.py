@@ -1,7 +1,5 @@
 """The log of a submission in its parts: one for each attempt of each run, and what of it is not kept."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

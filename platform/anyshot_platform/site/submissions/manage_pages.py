@@ -1,7 +1,5 @@
 """The organizers' table of submissions with its bulk acts."""
 
-from __future__ import annotations
-
 from typing import Annotated
 from urllib.parse import urlencode
 

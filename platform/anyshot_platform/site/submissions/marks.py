@@ -1,7 +1,5 @@
 """What marks a submission in a list: the leagues in which it counts, and whether it is its team's best of the phase."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What organizers do to submissions, in the words of the table and of a submission's page."""
 
-from __future__ import annotations
-
 from anyshot_platform.judging.submissions.actions.acts import ACTS
 from anyshot_platform.judging.submissions.actions.bulk import UNDO, SubmissionAct
 from anyshot_platform.site.shell.many_frame import Menu

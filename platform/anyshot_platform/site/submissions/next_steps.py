@@ -1,7 +1,5 @@
 """What a team can do next with a zip that is here already, and what has become of it so far."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from urllib.parse import urlencode
 

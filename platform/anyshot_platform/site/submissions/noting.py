@@ -1,7 +1,5 @@
 """What the members of a team write on a submission, and who wrote it last."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The organizers' table of submissions over JSON, and what they do to one or many."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The pages of submissions: lists, one submission, its stream, its files, cancel and withdraw."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """What can be looked at of a submission's predictions, over JSON: confusions, and the tasks of a smoke test."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path

@@ -1,7 +1,5 @@
 """What a submission's runs are doing, in words and figures: for the page and for its live stream."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

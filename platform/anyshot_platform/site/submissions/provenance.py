@@ -1,7 +1,5 @@
 """What a run was made of, and how to repeat it at home."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Quotas in the words of the pages."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session

@@ -1,7 +1,5 @@
 """The results part of the submission page: figures first, tables behind them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

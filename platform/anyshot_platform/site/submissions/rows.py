@@ -1,7 +1,5 @@
 """Submissions as rows of a list."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

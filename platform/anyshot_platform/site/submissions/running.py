@@ -1,7 +1,5 @@
 """How a run trains and what of the machine it uses, over time: charts for the page, rows for its live stream."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

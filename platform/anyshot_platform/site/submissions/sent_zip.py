@@ -1,7 +1,5 @@
 """The zip that the upload form hands in: one submitted before, one uploaded before, or one in the form itself."""
 
-from __future__ import annotations
-
 from sqlalchemy.orm import Session
 from starlette.datastructures import FormData, UploadFile
 

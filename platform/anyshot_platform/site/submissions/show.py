@@ -1,7 +1,5 @@
 """Everything that the page of one submission shows, read in one transaction."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """What a smoke test that is through says: its score on public tasks, and how long the phase would take."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The live stream of the submission page: state and log over server-sent events."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from functools import lru_cache, partial

@@ -1,7 +1,5 @@
 """A task of a smoke test to look at: its pictures, what was predicted, which classes were mixed up."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Request

@@ -1,7 +1,5 @@
 """Which task of a smoke test is looked at."""
 
-from __future__ import annotations
-
 from sqlalchemy.orm import Session
 
 from anyshot_platform.foundation.errors import NotFound

@@ -1,7 +1,5 @@
 """Where the time of a submission went: the participant's code, and what the platform added."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

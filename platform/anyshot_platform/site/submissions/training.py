@@ -1,7 +1,5 @@
 """Curves of meta-training, from the tables that the participant's logger wrote."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

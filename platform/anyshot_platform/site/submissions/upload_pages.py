@@ -1,7 +1,5 @@
 """The upload page: choose a zip, see its checks, see the quota, send it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Query, Request

@@ -1,7 +1,5 @@
 """Submissions and runs as the API shows them, without what the phase hides."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import func, select

@@ -1,7 +1,5 @@
 """Which of one's own submissions a list shows, and in which order: the same for pages, JSON and the command line."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

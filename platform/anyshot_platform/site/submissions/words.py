@@ -1,7 +1,5 @@
 """The words in which pages speak of submissions, runs and failures."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from anyshot_core.wire.verdicts import Cause, Verdict

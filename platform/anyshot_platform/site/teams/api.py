@@ -1,7 +1,5 @@
 """Teams over JSON, as others see them."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated

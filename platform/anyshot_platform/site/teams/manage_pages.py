@@ -1,7 +1,5 @@
 """The button with which organizers rename a team."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 

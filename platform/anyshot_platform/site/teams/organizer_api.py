@@ -1,7 +1,5 @@
 """Teams over JSON, for organizers: give one another name."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Path

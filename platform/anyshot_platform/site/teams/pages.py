@@ -1,7 +1,5 @@
 """One's own team in a competition."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Request

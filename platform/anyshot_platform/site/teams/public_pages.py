@@ -1,7 +1,5 @@
 """The page of a team for everybody who sees it on a leaderboard."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Request

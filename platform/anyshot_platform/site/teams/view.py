@@ -1,7 +1,5 @@
 """A team as others see it: its name, the members who let themselves be named, where it stands."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

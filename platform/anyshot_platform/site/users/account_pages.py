@@ -1,7 +1,5 @@
 """One's own account: profile, password, sessions, API tokens, deletion."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Annotated, Any
 from zoneinfo import available_timezones

@@ -1,7 +1,5 @@
 """Accounts over JSON: sign-up, tokens, profile."""
 
-from __future__ import annotations
-
 from datetime import UTC
 from typing import Annotated
 

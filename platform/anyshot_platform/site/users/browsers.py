@@ -1,7 +1,5 @@
 """What a browser calls itself, in words that its owner knows it by."""
 
-from __future__ import annotations
-
 import re
 
 # Each says what the ones below it say too: an Edge says Chrome, and both say Safari.

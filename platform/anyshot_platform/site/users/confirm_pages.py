@@ -1,7 +1,5 @@
 """The link that confirms an address. It asks for a click: mail programs open links by themselves."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Request

@@ -1,7 +1,5 @@
 """The way from a name and a password to a session or a token, with a code between where the account has one."""
 
-from __future__ import annotations
-
 import time
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """The two addresses of a log-in by another site."""
 
-from __future__ import annotations
-
 import hmac
 import json
 from typing import Annotated

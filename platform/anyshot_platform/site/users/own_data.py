@@ -1,7 +1,5 @@
 """All that the site holds about an account, for its owner: nothing secret, nothing of others, no hidden score."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any

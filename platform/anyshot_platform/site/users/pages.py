@@ -1,7 +1,5 @@
 """Sign-up, log-in and log-out in the browser."""
 
-from __future__ import annotations
-
 from typing import Annotated
 from urllib.parse import quote
 

@@ -1,7 +1,5 @@
 """People over JSON, as others see them."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

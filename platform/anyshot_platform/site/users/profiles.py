@@ -1,7 +1,5 @@
 """Somebody's profile for a viewer: what they say of themselves, and where their teams stand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

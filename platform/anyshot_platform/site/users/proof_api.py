@@ -1,7 +1,5 @@
 """Programs say password or code again, where a dangerous act is answered with `prove`."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends

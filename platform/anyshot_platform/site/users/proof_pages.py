@@ -1,7 +1,5 @@
 """Where a browser is asked again for password or code, before something dangerous."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated

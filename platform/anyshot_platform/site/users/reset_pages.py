@@ -1,7 +1,5 @@
 """Password reset by a link sent by e-mail."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Form, Path, Request

@@ -1,7 +1,5 @@
 """The second factor in the browser: asked at log-in, set up and turned off on the account's page."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request

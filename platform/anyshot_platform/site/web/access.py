@@ -9,8 +9,6 @@ an endpoint cannot get the object without having passed the policy:
 What a viewer may not know of is answered 404, what they may know of but not do 403.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 

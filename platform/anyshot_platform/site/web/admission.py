@@ -8,8 +8,6 @@ waits for bytes of its visitor, or its answer goes out, its place is another one
 This is the outermost part of the application: to refuse costs next to nothing, or refusing a crowd would be a crowd.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import deque

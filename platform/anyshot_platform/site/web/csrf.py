@@ -7,8 +7,6 @@ Authorization header need none: a browser never sends one by itself. JSON reques
 either: they cannot come from another site's form.
 """
 
-from __future__ import annotations
-
 import secrets
 
 from fastapi import Request

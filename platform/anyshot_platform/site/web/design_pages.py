@@ -1,7 +1,5 @@
 """The page that shows every component of the design system."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 

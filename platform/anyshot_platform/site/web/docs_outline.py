@@ -1,7 +1,5 @@
 """What a page of the documentation has around its text: addresses of headings, contents, buttons that copy code."""
 
-from __future__ import annotations
-
 import html
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """The documentation on the platform itself, from the Markdown files that it ships with."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from itertools import pairwise

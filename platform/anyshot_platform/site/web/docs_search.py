@@ -1,7 +1,5 @@
 """A search of the documentation: the sections that hold all words of a question, the likeliest first."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

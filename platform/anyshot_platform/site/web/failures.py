@@ -1,7 +1,5 @@
 """One handler for every error: JSON for programs, a page for people."""
 
-from __future__ import annotations
-
 import logging
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Sends a stored file: from here in the parts that `Range` asks for, or by a signed address of the storage."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from starlette.responses import FileResponse, RedirectResponse, Response, StreamingResponse

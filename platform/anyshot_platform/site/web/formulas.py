@@ -1,7 +1,5 @@
 """Formulas: LaTeX between dollars to MathML, which browsers draw without a script."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What the frame of every page shows: who is signed in, messages, banners."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

@@ -1,7 +1,5 @@
 """Headers of every response, and the id and log line of every request."""
 
-from __future__ import annotations
-
 import logging
 import secrets
 import time

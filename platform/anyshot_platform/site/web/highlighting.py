@@ -4,8 +4,6 @@ Only languages whose lexers stay quick on text that is made to be slow (that of 
 a text is drawn while people wait.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 from markupsafe import escape

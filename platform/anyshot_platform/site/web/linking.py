@@ -1,7 +1,5 @@
 """Links in texts that nobody marked as links: addresses, references such as `#12` and `@ada`, images of other hosts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 

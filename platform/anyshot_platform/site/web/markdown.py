@@ -1,7 +1,5 @@
 """Markdown written by organizers and participants, as HTML that cannot do harm."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from functools import lru_cache, partial

@@ -1,7 +1,5 @@
 """The reference of the JSON API, drawn from its OpenAPI description: no scripts of other hosts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fastapi import APIRouter, Depends, Request

@@ -1,7 +1,5 @@
 """Pages out of templates: the Jinja environment, rendering, redirects with a message."""
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Finding the route of a request among several hundred."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

@@ -1,7 +1,5 @@
 """What one web process owns, as dependencies of endpoints: its services, its settings, a session for a request."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Annotated
 

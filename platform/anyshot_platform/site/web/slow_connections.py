@@ -1,7 +1,5 @@
 """Connections on which no whole request arrives are closed: half-sent headers cost a place for ever otherwise."""
 
-from __future__ import annotations
-
 import asyncio
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol

@@ -1,7 +1,5 @@
 """Finds out who asks: by a browser's session cookie or an API token."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Webhooks over JSON: a competition's for its organizers, the site's for administrators."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The organizers' page of webhooks, and the site's."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """The worker API: HTTP endpoints of `anyshot_core.wire.worker_api`, version 1."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tempfile

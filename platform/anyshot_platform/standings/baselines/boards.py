@@ -1,7 +1,5 @@
 """On which boards a baseline stands: those of its leagues, as long as they are there."""
 
-from __future__ import annotations
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 

@@ -1,7 +1,5 @@
 """The table of the baselines that a competition runs."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import ForeignKey, String, UniqueConstraint

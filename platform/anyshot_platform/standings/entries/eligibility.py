@@ -8,8 +8,6 @@ Where organizers approve, they decide once on a team, not on each submission. An
 it was decided, and one of them who answers otherwise takes it back. A refusal stays until the organizers lift it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Which leagues a new submission enters, and whether it may."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from sqlalchemy import ColumnElement, func, select

@@ -1,7 +1,5 @@
 """Tables of entries, their history, and who may have one."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

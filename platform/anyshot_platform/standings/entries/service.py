@@ -1,7 +1,5 @@
 """Keeps each entry in line with what stands, with its history; lets a team choose where the phase allows it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlalchemy import select

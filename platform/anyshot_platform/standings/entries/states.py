@@ -1,7 +1,5 @@
 """The states of an entry, and who chose what stands in it."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

@@ -1,7 +1,5 @@
 """The table of teams' answers on their method."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

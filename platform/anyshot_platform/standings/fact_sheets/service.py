@@ -1,7 +1,5 @@
 """Who owes a fact sheet and by when; drafts, handing in, the organizers' table."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

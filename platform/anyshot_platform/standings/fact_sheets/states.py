@@ -1,7 +1,5 @@
 """Where a team's fact sheet can stand."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

@@ -1,7 +1,5 @@
 """The submission with the highest score: what another one is put beside."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, select

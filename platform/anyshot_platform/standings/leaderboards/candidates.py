@@ -1,7 +1,5 @@
 """What stands on the boards of a version: for a team what its entries say, of the organizers each baseline."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from sqlalchemy import select

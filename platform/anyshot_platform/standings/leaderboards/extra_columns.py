@@ -1,7 +1,5 @@
 """Further columns that a league declares for its boards: other metrics than the one that ranks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A frozen board: what stood on it when it was frozen, less what may no longer stand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 

@@ -5,8 +5,6 @@ leaves a `BoardChange`; the newest one is the state that findings belong to, and
 index.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import OrderedDict

@@ -4,8 +4,6 @@ A board has one row a team, replaced in place when a score arrives, and found in
 when they are read. So one new score costs the same with a hundred submissions and with a hundred thousand.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import ForeignKey, Index, String, UniqueConstraint

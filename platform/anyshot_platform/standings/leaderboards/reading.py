@@ -1,7 +1,5 @@
 """Reads leaderboards: pages, one's own rank, the history of the top."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime

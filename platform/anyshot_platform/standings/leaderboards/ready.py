@@ -1,7 +1,5 @@
 """Has the model of a board ready when somebody looks: fitted in the background, as soon as the board has changed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlalchemy import func, select

@@ -1,7 +1,5 @@
 """Rows of boards: what one is made of, how it comes, changes and goes. Each of these leaves a `BoardChange`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Keeps leaderboards up to date, one team at a time. The order of a board is that of its phase's ranking rule."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from sqlalchemy import delete, exists, select

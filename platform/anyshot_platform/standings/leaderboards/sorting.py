@@ -1,7 +1,5 @@
 """A board in any order, searched: for readers who look for something else than the ranking."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Where a team stands on the boards that a viewer may see, whatever page asks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

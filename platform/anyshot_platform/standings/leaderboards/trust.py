@@ -4,8 +4,6 @@ A model has `MOST_ON_A_BOARD` rows at most. A longer board has several, one afte
 other entries, a part of the board would rank them otherwise, so nothing is said of a longer one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

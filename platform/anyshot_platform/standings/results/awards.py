@@ -1,7 +1,5 @@
 """Which prize a place gets, and how it is split between the members of a team. Amounts are in cents."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby
 

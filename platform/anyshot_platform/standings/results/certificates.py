@@ -1,7 +1,5 @@
 """Certificates: one page of PDF for a team's place in a league."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Tables of published results, and of identity checks: who the members of winning teams are."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

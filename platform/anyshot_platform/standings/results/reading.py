@@ -1,7 +1,5 @@
 """The results of a phase as its boards stand: who is where, with which prize, and who the people of each entry are."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 

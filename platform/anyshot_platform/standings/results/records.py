@@ -4,8 +4,6 @@ Each version holds the rows of every league, the people of each entry and their 
 answers and teams; the newest version is what everybody sees until the organizers correct it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Words for what organizers found about the identity of a winner."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

@@ -1,7 +1,5 @@
 """The table of a league's results as CSV and LaTeX."""
 
-from __future__ import annotations
-
 from anyshot_core.browser_charts.numbers import known_half
 from anyshot_platform.foundation.tables import Form, write
 from anyshot_platform.standings.results.awards import in_words

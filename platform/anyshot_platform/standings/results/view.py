@@ -1,7 +1,5 @@
 """What pages and the API need of results: which phases have them, who may see them, one league, one certificate."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime

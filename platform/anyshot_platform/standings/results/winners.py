@@ -1,7 +1,5 @@
 """Who wins something in a phase, and whether organizers know who these people are."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime

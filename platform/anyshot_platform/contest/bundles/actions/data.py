@@ -1,7 +1,5 @@
 """The data of a foreign bundle: Meta-Album folders become packs, packs become hidden pools that its phases test on."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace

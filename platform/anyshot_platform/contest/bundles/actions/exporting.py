@@ -1,7 +1,5 @@
 """From the rows of a competition to its description."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """From the description of a competition to its rows."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, replace
 

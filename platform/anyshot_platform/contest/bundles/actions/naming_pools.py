@@ -1,7 +1,5 @@
 """Which pools a bundle means by the names in it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from sqlalchemy import select

@@ -1,7 +1,5 @@
 """What an import took over, what is left to do, what has no equivalent: kept in the audit log, read from there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any

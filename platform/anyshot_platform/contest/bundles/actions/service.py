@@ -1,7 +1,5 @@
 """Import and export of whole competitions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Competitions that ship with the platform, each a bundle in a folder beside this file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

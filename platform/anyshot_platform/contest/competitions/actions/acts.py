@@ -1,7 +1,5 @@
 """Acts on a whole competition: publishing it, taking it back to draft, archiving, deleting."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What waits for the organizers of a competition, and what happens next in it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 

@@ -1,7 +1,5 @@
 """The act on a file of the pages: taking it away."""
 
-from __future__ import annotations
-
 from sqlalchemy.orm import Session
 
 from anyshot_platform.actions.declaration import (

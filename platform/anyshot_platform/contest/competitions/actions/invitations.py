@@ -1,7 +1,5 @@
 """Invitations: organizers invite by user name, the invited accept or decline. Nobody becomes a member unasked."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import select

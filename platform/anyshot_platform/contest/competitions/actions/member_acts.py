@@ -1,7 +1,5 @@
 """Acts on people: admitting, rejecting and banning them, giving them roles."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session

@@ -1,7 +1,5 @@
 """The act of moving a member to another team, or to one of their own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from pydantic import Field

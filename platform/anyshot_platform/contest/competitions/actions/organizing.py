@@ -1,7 +1,5 @@
 """What organizers do to a competition as a whole: settings, texts, publishing, archiving, deletion."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from enum import Enum

@@ -1,7 +1,5 @@
 """Acts on a page of text: moving it among the others, removing it."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

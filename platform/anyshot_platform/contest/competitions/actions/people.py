@@ -1,7 +1,5 @@
 """What organizers do with people: approve, ban, note, give roles and quota."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

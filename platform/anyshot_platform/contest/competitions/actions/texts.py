@@ -1,7 +1,5 @@
 """The texts of a competition with the values of its settings in them."""
 
-from __future__ import annotations
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 

@@ -1,7 +1,5 @@
 """Acts on a league: hiding it with its boards, and bringing it back."""
 
-from __future__ import annotations
-
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 

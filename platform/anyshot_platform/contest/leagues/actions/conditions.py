@@ -1,7 +1,5 @@
 """A league's conditions change: its entries follow, and who has to answer now hears."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from sqlalchemy import Select, select, update

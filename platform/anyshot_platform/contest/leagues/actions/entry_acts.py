@@ -1,7 +1,5 @@
 """Acts on a submission in a league: admitting and refusing it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session

@@ -1,7 +1,5 @@
 """What organizers do to leagues: edit them, decide who stands in them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What waits for the organizers' decision in leagues: what the lists show and the badges count, of one query."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

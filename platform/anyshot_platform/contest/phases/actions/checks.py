@@ -1,7 +1,5 @@
 """What a description of a phase must fulfil beyond its form, on the pages and over JSON alike."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 from zoneinfo import ZoneInfo

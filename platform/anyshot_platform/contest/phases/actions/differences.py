@@ -1,7 +1,5 @@
 """What differs between two descriptions of a phase, and which of it decides what a score is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from anyshot_core.protocols.registry import SEEDS

@@ -1,7 +1,5 @@
 """Tasks that the pools of a version do not have, whatever a protocol says of itself: errors of a phase's settings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Further evaluations of a phase: adding one, taking one away, testing what lacks it."""
 
-from __future__ import annotations
-
 from pydantic import Field, field_validator
 from sqlalchemy.orm import Session
 

@@ -1,7 +1,5 @@
 """Pinning a phase to one sandbox image: what that needs, does and leaves."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

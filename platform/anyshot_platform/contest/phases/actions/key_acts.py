@@ -1,7 +1,5 @@
 """What organizers do with the key of a phase: draw it anew before the phase begins, publish it when all is over."""
 
-from __future__ import annotations
-
 from sqlalchemy.orm import Session
 
 from anyshot_core.protocols.keys import draw_root

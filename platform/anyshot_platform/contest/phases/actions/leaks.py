@@ -1,7 +1,5 @@
 """Data that would be trained and tested on at once, or that are public already: errors of a phase's settings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 

@@ -1,7 +1,5 @@
 """What organizers do to phases: edit, open and close by hand, freeze."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What keeps a phase from working, as sentences."""
 
-from __future__ import annotations
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 

@@ -1,7 +1,5 @@
 """A version beside the live one: how far its re-scoring is, and every submission's score under both."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

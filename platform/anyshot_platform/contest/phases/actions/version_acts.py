@@ -1,7 +1,5 @@
 """Acts on a version of a phase: scoring the submissions under it, making it live, discarding it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from sqlalchemy.orm import Session

@@ -1,7 +1,5 @@
 """New versions of a phase: drafted, scored in the background, seen beside the old one, made live."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlalchemy import func, select

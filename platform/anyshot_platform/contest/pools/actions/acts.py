@@ -1,7 +1,5 @@
 """Acts on pools: publishing one, now or by the clock, hiding it again, giving it away, deleting it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """What owners of pools do: put packs in, look at them, publish."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Images that two datasets have both: how many, in which pools, and a few of them by name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Where the data of a pool are in use, and which phase keeps them secret still."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, and_, or_, select

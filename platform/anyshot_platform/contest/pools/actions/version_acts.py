@@ -1,7 +1,5 @@
 """Acts that create a version of a pool: of chosen packs, without a dataset, of the packs of other pools."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The kinds of runs, one object each: what to plan, what to send, what to do with the result, what it is called."""
 
-from __future__ import annotations
-
 from sqlalchemy import ColumnElement
 from sqlalchemy.orm import Session
 

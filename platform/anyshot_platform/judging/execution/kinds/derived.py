@@ -1,7 +1,5 @@
 """What runs have in common that start from what an earlier run has kept."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from sqlalchemy.orm import Session

@@ -1,7 +1,5 @@
 """The ordinary run: meta-training, meta-test and score, whole, in shards, or dataset by dataset."""
 
-from __future__ import annotations
-
 from anyshot_core.wire.jobs import Evaluate
 from anyshot_platform.judging.execution.kinds.kind import Case, Planning
 from anyshot_platform.judging.execution.kinds.meta_test import META_TEST

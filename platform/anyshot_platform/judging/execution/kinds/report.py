@@ -1,7 +1,5 @@
 """An organizer's report, which a worker computes from packs or from results: of no submission, with no score."""
 
-from __future__ import annotations
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 

@@ -1,7 +1,5 @@
 """Acts on a report: stopping its computation, hiding it, bringing it back."""
 
-from __future__ import annotations
-
 from sqlalchemy.orm import Session
 
 from anyshot_platform.actions.declaration import (

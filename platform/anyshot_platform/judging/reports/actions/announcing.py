@@ -1,7 +1,5 @@
 """Tells who asked for a report that it is ready."""
 
-from __future__ import annotations
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 

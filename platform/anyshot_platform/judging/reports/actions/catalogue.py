@@ -1,7 +1,5 @@
 """The report of a name, and its settings as organizers give them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from anyshot_core.wire.reports import REPORTS, AskedSetting, ReportDescription

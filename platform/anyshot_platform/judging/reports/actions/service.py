@@ -1,7 +1,5 @@
 """Reports: asked for, computed once for the same inputs, read, cancelled, deleted."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

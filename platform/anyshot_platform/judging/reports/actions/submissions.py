@@ -1,7 +1,5 @@
 """What a report on submissions is computed from: what their runs exported, or were tested on besides."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Select, select

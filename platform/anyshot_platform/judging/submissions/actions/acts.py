@@ -1,7 +1,5 @@
 """Acts on a submission: run or score it again, cancel, disqualify, quota, delete; and each with what undoes it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any

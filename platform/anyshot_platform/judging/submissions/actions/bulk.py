@@ -1,7 +1,5 @@
 """One act on many submissions, and what undoes it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """Acts on the published code of one team: hiding it, and showing it again."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlalchemy import select

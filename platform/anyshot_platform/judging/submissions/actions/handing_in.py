@@ -1,7 +1,5 @@
 """From an upload, or the digest of an earlier zip, to a queued submission: one way for the form and for the API."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Code that organizers have published: the winners', after the final phase."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlalchemy import select

@@ -1,7 +1,5 @@
 """A zip that a team has handed in before is taken again by its digest, without an upload."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import select

@@ -1,7 +1,5 @@
 """What the end of runs means for a submission: its zip's inspection counts, programs are told."""
 
-from __future__ import annotations
-
 from sqlalchemy.orm import Session
 
 from anyshot_platform.contest.leagues.evidence import weigh_evidence

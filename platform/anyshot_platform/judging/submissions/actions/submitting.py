@@ -1,7 +1,5 @@
 """Submissions: from a checked zip to queued runs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A team cancels a submission, takes it off the boards, and puts it back while its phase is open."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import select

@@ -1,7 +1,5 @@
 """The act of giving a team another name."""
 
-from __future__ import annotations
-
 from pydantic import Field
 from sqlalchemy.orm import Session
 

@@ -1,7 +1,5 @@
 """How teams come together: invitations, answers, leaving, names."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

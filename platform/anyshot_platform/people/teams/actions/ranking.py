@@ -1,7 +1,5 @@
 """Which teams are out of the ranking: those that organizers took out, and those with somebody who does not compete."""
 
-from __future__ import annotations
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 

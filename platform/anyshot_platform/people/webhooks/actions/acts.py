@@ -1,7 +1,5 @@
 """Acts on a webhook: switching it, a test message, a new secret, removing it."""
 
-from __future__ import annotations
-
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 

@@ -1,7 +1,5 @@
 """The webhooks of a competition, or of the site: list, find, add."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import select

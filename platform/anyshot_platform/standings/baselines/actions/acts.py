@@ -1,7 +1,5 @@
 """Acts on a baseline: running it in a phase, measuring a gate with it, removing it and bringing it back."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

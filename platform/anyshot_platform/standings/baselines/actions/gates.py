@@ -1,7 +1,5 @@
 """Gates: ten seeds of a baseline propose one, an organizer sets it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev

@@ -1,7 +1,5 @@
 """Baselines: kept with a competition and run in a phase."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path

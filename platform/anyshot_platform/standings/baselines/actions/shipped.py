@@ -1,7 +1,5 @@
 """The baselines that ship with Anyshot, for participants to read and to begin with."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What people do to entries: answer a league's questions, choose what stands."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from sqlalchemy import select

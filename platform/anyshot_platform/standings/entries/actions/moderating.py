@@ -1,7 +1,5 @@
 """Entries as organizers see them: every team, league and phase in one list, and what they may do to them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum

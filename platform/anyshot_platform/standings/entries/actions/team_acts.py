@@ -1,7 +1,5 @@
 """Acts on a team in a league that asks: admitting and refusing it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

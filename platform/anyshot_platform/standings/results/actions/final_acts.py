@@ -1,7 +1,5 @@
 """Acts on a final phase: launching it, repeating what failed, publishing its results, taking that back."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """The final phase: who enters and why the others do not, and the launch."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 

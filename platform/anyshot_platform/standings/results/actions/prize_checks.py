@@ -1,7 +1,5 @@
 """What organizers look at before prizes are published: ties, and teams whose code is the same or nearly so."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The publication of a final phase: its results and, where asked, the winners' code."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from sqlalchemy import select

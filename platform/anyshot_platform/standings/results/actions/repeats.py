@@ -1,7 +1,5 @@
 """The entries of a final phase that failed, and which of their runs the rule repeats."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlalchemy import select

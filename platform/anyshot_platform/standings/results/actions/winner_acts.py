@@ -1,7 +1,5 @@
 """The act on a winner: organizers note whether they know who a member of a winning team is."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
