@@ -53,7 +53,7 @@ def test_every_state_is_of_one_kind() -> None:
 
 
 def test_only_one_function_writes_the_state_of_a_run() -> None:
-    """No assignment to `.state` of a run and no UPDATE of it outside `judging/runs/transitions/py`."""
+    """No assignment to `.state` of a run and no UPDATE of it outside `judging/runs/transitions.py`."""
     package = Path(anyshot_platform.__file__).parent
     offenders = []
     for file in package.rglob("*.py"):
