@@ -370,6 +370,9 @@ def add_submission(
         phase_id=scene.phase.id,
         team_id=(team or scene.team).id,
         user_id=(user or scene.ada).id,
+        people=list(
+            session.scalars(select(Membership.id).where(Membership.team_id == (team or scene.team).id))
+        ),
         kind=kind,
         number=number,
         filename=filename,
