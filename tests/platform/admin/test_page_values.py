@@ -92,7 +92,7 @@ def test_a_page_with_an_unknown_value_is_not_saved_and_the_nearest_is_named(site
     assert owner.call("POST", f"{MANAGE}/pages", json=body).status_code == 201
     page = text_of(owner.call("GET", f"/competitions/{SLUG}/pages/when"))
     assert re.search(
-        r"Until \w+ \d+, 20\d\d, \d\d:\d\d UTC, \{\{ user.name \}\} and \{\{x\}\} are text\.", page
+        r"Until \d+ \w+ 20\d\d, \d\d:\d\d UTC, \{\{ user.name \}\} and \{\{x\}\} are text\.", page
     )
     kept = owner.call("GET", f"{MANAGE}/pages").json()
     assert kept[-1]["body"] == body["body"]  # what was written, not what it said that day
