@@ -88,7 +88,7 @@ def make_migration(message: str) -> None:
 @click.option("--email", required=True, help="E-mail address.")
 @click.option("--site-admin", is_flag=True, help="Make the user a site administrator.")
 @click.option("--organizer", is_flag=True, help="Let the user create competitions.")
-@click.password_option(envvar="anyshot_platform_PASSWORD", help="Asked for when not given.")
+@click.password_option(envvar="ANYSHOT_NEW_PASSWORD", help="Asked for when not given.")
 def create_user(
     home: Path, username: str, email: str, site_admin: bool, organizer: bool, password: str
 ) -> None:

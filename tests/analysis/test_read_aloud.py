@@ -56,7 +56,7 @@ def figures(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("cell", "words"),
-    [(-1e-17, "above -1e-6"), (-0.0, "0"), (4.8e-7, "under 1e-6"), (14915.0, "14,915"), (0.12345, "0.1235")],
+    [(-1e-17, "above −1e-6"), (-0.0, "0"), (4.8e-7, "under 1e-6"), (14915.0, "14,915"), (0.12345, "0.1235")],
 )
 def test_a_number_has_four_digits_and_no_sign_of_nothing(cell: float, words: str) -> None:
     assert cell_words(cell, ()) == words

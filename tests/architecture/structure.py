@@ -152,6 +152,9 @@ def climbing_paths() -> list[str]:
 
 # Names that several classes share since they are one notion, and which it is.
 ONE_NOTION = {
+    "Choices": "the values that a setting takes where they are a few: of a report, and of a phase",
+    "Difficulty": "the report on how difficult datasets are, and what it finds of one",
+    "Flips": "the report on how reliable a ranking is, and what it finds of a lead",
     "BadPrediction": "a prediction that cannot be scored: told by the runner, and by scoring",
     "Pack": "a packed dataset: its file, and its row on a site",
     "Parameters": "what a report is asked with, in the module of each report",

@@ -32,7 +32,7 @@ class Choices:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedNumber:
     """That organizers choose a setting, a number within bounds; `default` where the form has another."""
 
     label: str
@@ -47,7 +47,7 @@ class AskedSetting:
     """A number of a report's form."""
 
     name: str
-    asked: Asked
+    asked: AskedNumber
     default: float
 
     @property
@@ -59,8 +59,8 @@ class AskedSetting:
 class ReportDescription(Message):
     """Base of the reports that organizers ask for: of one description follow wire model, form, command and job.
 
-    A field is a setting: its default, its words for the command (`description`), its form (`Asked`). What is excluded
-    chooses the inputs and does not travel. `question` is the command's line, `about` the form's.
+    A field is a setting: its default, its words for the command (`description`), its form (`AskedNumber`). What is
+    excluded chooses the inputs and does not travel. `question` is the command's line, `about` the form's.
     """
 
     name: ClassVar[str]  # of its command and in addresses: what `analysis` says on the wire
@@ -84,19 +84,19 @@ class ReportDescription(Message):
             AskedSetting(name, one, field.default if one.default is None else one.default)
             for name, field in cls.model_fields.items()
             for one in field.metadata
-            if isinstance(one, Asked)
+            if isinstance(one, AskedNumber)
         )
 
 
 Seed = Annotated[
     int,
     Field(description="Where all random numbers start: the same seed gives the same report."),
-    Asked("Seed", 0, 2**31 - 1, "Of the report's own draws: the same seed, the same report."),
+    AskedNumber("Seed", 0, 2**31 - 1, "Of the report's own draws: the same seed, the same report."),
 ]
 SeededRun = Annotated[
     int,
     Field(exclude=True),
-    Asked("Seeded run", 1, 50, "Which of a submission's runs, counted from 1."),
+    AskedNumber("Seeded run", 1, 50, "Which of a submission's runs, counted from 1."),
 ]
 Names = Annotated[dict[str, str], Field(description="Names to show by submission, as JSON.")]
 RuleName = Annotated[str, Field(description="Ranking rule of the phase."), Choices(tuple(RULES))]
@@ -117,9 +117,9 @@ class Flips(ReportDescription):
     replicates: Annotated[
         int,
         Field(gt=0, description="Redraws of the bootstrap."),
-        Asked("Replicates", 1_000, 100_000, "Draws of the bootstrap.", default=10_000),
+        AskedNumber("Replicates", 1_000, 100_000, "Draws of the bootstrap.", default=10_000),
     ] = 2000
-    entries: Annotated[int, Field(exclude=True), Asked("Entries from the top", 2, 200)] = 30
+    entries: Annotated[int, Field(exclude=True), AskedNumber("Entries from the top", 2, 200)] = 30
     seed: Seed = 0
     rule: RuleName = "worst_run"
     names: Names = Field(default={})
@@ -157,12 +157,12 @@ class Plan(ReportDescription):
     lead: Annotated[
         float,
         Field(description="Difference of two submissions that is to be settled, in normalized accuracy."),
-        Asked("Lead", 0.0001, 1.0, "In normalized accuracy."),
+        AskedNumber("Lead", 0.0001, 1.0, "In normalized accuracy."),
     ] = 0.01
     flip: Annotated[
         float,
         Field(description="Probability of the opposite order that is small enough."),
-        Asked("Flips allowed", 0.001, 0.5),
+        AskedNumber("Flips allowed", 0.001, 0.5),
     ] = 0.05
     rule: RuleName = "worst_run"
     names: Names = Field(default={})
@@ -184,11 +184,11 @@ class Diversity(OnPools):
         "twice, and whether the meta-train pool holds images of it."
     )
     analysis: Literal["diversity"] = "diversity"
-    tasks: Annotated[int, Field(description="Tasks that are drawn."), Asked("Tasks", 4, 1_000)] = 60
+    tasks: Annotated[int, Field(description="Tasks that are drawn."), AskedNumber("Tasks", 4, 1_000)] = 60
     floor_tasks: Annotated[
         int,
         Field(description="Tasks that are drawn twice, for the distance of a task to itself."),
-        Asked("Tasks drawn twice", 2, 500),
+        AskedNumber("Tasks drawn twice", 2, 500),
     ] = 12
     seed: Seed = 0
     protocol: Annotated[ProtocolField, Field(description=PROTOCOL_HELP)]
@@ -241,12 +241,12 @@ class PredictorTrust(OnSubmissions):
     )
     analysis: Literal["predictor-trust"] = "predictor-trust"
     wanted: Annotated[
-        float, Field(description="Accuracy to be safe of."), Asked("Accuracy to be safe of", 0.01, 0.99)
+        float, Field(description="Accuracy to be safe of."), AskedNumber("Accuracy to be safe of", 0.01, 0.99)
     ] = 0.6
     coverage: Annotated[
         float,
         Field(description="Share of tasks whose accuracy the band is to hold."),
-        Asked("Share of tasks that the band holds", 0.5, 0.99),
+        AskedNumber("Share of tasks that the band holds", 0.5, 0.99),
     ] = 0.8
 
 
@@ -263,7 +263,7 @@ class Calibration(OnSubmissions):
     bins: Annotated[
         int,
         Field(description="Bins of equal width that confidences are put into."),
-        Asked("Bins of confidence", 2, 100),
+        AskedNumber("Bins of confidence", 2, 100),
     ] = 15
     seed: Seed = 0
 
@@ -281,7 +281,7 @@ class SnapshotAdvice(OnSubmissions):
     margin: Annotated[
         float,
         Field(description="Difference that is too small to matter, in accuracy."),
-        Asked("Margin", 0.0001, 0.5, "Difference that is too small to matter."),
+        AskedNumber("Margin", 0.0001, 0.5, "Difference that is too small to matter."),
     ] = 0.01
     run: SeededRun = 1
 
@@ -300,7 +300,7 @@ class Representations(OnSubmissions):
     permutations: Annotated[
         int,
         Field(description="Random pairings of whole images, for chance levels without a formula."),
-        Asked("Random pairings", 20, 400),
+        AskedNumber("Random pairings", 20, 400),
     ] = 40
     run: SeededRun = 1
 
@@ -318,7 +318,7 @@ class FeatureDiversity(OnSubmissions):
     permutations: Annotated[
         int,
         Field(description="Times that the images are dealt to the datasets at random."),
-        Asked("Random deals", 100, 5_000),
+        AskedNumber("Random deals", 100, 5_000),
     ] = 400
     run: SeededRun = 1
     seed: Seed = 0
@@ -338,10 +338,10 @@ class NWayFlips(OnSubmissions):
     share: Annotated[
         float,
         Field(description="Part of the classes of each dataset that makes a set, between 0 and 1."),
-        Asked("Share of classes in a set", 0.05, 0.95),
+        AskedNumber("Share of classes in a set", 0.05, 0.95),
     ] = 0.75
     draws: Annotated[
-        int, Field(description="Sets of classes that are drawn."), Asked("Sets", 1_000, 20_000)
+        int, Field(description="Sets of classes that are drawn."), AskedNumber("Sets", 1_000, 20_000)
     ] = 2000
     names: Names = Field(default={})
     seed: Seed = 0

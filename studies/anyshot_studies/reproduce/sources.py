@@ -27,6 +27,8 @@ BESIDE = (
     "anyshot_studies.reproduce.sources",
     "anyshot_studies.reproduce.trained",
     "anyshot_analysis.jobs.inputs",
+    "anyshot_analysis.jobs.options",
+    "anyshot_core.wire.reports",
     "anyshot_analysis.jobs.registry",
     "anyshot_starting_kit.dryrun",
     "anyshot_starting_kit.networks.layers",

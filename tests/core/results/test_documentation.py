@@ -4,6 +4,7 @@ from anyshot_core.results import predictions, tasks
 from anyshot_scoring.reliability import POPULATIONS
 from anyshot_scoring.rules import RULES
 from anyshot_starting_kit.cli.score import score
+from releasing.reference import generated_pages
 
 DOCS = Path(__file__).parents[3] / "docs" / "science"
 
@@ -23,6 +24,6 @@ def test_every_option_of_the_command_is_documented():
 
 
 def test_every_rule_and_population_is_documented():
-    text = (DOCS / "scoring.md").read_text()
+    text = (DOCS / "scoring.md").read_text() + generated_pages()["science/ranking-rules.md"]
     for name in [*RULES, *POPULATIONS]:
         assert f"`{name}`" in text
