@@ -465,7 +465,7 @@ def publish_feedback(site: Site, *scores: float) -> list[Person]:
     worker, people = site.worker(), [site.member(name) for name in ("ada", "ben", "cem")[: len(scores)]]
     for person, score in zip(people, scores, strict=True):
         scored(worker, person, score)
-    manage = "/api/v1/competitions/small/manage/phases/feedback/final/publish"
+    manage = "/api/v1/competitions/small/manage/phases/feedback/final/acts/publish"
     said = site.owner().call("POST", manage, json={"confirm": "feedback", "override": True})
     assert said.status_code == 200, said.text
     return people
