@@ -43,7 +43,7 @@ def test_from_sign_up_to_queue(live: LiveSite, browser: webdriver.Chrome, tmp_pa
     fill(browser, team_name="COBOL Learners")
     browser.find_element(By.NAME, "accept").click()
     press(browser, "Join the competition")
-    until(browser, lambda b: "You are in" in text_of(b))
+    until(browser, lambda b: "You have joined. The first steps below tick themselves off." in text_of(b))
 
     press(browser, "Submit")
     arrive(browser, f"/competitions/{slug}/phases/")

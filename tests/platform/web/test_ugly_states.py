@@ -300,7 +300,7 @@ def test_what_is_undefined_is_not_drawn(visitor: Visitor, scene: Scene) -> None:
         for end in [*(one.get("low") or []), *(one.get("high") or [])]
     ]
     assert len(charts) >= 3 and ends and set(ends) == {None}
-    assert "±" not in page and "One task has no interval" in page
+    assert "±" not in page and "A single task gives no interval for its score." in page
     board = visitor.see(pages["one-task-board"].path)
     assert (
         "whisker__dot" in board
