@@ -8,13 +8,14 @@ def decimal_words(value: float, places: int = 3) -> str:
     return f"{value:z,.{places}f}".replace("-", "−")
 
 
-def moment_words(moment: datetime | str, until: str = "minutes") -> str:
-    """`28 Nov 2026, 13:50 UTC`, of a moment or its ISO form, `until` minutes, seconds or milliseconds.
+def in_utc(moment: datetime) -> datetime:
+    """The moment in UTC; one without a zone is taken as UTC, as the platform's database keeps them."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
-    One without a zone is taken as UTC.
-    """
-    found = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
-    utc = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+def moment_words(moment: datetime | str, until: str = "minutes") -> str:
+    """`28 Nov 2026, 13:50 UTC`, of a moment or its ISO form, `until` minutes, seconds or milliseconds."""
+    utc = in_utc(datetime.fromisoformat(moment) if isinstance(moment, str) else moment)
     return f"{utc.day} {utc:%b %Y}, {utc.time().isoformat(until)} UTC"
 
 

@@ -1,13 +1,13 @@
 """How pages write dates, durations, sizes, scores: one function a kind of value."""
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Literal
 
 from markupsafe import Markup, escape
 
 from anyshot_core.chances import chance_words
-from anyshot_core.words import decimal_words, moment_words
+from anyshot_core.words import decimal_words, in_utc, moment_words
 
 _MISSING = Markup('<span class="faint">–</span>')
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -16,11 +16,6 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 def list_of(words: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
-
-
-def in_utc(moment: datetime) -> datetime:
-    """The moment in UTC; naive ones are taken as UTC, as the database keeps them."""
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def when(moment: datetime | None, style: Literal["short", "both", "ago"] = "short") -> Markup:

@@ -23,6 +23,7 @@ BESIDE = (
     "anyshot_core.data",
     "anyshot_core.charts",
     "anyshot_core.report",
+    "anyshot_core.words",
     "anyshot_analysis.pages",
     "anyshot_studies.reproduce.sources",
     "anyshot_studies.reproduce.trained",

@@ -7,9 +7,9 @@ they are what the pages of phases and leagues show anyway.
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
-from anyshot_core.words import count_of, moment_words
+from anyshot_core.words import count_of, in_utc, moment_words
 from anyshot_platform.contest.leagues.description import LeagueSpec
 from anyshot_platform.contest.phases.description import PhaseSpec
 from anyshot_platform.foundation.filters import count, duration, join_texts, size
@@ -106,20 +106,16 @@ def _limit(number: int | None) -> str:
     return "no limit" if number is None else f"{number:,}"
 
 
-def _aware(moment: datetime) -> datetime:
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
 def _day(moment: datetime) -> str:
     return f"{moment:%B} {moment.day}"
 
 
 def _dates(start: datetime, end: datetime | None) -> str:
     """`July 1 to August 31, 2022`: the last day is the one on which the phase still is open."""
-    first = _aware(start)
+    first = in_utc(start)
     if end is None:
         return f"from {_day(first)}, {first.year}"
-    last = _aware(end) - timedelta(microseconds=1)
+    last = in_utc(end) - timedelta(microseconds=1)
     if first.date() == last.date():
         return f"{_day(first)}, {first.year}"
     year = "" if first.year == last.year else f", {first.year}"

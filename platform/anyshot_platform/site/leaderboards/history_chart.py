@@ -4,7 +4,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from anyshot_core.browser_charts.numbers import chart_data
-from anyshot_platform.foundation.filters import in_utc, score, when
+from anyshot_core.words import in_utc
+from anyshot_platform.foundation.filters import score, when
 from anyshot_platform.site.shell.chart_data import ChartView, thinned
 from anyshot_platform.standings.leaderboards.reading import TopValue
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import ValidationError
 
-from anyshot_platform.foundation.filters import in_utc
+from anyshot_core.words import in_utc
 from anyshot_platform.foundation.schema.parts import Part
 from anyshot_platform.foundation.schema.problems import in_words
 from anyshot_platform.foundation.schema.settings import (

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from anyshot_core.words import in_utc
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.filters import duration, in_utc, join_texts
+from anyshot_platform.foundation.filters import duration, join_texts
 from anyshot_platform.judging.execution.kinds import kind_of
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.states import ENDED, RUNNING, STAGES, RunState

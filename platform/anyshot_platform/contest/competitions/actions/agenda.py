@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause
+from anyshot_core.words import in_utc
 from anyshot_platform.contest.competitions.actions.people import count_pending
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.competitions.states import CompetitionState
@@ -15,7 +16,6 @@ from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.contest.phases.service import list_phases, status_of
 from anyshot_platform.contest.phases.states import PhaseStatus
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.filters import in_utc
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.judging.visibility.standing import kept
