@@ -58,7 +58,7 @@ def add_reports(live: LiveSite, folder: Path) -> list[str]:
     for name, quality in (("Prototypes", 0.6), ("MetaDelta++", 0.58), ("Random", 0.1)):
         for number in range(3):
             table = make_table(quality, seed=number)
-            meta = {"submission": name, "run": number, "tasks": len(table)}
+            meta = {"who": name, "run": str(number), "tasks": len(table)}
             write_results(folder / f"{name}-{number}.parquet", table, meta)
     inputs = {"results": sorted(folder.glob("*.parquet"))}
     summary = analyse("flips", inputs, {"replicates": 1000}, folder / "report")

@@ -81,7 +81,7 @@ def test_a_competition_is_steered_from_a_script(
     assert (row["team"], row["enters"]) == ("pia", True)
     launch = ("organize", "do", SLUG, "final.launch", "final", "--set", "expected=1")
     early = call(*launch, "--yes", "final")
-    assert early.exit_code == 1 and "takes uploads until 2090-01-01" in early.output
+    assert early.exit_code == 1 and "takes uploads until 1 Jan 2090, 00:00 UTC" in early.output
     assert len(answer(*launch, "--yes", "final", "--override")["submissions"]) == 1
     publish = ("organize", "do", SLUG, "final.publish", "final", "--set", "winners=1")
     early = call(*publish, "--yes", "final")
