@@ -56,7 +56,7 @@ class Told:
 def read_estimates(paths: list[Path]) -> Told:
     """`estimates.npz` of one or more runs of a submission. Raises `BadAnalysis`.
 
-    Files of the releases before this one do not say whether runs have the same tasks: equal numbers count as one task.
+    Where files do not say of which draw their tasks are, those of equal numbers count as one task.
     """
     parts: list[dict[str, NDArray[np.float64]]] = []
     places: list[NDArray[np.int64]] = []

@@ -91,7 +91,8 @@ def rehearse(session: Session, act: Act[S, Opts], subject: S, request: ActReques
 
     Raises `NeedsProof` as doing it would.
     """
-    shown, target = preview(session, act, subject, request), act.target(session, subject)
+    target = act.target(session, subject)
+    shown = _show(act, target, act.look(session, subject, request))
     if shown.done or shown.refused or not published_phases(session, target.competitions):
         return shown
     trial = session.begin_nested()

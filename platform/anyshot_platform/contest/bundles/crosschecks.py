@@ -104,7 +104,7 @@ def _unknown(
         if name not in known:
             offered = ", ".join(sorted(known)) or "none"
             place = (*path, index) if (*path, index) in marked.lines else path
-            yield marked.problem(place, (f"there is no {kind} {name!r}; known: {offered}"))
+            yield marked.problem(place, f"there is no {kind} {name!r}; known: {offered}")
 
 
 def _final_phases_fed(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
@@ -114,7 +114,7 @@ def _final_phases_fed(marked: Marked, files: BundleFiles) -> Iterator[FileProble
             and not entry.get("entries")
             and not entry.get("accepts_uploads", True)
         ):
-            yield marked.problem(path, ("a final phase without uploads needs `entries: {phase: ...}`"))
+            yield marked.problem(path, "a final phase without uploads needs `entries: {phase: ...}`")
 
 
 def _seeds_counted(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:

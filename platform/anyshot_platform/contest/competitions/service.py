@@ -187,7 +187,7 @@ def require_participant(membership: Membership | None) -> Membership:
     """The membership, if it may submit; raises `CannotJoin` with the reason."""
     reasons = {
         MemberStatus.PENDING: "The organizers have not approved your registration yet.",
-        MemberStatus.INVITED: ("You are invited; accept first, under Account, Competitions and teams."),
+        MemberStatus.INVITED: "You are invited; accept first, under Account, Competitions and teams.",
         MemberStatus.BANNED: "You are banned from this competition.",
         MemberStatus.REJECTED: "The organizers declined your registration.",
         MemberStatus.WITHDRAWN: "You have left this competition. Join again to submit.",

@@ -2,9 +2,8 @@
 two versions, the tables of the documentation and what workers are sent are read off these fields.
 
 A new setting is a field here, a column in `contest.phases.models` and its migration. A setting that is kept with the
-*version*
-decides what a score is: where there are submissions it changes by a new version only. What a worker has to know is
-`sent` in the field of the same name of its assignment.
+*version* decides what a score is: where there are submissions it changes by a new version only. What a worker has to
+know is `sent` in the field of the same name of its assignment.
 """
 
 from collections.abc import Iterable

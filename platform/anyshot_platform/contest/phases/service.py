@@ -49,7 +49,7 @@ def require_open(phase: Phase, moment: datetime | None = None) -> None:
     """Raise `PhaseNotOpen` unless submissions can be uploaded."""
     status = status_of(phase, moment)
     words = {
-        PhaseStatus.UPCOMING: (f"“{phase.name}” has not begun: it opens at {moment_words(phase.starts_at)}."),
+        PhaseStatus.UPCOMING: f"“{phase.name}” has not begun: it opens at {moment_words(phase.starts_at)}.",
         PhaseStatus.CLOSED: f"“{phase.name}” is closed.",
         PhaseStatus.PAUSED: f"The organizers have paused “{phase.name}”. Please try again later.",
     }

@@ -48,7 +48,7 @@ class BoardShows(StrEnum):
 BOARD_WORDS: dict[BoardShows, str] = {
     BoardShows.LAST: "the last submission",
     BoardShows.BEST: "the best submission",
-    BoardShows.LAST_ABOVE_GATE: ("the last submission above the gate of the next phase, else the last"),
+    BoardShows.LAST_ABOVE_GATE: "the last submission above the gate of the next phase, else the last",
     BoardShows.LADDER: (
         "the last submission that beat the one before by a step (a Ladder: scores "
         "are rounded to the step, and nothing else is told while the phase is "

@@ -19,8 +19,7 @@ class Run(Base):
     """One evaluation: a submission under a phase version with one pair of seeds, or a shard of it.
 
     `state` is written by `judging.runs.transitions.write_state` alone. While a run is running it has a lease;
-    everything its
-    worker sends carries `epoch`, which each claim increments.
+    everything its worker sends carries `epoch`, which each claim increments.
     """
 
     __tablename__ = "runs"

@@ -55,7 +55,7 @@ def _look_announce(
     last, wishes = _said_last(session, competition), request.options
     if last is not None and (last.title, last.body) == (wishes.title, wishes.body):
         return Findings(
-            done=(f"This was announced at {moment_words(last.created_at)}; nobody is told it twice.")
+            done=f"This was announced at {moment_words(last.created_at)}; nobody is told it twice."
         )
     told = len(members_of(session, competition))
     return Findings(
@@ -85,7 +85,7 @@ ADD = Act(
 DELETE, RESTORE = delete_and_restore(
     "announcement",
     _target,
-    lambda session, row: [("It is taken off the competition's page; messages cannot be called back.")],
+    lambda session, row: ["It is taken off the competition's page; messages cannot be called back."],
     "It is on the competition's page again; nobody gets a message.",
     verbs=("Take {} off the page", "Show {} again"),
 )

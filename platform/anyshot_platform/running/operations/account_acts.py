@@ -120,7 +120,7 @@ def _look_promote(session: Session, user: User, request: ActRequest) -> Findings
     if user.is_site_admin:
         return Findings(done="They are an administrator already.")
     return Findings(
-        does=[("They see and change everything on this site: competitions, hidden data, accounts, workers.")]
+        does=["They see and change everything on this site: competitions, hidden data, accounts, workers."]
     )
 
 
@@ -142,7 +142,7 @@ def _look_let(session: Session, user: User, request: ActRequest) -> Findings:
 def _look_stop(session: Session, user: User, request: ActRequest) -> Findings:
     if not user.may_organize:
         return Findings(done="They may not organize.")
-    return Findings(does=[("They can create no more competitions or pools; the ones they have go on.")])
+    return Findings(does=["They can create no more competitions or pools; the ones they have go on."])
 
 
 def _sets(column: str, value: bool, words: str) -> Callable[[Session, User, ActRequest], ActDone]:

@@ -36,7 +36,7 @@ def _look(session: Session, alert: Alert, request: ActRequest) -> Findings:
         return Findings(done="It is closed already.")
     if is_watched(alert):
         return Findings(refused=["It closes by itself, as soon as its condition is over."])
-    return Findings(does=[("It is no longer among what is open, and operators are told that it is over.")])
+    return Findings(does=["It is no longer among what is open, and operators are told that it is over."])
 
 
 def _close(session: Session, alert: Alert, request: ActRequest) -> ActDone:

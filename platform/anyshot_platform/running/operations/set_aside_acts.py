@@ -60,7 +60,7 @@ def _look_give_up(session: Session, one: SetAside, request: ActRequest) -> Findi
     if found.since is None:
         return Findings(done=_no_webhook() if found.removed else _not_set_aside())
     return Findings(
-        does=[("It is not tried again: what it was for stays undone. It no longer counts as set aside.")]
+        does=["It is not tried again: what it was for stays undone. It no longer counts as set aside."]
     )
 
 

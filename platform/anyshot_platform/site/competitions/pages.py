@@ -48,7 +48,7 @@ _REFUSALS = {
     "pending": "The organizers have your request; you get a message when they have answered.",
     "banned": "The organizers have closed this competition to you.",
     "rejected": "The organizers declined your registration. Only they can admit you.",
-    "invited": ("The organizers invite you. Accept or decline under Account, Competitions and teams."),
+    "invited": "The organizers invite you. Accept or decline under Account, Competitions and teams.",
     "closed": "This competition takes no new participants.",
 }
 

@@ -35,14 +35,14 @@ _UPLOAD_WORDS = {
     Choice.LAST: "A new submission in this league replaces it as soon as it is scored.",
     Choice.BEST: "A new submission in this league replaces it if it scores better.",
     Choice.ABOVE_GATE: "A new submission in this league replaces it if it beats the gate.",
-    Choice.CLIMBED: ("A new submission in this league replaces it if it gains a step of the Ladder."),
-    Choice.BY_HAND: ("Your team chose it: a new submission does not replace it until you choose again."),
+    Choice.CLIMBED: "A new submission in this league replaces it if it gains a step of the Ladder.",
+    Choice.BY_HAND: "Your team chose it: a new submission does not replace it until you choose again.",
 }
 
 _UPLOAD_WORDS_ONCE_ADMITTED = {  # where each submission waits for the evidence of its run, or for organizers
     Choice.LAST: "A new submission in this league replaces it once it is scored and admitted.",
     Choice.BEST: "A new submission in this league replaces it once admitted, if it scores better.",
-    Choice.ABOVE_GATE: ("A new submission in this league replaces it once admitted, if it beats the gate."),
+    Choice.ABOVE_GATE: "A new submission in this league replaces it once admitted, if it beats the gate.",
     Choice.CLIMBED: (
         "A new submission in this league replaces it once admitted, if it gains a step of the Ladder."
     ),

@@ -121,7 +121,7 @@ def _scoring(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]
     if phase.board_shows == BoardShows.LADDER:
         rows.append(("Step of the Ladder", f"{phase.ladder_step:g}"))
     if any(True for _ in weaknesses(version)):
-        rows.append(("Secrecy", ("tasks follow from small numbers: for comparison, not for prizes")))
+        rows.append(("Secrecy", "tasks follow from small numbers: for comparison, not for prizes"))
     rows.append(("Dataset names", "shown" if look_at_phase(phase, None).names else "hidden"))
     return rows
 

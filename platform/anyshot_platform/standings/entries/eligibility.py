@@ -162,7 +162,7 @@ def _judge(
     if verdict is not None and verdict.status != EntryStatus.DECLARED and _is_about(verdict, members):
         return verdict.status, verdict.reason
     if missing:
-        return EntryStatus.DECLARED, (f"{', '.join(missing)} must answer the questions of the league.")
+        return EntryStatus.DECLARED, f"{', '.join(missing)} must answer the questions of the league."
     if league.admission == Admission.APPROVAL:
         return EntryStatus.DECLARED, "The organizers have not decided yet."
     return EntryStatus.ADMITTED, ""

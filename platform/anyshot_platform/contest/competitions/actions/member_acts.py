@@ -33,7 +33,7 @@ _POWERS = {
     Role.OWNER: (
         "do everything here, see the hidden data and take the secret keys, and give roles to others"
     ),
-    Role.ORGANIZER: ("change the competition, see every submission with its code, and the hidden data"),
+    Role.ORGANIZER: "change the competition, see every submission with its code, and the hidden data",
     Role.REVIEWER: "see every submission with its code",
     Role.PARTICIPANT: "take part",
 }
@@ -107,7 +107,7 @@ def _look_reject(session: Session, membership: Membership, request: ActRequest) 
         return Findings(done="This person is rejected already.")
     if membership.role != Role.PARTICIPANT:
         return Findings(
-            refused=[("Only participants are rejected. Give this person the role participant first.")]
+            refused=["Only participants are rejected. Give this person the role participant first."]
         )
     uploads = _uploads(session, membership)
     return Findings(

@@ -118,7 +118,7 @@ def _tell_of_terms(session: Session, competition: Competition) -> None:
         [member.user_id for member in members if must_accept(competition, member)],
         kind="terms",
         title=f"{competition.title}: the terms have changed",
-        body=(f"Read version {competition.terms_version} and accept it. Until then you can submit nothing."),
+        body=f"Read version {competition.terms_version} and accept it. Until then you can submit nothing.",
         url=f"/competitions/{competition.slug}/join",
         about=competition.id,
     )

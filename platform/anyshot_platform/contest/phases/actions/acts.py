@@ -262,7 +262,7 @@ def _restore(session: Session, phase: Phase, request: ActRequest) -> ActDone:
 def _look_redraw(session: Session, phase: Phase, request: ActRequest) -> Findings:
     return Findings(
         refused=key_acts.why_key_stays(session, phase),
-        does=[("Its tasks, the order of their queries and its training seeds are others from now on.")],
+        does=["Its tasks, the order of their queries and its training seeds are others from now on."],
     )
 
 
@@ -276,7 +276,7 @@ def _look_publish_key(session: Session, phase: Phase, request: ActRequest) -> Fi
         return Findings(done="The key is published already.")
     return Findings(
         refused=key_acts.why_key_stays_secret(session, phase),
-        does=[("Everybody can draw the tasks of this phase, and verify that they were fixed beforehand.")],
+        does=["Everybody can draw the tasks of this phase, and verify that they were fixed beforehand."],
         warnings=["The phase can never be opened again."],
     )
 

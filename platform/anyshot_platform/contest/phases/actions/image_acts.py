@@ -72,7 +72,7 @@ def look_unpin(session: Session, phase: Phase, request: ActRequest) -> Findings:
     )
     return Findings(
         does=[does],
-        warnings=[("Scores may then come from different images; the page of each run says from which.")],
+        warnings=["Scores may then come from different images; the page of each run says from which."],
     )
 
 

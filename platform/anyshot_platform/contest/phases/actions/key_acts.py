@@ -31,7 +31,7 @@ def give_new_key(version: PhaseVersion) -> None:
 def why_key_stays(session: Session, phase: Phase) -> list[str]:
     """Why no other key can be drawn, or given, for the version that is live."""
     if status_of(phase) != PhaseStatus.UPCOMING:
-        return [("This phase has begun, and its commitment is published. Draft a version with a new key.")]
+        return ["This phase has begun, and its commitment is published. Draft a version with a new key."]
     if count_uploads(session, Submission.phase_id == phase.id):
         return [
             (
@@ -45,7 +45,7 @@ def why_key_stays(session: Session, phase: Phase) -> list[str]:
 def why_key_stays_secret(session: Session, phase: Phase) -> list[str]:
     """Why the key, from which the tasks follow, cannot be shown to everybody yet."""
     if status_of(phase) != PhaseStatus.CLOSED:
-        return [("The key shows the tasks of the phase: it can be published once the phase is closed.")]
+        return ["The key shows the tasks of the phase: it can be published once the phase is closed."]
     if publication_of(phase).waits:
         return ["Publish the results of the phase first."]
     if not is_public(live_version(session, phase).meta_test):

@@ -124,7 +124,7 @@ def _say_without_learner(number: int) -> list[str]:
 def _frozen(phase: Phase) -> list[str]:
     if publication_of(phase).frozen is None:
         return []
-    return [("The board stays frozen: the same submissions stand on it, with their scores of this version.")]
+    return ["The board stays frozen: the same submissions stand on it, with their scores of this version."]
 
 
 def _underway(number: int) -> list[str]:
@@ -198,7 +198,7 @@ class RescoringChoice(ActOptions):
 
 def _look_rescore(session: Session, version: PhaseVersion, request: ActRequest) -> Findings:
     if version.number == version.phase.live_version:
-        return Findings(refused=[("This version is live: submissions are scored under it as they come.")])
+        return Findings(refused=["This version is live: submissions are scored under it as they come."])
     number = len(not_queued(session, version.phase, version))
     return Findings(
         does=[

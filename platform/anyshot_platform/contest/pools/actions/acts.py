@@ -68,7 +68,7 @@ def _look_publish(session: Session, pool: Pool, request: ActRequest) -> Findings
         return Findings(done="The pool is public already.")
     if version is None:
         return Findings(
-            refused=[("The pool has no packs yet: uploaded packs count once a version of it holds them.")]
+            refused=["The pool has no packs yet: uploaded packs count once a version of it holds them."]
         )
     images = sum(entry.pack.images for entry in version.entries)
     return Findings(

@@ -68,7 +68,7 @@ def _tell(session: Session, team: Team, before: str, reason: str) -> None:
         session,
         team.id,
         kind="membership",
-        title=(f"{competition.title}: the organizers renamed your team from “{before}” to “{team.name}”"),
+        title=f"{competition.title}: the organizers renamed your team from “{before}” to “{team.name}”",
         body=reason,
         url=f"/competitions/{competition.slug}/team",
     )

@@ -31,7 +31,7 @@ def _done(hook: Webhook, message: str) -> ActDone:
 def _look_on(session: Session, hook: Webhook, request: ActRequest) -> Findings:
     if hook.active:
         return Findings(done="The webhook is on already.")
-    return Findings(does=[("What happens from now on is posted to it; what happened meanwhile is not.")])
+    return Findings(does=["What happens from now on is posted to it; what happened meanwhile is not."])
 
 
 def _switch_on(session: Session, hook: Webhook, request: ActRequest) -> ActDone:

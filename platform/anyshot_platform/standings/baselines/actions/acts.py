@@ -96,7 +96,7 @@ def _look(session: Session, playable: Playable, request: ActRequest[Where], *, g
             ]
         )
     return Findings(
-        does=[(f"It is run in {phase.name}: a marked row on the boards of its leagues, out of the ranking.")]
+        does=[f"It is run in {phase.name}: a marked row on the boards of its leagues, out of the ranking."]
     )
 
 

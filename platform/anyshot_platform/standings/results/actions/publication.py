@@ -33,8 +33,7 @@ def publish(session: Session, phase: Phase, reason: str = "", *, winners: int = 
     """Show the results to everyone; `winners` is how many of each league's best have their code published.
 
     The results are stored as they are now: see `standings.results.records`. Members are told when they become
-    public, and not
-    again. Returns those whose code is public now: not that of a team whose code the organizers hid.
+    public, and not again. Returns those whose code is public now: not that of a team whose code the organizers hid.
     """
     before = publication_of(phase).published
     again, phase.published_at = before is not None, before or now()
