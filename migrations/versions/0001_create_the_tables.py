@@ -1266,6 +1266,25 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f("ix_artifacts_digest"), ["digest"], unique=False)
 
     op.create_table(
+        "checkpoints",
+        sa.Column("id", sa.String(length=32), nullable=False),
+        sa.Column("run_id", sa.String(length=32), nullable=False),
+        sa.Column("epoch", sa.Integer(), nullable=False),
+        sa.Column("name", sa.String(length=64), nullable=False),
+        sa.Column("first", sa.Integer(), nullable=False),
+        sa.Column("stop", sa.Integer(), nullable=False),
+        sa.Column("digest", sa.String(length=64), nullable=False),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["digest"], ["blobs.digest"], name=op.f("fk_checkpoints_digest")),
+        sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name=op.f("fk_checkpoints_run_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_checkpoints")),
+        sa.UniqueConstraint("run_id", "epoch", "name", name=op.f("uq_checkpoints_run_id_epoch_name")),
+    )
+    with op.batch_alter_table("checkpoints", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_checkpoints_digest"), ["digest"], unique=False)
+
+    op.create_table(
         "attempts",
         sa.Column("id", sa.String(length=32), nullable=False),
         sa.Column("run_id", sa.String(length=32), nullable=False),

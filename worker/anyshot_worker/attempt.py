@@ -69,8 +69,13 @@ class AttemptAccount:
     platform_seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     odd_seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
-    def add(self, usage: Usage, provenance: Provenance, time: TimeUse) -> None:
-        """Add one conversation with the code: its times, CPU and memory; of training those of the last one hold."""
+    def begin_with(self, earlier: Usage) -> None:
+        """Count what earlier attempts used of processor and memory; their seconds are in the time of this one."""
+        names = ("cpu_seconds", "memory_peak_bytes")
+        self.usage = Usage(**{name: getattr(earlier, name) for name in names})
+
+    def with_boxes(self, usage: Usage) -> Usage:
+        """What is used so far, with that of a conversation that goes on."""
         before = self.usage
         totals = {
             "participant_seconds": before.participant_seconds + usage.participant_seconds,
@@ -78,7 +83,11 @@ class AttemptAccount:
             "cpu_seconds": before.cpu_seconds + usage.cpu_seconds,
             "memory_peak_bytes": max(before.memory_peak_bytes, usage.memory_peak_bytes),
         }
-        self.usage, self.provenance = usage.model_copy(update=totals), provenance
+        return usage.model_copy(update=totals)
+
+    def add(self, usage: Usage, provenance: Provenance, time: TimeUse) -> None:
+        """Add one conversation with the code: its times, CPU and memory; of training those of the last one hold."""
+        self.usage, self.provenance = self.with_boxes(usage), provenance
         for step, seconds in time.platform.items():
             self.platform_seconds[step] += seconds
         self.add_odd(time)
@@ -123,6 +132,10 @@ class RunAttempt(Generic[J]):
     def is_stopped(self) -> bool:
         """Whether there is a reason to stop."""
         return self.lease.stop_reason is not None
+
+    def must_stop(self) -> bool:
+        """Whether to stop in the middle of what goes on: a worker that is stopped lets a task end, within its grace."""
+        return self.is_stopped() and not self.lease.lets_task_end
 
     @contextmanager
     def step(self, step: PlatformStep) -> Iterator[None]:

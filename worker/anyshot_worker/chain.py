@@ -14,6 +14,7 @@ from anyshot_core.results import read_predictions
 from anyshot_core.wire.jobs import Analyse, Evaluate, Job, MetaTest, Rescore, Smoke, Tested
 from anyshot_core.wire.worker_api import Complete, PlatformStep, Stage
 from anyshot_worker.attempt import RunAttempt
+from anyshot_worker.checkpoints import find_earlier
 from anyshot_worker.evidence import inspect
 from anyshot_worker.exports import asked_of, export
 from anyshot_worker.materials import gather_materials, list_parts
@@ -31,8 +32,10 @@ def evaluate(attempt: RunAttempt[Tested]) -> Complete:
         evidence = inspect(attempt.site.sandboxes, materials.submission)
     parts = list_parts(assignment, materials)
 
-    job = describe_job(assignment, materials, parts[0].tasks, asked, attempt.folder)
-    learner, outcomes = train_and_test(attempt, job, parts)
+    earlier = find_earlier(attempt, parts)
+
+    job = describe_job(assignment, materials, parts, asked, attempt.folder)
+    learner, outcomes = train_and_test(attempt, job, parts, earlier)
     attempt.upload(learner.logger_tables)
     answers = collect_answers(attempt, parts, outcomes)
 

@@ -27,6 +27,10 @@ from anyshot_worker.meter import Meter
 
 log = logging.getLogger(__name__)
 
+GRACE_SECONDS = (
+    12.0  # for a task when its worker is stopped; what it answered has to be stored in the seconds after
+)
+
 
 class StopReason(StrEnum):
     """Why an attempt must end before it is done."""
@@ -51,6 +55,7 @@ class Lease:
         self._ended = threading.Event()
         self._sending = threading.Lock()  # until what could not be sent is given back: the next one takes it
         self._stop_reason: StopReason | None = None
+        self._grace_ends = 0.0
         self._lease_seconds, self._extended = assignment.lease_seconds, time.monotonic()
         self._thread = threading.Thread(target=self._beat, name=f"lease-{assignment.run_id}", daemon=True)
 
@@ -70,6 +75,14 @@ class Lease:
         if self._stop_reason is None and self._draining.is_set():
             self._stop_reason = StopReason.DRAINING
         return self._stop_reason
+
+    @property
+    def lets_task_end(self) -> bool:
+        """Whether a worker that is being stopped may end the task that it is at."""
+        if self.stop_reason is not StopReason.DRAINING or self._progress.stage is not Stage.META_TESTING:
+            return False
+        self._grace_ends = self._grace_ends or time.monotonic() + GRACE_SECONDS
+        return time.monotonic() < self._grace_ends
 
     @property
     def progress(self) -> Progress:

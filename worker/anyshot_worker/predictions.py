@@ -6,7 +6,8 @@ to start from, the conversation only tests it.
 
 import platform
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -20,19 +21,21 @@ from anyshot_core.taskserver.job import (
     ServerProgress,
     Snapshot,
     TaskServerJob,
+    TimeUse,
 )
 from anyshot_core.taskserver.joined import serve_parts
 from anyshot_core.taskserver.scores import collect, put_together
 from anyshot_core.taskserver.server import serve, serve_isolated
-from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.jobs import MetaTest, Smoke, Tested
 from anyshot_core.wire.verdicts import Cause
 from anyshot_core.wire.worker_api import PartFailure, PlatformStep, Progress, Provenance, Stage, Usage
 from anyshot_scoring.predictions import Predictions
 from anyshot_worker.attempt import Failed, RunAttempt, failure_fields
+from anyshot_worker.checkpoints import Checkpointer, Earlier, can_resume
 from anyshot_worker.materials import Materials, TestedPart
 from anyshot_worker.sandbox import OpenBox
 
+TABLES_FILE = "logger.zip"  # of the participant's logger
 SMOKE_ITEMS = 3  # tasks or batches that a generator yields a call in a trial run
 
 
@@ -99,21 +102,23 @@ def outer_seconds(assignment: Tested) -> float:
 
 
 def describe_job(
-    assignment: Tested, materials: Materials, tasks: PoolTasks, asked: Asked, folder: Path
+    assignment: Tested, materials: Materials, parts: Sequence[TestedPart], asked: Asked, folder: Path
 ) -> TaskServerJob:
-    """What the task server is asked to do; the files that it keeps go to `folder`."""
+    """What the task server is asked to do, with the tasks of the first part; the files that it keeps go to `folder`."""
+    stored = materials.learner is None and can_resume(assignment, parts)
     return TaskServerJob(
         bundle=materials.submission,
         packs=materials.train_packs,
         validation_packs=materials.validation_packs,
         train_protocol=assignment.train_protocol,
         validation_protocol=assignment.validation_protocol,
-        tasks=tasks,
+        tasks=parts[0].tasks,
         budget=assignment.budget,
         train_seed=assignment.train_seed,
         query_secret=materials.query_secret,
         learner=materials.learner,
-        keep_learner=folder / "learner.bin" if assignment.keep_learner else None,
+        keep_learner=folder / "learner.bin" if assignment.keep_learner or stored else None,
+        learner_optional=not (assignment.keep_learner or assignment.isolated_tasks),
         snapshots=assignment.snapshots,
         keep_snapshots=folder / "snapshots" if asked.snapshots else None,
         probabilities=asked.probabilities,
@@ -127,20 +132,43 @@ def describe_job(
 
 
 def train_and_test(
-    attempt: RunAttempt[Tested], job: TaskServerJob, parts: Sequence[TestedPart]
+    attempt: RunAttempt[Tested], job: TaskServerJob, parts: Sequence[TestedPart], earlier: Earlier | None
 ) -> tuple[TrainedLearner, list[JobOutcome]]:
-    """Meta-train, unless the job has a learner, and test on all parts: an outcome each, failed ones too.
+    """Meta-train, unless there is a learner, and test on all parts: an outcome each, failed ones too.
 
-    Raises `Stopped` where the attempt is to stop, once what it used until then is counted.
+    What `earlier` attempts did is not done again. Raises `Stopped` where the attempt is to stop, once what it used
+    until then is counted.
     """
-    outcomes = serve_parts(lambda joined: _converse(attempt, joined), job, [part.tasks for part in parts])
+    file, tables = job.keep_learner, None
+    if earlier is not None:
+        attempt.account.begin_with(earlier.usage)
+        tables = earlier.write_tables(attempt.folder / TABLES_FILE)
+        job = replace(job, resumed=earlier.resumed)
+        if earlier.learner is not None:
+            job, file = (
+                replace(job, learner=earlier.learner, keep_learner=None),
+                attempt.folder / "learner.bin",
+            )
+            file.hardlink_to(earlier.learner)
+    stored = can_resume(attempt.assignment, parts)
+    outcomes = serve_parts(
+        lambda joined: _converse(attempt, joined, earlier, stored), job, [part.tasks for part in parts]
+    )
     first = outcomes[0]
-    return TrainedLearner(job.keep_learner, first.snapshots, _zip_tables(first, attempt.folder)), outcomes
+    tables = tables or _zip_tables(first.logger_tables, attempt.folder)
+    return TrainedLearner(
+        file if attempt.assignment.keep_learner else None, first.snapshots, tables
+    ), outcomes
 
 
-def _converse(attempt: RunAttempt[Tested], job: TaskServerJob) -> JobOutcome:
+def _converse(
+    attempt: RunAttempt[Tested], job: TaskServerJob, earlier: Earlier | None, stored: bool
+) -> JobOutcome:
+    """Serve a job in boxes; where it can be resumed, its checkpoints are stored meanwhile."""
     meter, sandboxes = attempt.lease.meter, attempt.site.sandboxes
     training_peaks: list[int] = []  # one value, once meta-training is over
+    if earlier is not None:
+        training_peaks.append(earlier.usage.meta_train_memory_peak_bytes)
 
     def report(progress: ServerProgress) -> None:
         if progress.stage == Stage.META_TESTING and boxes.opened and not training_peaks:
@@ -154,23 +182,45 @@ def _converse(attempt: RunAttempt[Tested], job: TaskServerJob) -> JobOutcome:
             )
         )
 
+    def measure(time: TimeUse) -> tuple[Usage, Provenance]:
+        usage = _usage(time, boxes.opened, max(training_peaks, default=0))
+        return attempt.account.with_boxes(usage), _provenance(attempt, boxes.opened)
+
+    def keep_learner(outcome: JobOutcome) -> None:
+        assert job.keep_learner is not None
+        tables = _zip_tables(outcome.logger_tables, attempt.folder)
+        checkpointer.learner(job.keep_learner, outcome.time, tables)
+
     boxes = Boxes(attempt, lambda box: meter.watch(box, lambda: sandboxes.gpu_use(attempt.key)))
-    hooks = Hooks(on_progress=report, on_log=attempt.log.add, on_row=meter.row, cancelled=attempt.is_stopped)
+    checkpointer = Checkpointer(attempt, job, measure)
+    hooks = Hooks(
+        on_progress=report,
+        on_log=attempt.log.add,
+        on_row=meter.row,
+        on_learner=keep_learner,
+        on_answer=checkpointer.answer,
+        cancelled=attempt.must_stop,
+        stops=attempt.is_stopped,
+    )
     try:
-        outcome = boxes.serve(job, hooks)
+        with checkpointer if stored else nullcontext():
+            outcome = boxes.serve(job, hooks)
     finally:
         meter.rest()
         boxes.close()
-    usage = _usage(outcome, boxes.opened, max(training_peaks, default=0))
-    attempt.account.add(usage, _provenance(attempt, boxes.opened), outcome.time)
+    usage = _usage(outcome.time, boxes.opened, max(training_peaks, default=0))
+    provenance = _provenance(attempt, boxes.opened)
+    if earlier is not None:
+        provenance = provenance.model_copy(update={"earlier": earlier.attempts})
+    attempt.account.add(usage, provenance, outcome.time)
     attempt.check()
     return outcome
 
 
-def _usage(outcome: JobOutcome, opened: Sequence[OpenBox], training_peak: int) -> Usage:
-    spent, used = outcome.time.participant, [box.usage() for box in opened]
+def _usage(time: TimeUse, opened: Sequence[OpenBox], training_peak: int) -> Usage:
+    spent, used = time.participant, [box.usage() for box in opened]
     return Usage(
-        participant_seconds=outcome.time.participant_seconds,
+        participant_seconds=time.participant_seconds,
         meta_train_seconds=spent.get("meta_fit", 0.0),
         meta_test_seconds=sum(spent.get(name, 0.0) for name in ("load", "fit", "predict")),
         cpu_seconds=sum(use.cpu_seconds for use in used),
@@ -202,13 +252,13 @@ def processor_name(information: Path = Path("/proc/cpuinfo")) -> str:
     return next((name for name in names if name), f"CPU, {platform.machine()}")[:200]
 
 
-def _zip_tables(outcome: JobOutcome, folder: Path) -> Path | None:
+def _zip_tables(tables: Mapping[str, bytes], folder: Path) -> Path | None:
     """The participant's own training curves, as CSV files in one zip."""
-    if not outcome.logger_tables:
+    if not tables:
         return None
-    target = folder / "logger.zip"
+    target = folder / TABLES_FILE
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in sorted(outcome.logger_tables.items()):
+        for name, content in sorted(tables.items()):
             archive.writestr(Path(name).name, content)
     return target
 

@@ -84,7 +84,7 @@ class Conversation:
         kind: FrameType,
         reply: FrameType,
         limits: list[Limit],
-        build: Callable[[int, TimeLeft], bytes] | None = None,
+        build: Callable[[int, TimeLeft], bytes] | bytes | None = None,
         pixels: np.ndarray | None = None,
     ) -> tuple[Frame, float]:
         """A command whose time is the participant's, but for its transport; returns it with the reply."""
@@ -143,6 +143,7 @@ class Conversation:
             validation_packs=len(self.job.validation_packs),
             snapshots=self.job.snapshots if self.job.keep_snapshots is not None else 0,
             probabilities=self.job.probabilities,
+            learner_optional=self.job.learner_optional,
         ).to_bytes()
 
     def export(self, target: Path, limits: list[Limit], snapshot: int | None = None) -> None:

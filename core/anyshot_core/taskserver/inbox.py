@@ -158,7 +158,7 @@ class Output:
         self._on_log(LogLine("platform", self._printed_in, text, left_out))
 
     def tables(self) -> dict[str, bytes]:
-        return {name: table.getvalue().encode() for name, table in self._tables.items()}
+        return {name: table.getvalue().encode() for name, table in list(self._tables.items())}
 
 
 def _no_formula(text: str) -> str:

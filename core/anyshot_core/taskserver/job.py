@@ -29,6 +29,7 @@ class DrawnTask:
     support_labels: np.ndarray
     query: np.ndarray
     query_labels: np.ndarray
+    seeded: bool = True  # whether the random numbers of participants' code start anew with it
 
 
 class TaskSource(Protocol):
@@ -62,6 +63,35 @@ class OutputCaps:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskResult:
+    """The answer to one task: `predictions` int64 [q] in the order of `DrawnTask.query_labels`.
+
+    `probabilities` float32 [q, ways] of the classes where the job asks for them and labels did not come alone; `doubt`
+    says why what came for them is not believed.
+    """
+
+    index: int
+    dataset: int
+    ways: int
+    shots: int
+    predictions: np.ndarray
+    labels: np.ndarray
+    load_seconds: float
+    fit_seconds: float
+    predict_seconds: float
+    probabilities: np.ndarray | None = None
+    doubt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """What earlier attempts of a job did: the answers to its first tasks, and the participant's seconds by step."""
+
+    results: tuple[TaskResult, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class TaskServerJob:
     """One evaluation, or one shard of it.
 
@@ -69,6 +99,8 @@ class TaskServerJob:
     that validation tasks come from, both cut to what their protocols show; a protocol is None where config.json says.
     With `learner` (an exported one) meta-training is skipped; with `keep_learner` the learner is exported to that
     file after meta-training.
+    Where `learner_optional`, one beyond the limit is left out there: the file is empty.
+    With `resumed`, what earlier attempts did is not done again; their learner is `learner`.
     With `keep_snapshots`, a folder, up to `snapshots` of training are exported there.
     With `probabilities`, results hold those of the answers.
     `query_secret` keys the permutation of each query; None leaves the order of the protocol. `tasks` None stops after
@@ -86,6 +118,8 @@ class TaskServerJob:
     query_secret: bytes | None = None
     learner: Path | None = None
     keep_learner: Path | None = None
+    learner_optional: bool = False
+    resumed: Resumed | None = None
     snapshots: int = 0
     keep_snapshots: Path | None = None
     probabilities: bool = False
@@ -117,41 +151,6 @@ class ServerProgress:
     tasks_done: int
     tasks_total: int
     seconds_used: float
-
-
-def _ignore(_: object) -> None:
-    return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hooks:
-    """What the caller wants to hear; each must return at once (a slow one is charged to the platform, not the run)."""
-
-    on_progress: Callable[[ServerProgress], object] = _ignore
-    on_log: Callable[[LogLine], object] = _ignore
-    on_row: Callable[[LoggerRow], object] = _ignore  # of its logger, where the log policy shows it
-    cancelled: Callable[[], bool] = lambda: False
-
-
-@dataclass(frozen=True, slots=True)
-class TaskResult:
-    """The answer to one task: `predictions` int64 [q] in the order of `DrawnTask.query_labels`.
-
-    `probabilities` float32 [q, ways] of the classes where the job asks for them and labels did not come alone; `doubt`
-    says why what came for them is not believed.
-    """
-
-    index: int
-    dataset: int
-    ways: int
-    shots: int
-    predictions: np.ndarray
-    labels: np.ndarray
-    load_seconds: float
-    fit_seconds: float
-    predict_seconds: float
-    probabilities: np.ndarray | None = None
-    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,3 +205,20 @@ class JobOutcome:
     @property
     def verdict(self) -> Verdict:
         return Verdict.OK if self.failure is None else self.failure.verdict
+
+
+def _ignore(_: object) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """What the caller wants to hear; each must return at once (a slow one is charged to the platform, not the run)."""
+
+    on_progress: Callable[[ServerProgress], object] = _ignore
+    on_log: Callable[[LogLine], object] = _ignore
+    on_row: Callable[[LoggerRow], object] = _ignore  # of its logger, where the log policy shows it
+    on_learner: Callable[[JobOutcome], object] = _ignore  # `keep_learner` is written
+    on_answer: Callable[[TaskResult, TimeUse], object] = lambda answer, time: None
+    cancelled: Callable[[], bool] = lambda: False
+    stops: Callable[[], bool] = lambda: False  # asked between tasks

@@ -3,9 +3,9 @@
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anyshot_core.taskserver.job import TimeUse
 from anyshot_core.wire.messages import TimeLeft
@@ -55,17 +55,32 @@ class Limit:
 class Ledger:
     """Counts seconds; shared by all sandboxes of a run."""
 
-    def __init__(self, budget: Budget, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self, budget: Budget, clock: Clock = time.monotonic, spent: Mapping[str, float] | None = None
+    ) -> None:
+        """`spent`: the participant's seconds by step, of earlier attempts whose results are kept."""
         self.clock = clock
         self._budget = budget
-        self._participant: dict[str, float] = defaultdict(float)
+        self._participant: dict[str, float] = defaultdict(float, spent or {})
         self._platform: dict[PlatformStep, float] = defaultdict(float)
         self._odd: dict[PlatformStep, float] = defaultdict(float)
         self._spared: dict[PlatformStep, float] = defaultdict(float)
+        self._import_again = 2 * self._participant["import"] + 1.0
 
     def charge(self, step: str, seconds: float) -> None:
         """Add to the participant's account."""
         self._participant[step] += seconds
+
+    def import_again_limit(self) -> Limit:
+        """The limit of an import that was paid for in an earlier attempt: the run's, and what is spared of it."""
+        limit = self.run_limit()
+        return replace(limit, left=limit.left + self._import_again)
+
+    def spare_import(self, seconds: float, size: int) -> None:
+        """Move an import that was charged a second time to the platform; what it took beyond twice the first stays."""
+        spared = min(seconds, self._import_again)
+        self._participant["import"] -= spared
+        self.add_platform(PlatformStep.RESTORE, spared, size)
 
     def add_platform(self, step: PlatformStep, seconds: float, size: int = 0) -> None:
         """Add to the platform's account; `size` bytes crossed meanwhile."""

@@ -26,6 +26,7 @@ from anyshot_core.taskserver.job import (
     Failure,
     Hooks,
     JobOutcome,
+    Resumed,
     ServerProgress,
     Snapshot,
     TaskResult,
@@ -33,7 +34,7 @@ from anyshot_core.taskserver.job import (
 )
 from anyshot_core.taskserver.ledger import Clock, Ledger, Limit
 from anyshot_core.taskserver.sources import Sources
-from anyshot_core.taskserver.tasks import JoinedTasks, query_order
+from anyshot_core.taskserver.tasks import JoinedTasks, query_order, task_seed
 from anyshot_core.taskserver.verdicts import Ended
 from anyshot_core.wire import messages
 from anyshot_core.wire.frames import FrameError, FrameType
@@ -96,9 +97,10 @@ class _Run:
 
     def __init__(self, job: TaskServerJob, hooks: Hooks, clock: Clock) -> None:
         self._job, self._hooks = job, hooks
-        self._ledger = Ledger(job.budget, clock)
+        resumed = job.resumed or Resumed()
+        self._ledger = Ledger(job.budget, clock, resumed.seconds)
         self._output = Output(job, hooks.on_log, hooks.on_row)
-        self._results: list[TaskResult] = []
+        self._results = list(resumed.results)
         self._runner: dict[str, str] = {}
         self._reported = -1.0
         self._sources: Sources | None = None
@@ -123,6 +125,9 @@ class _Run:
                 Verdict.TASK_SERVER_BUG, "The platform failed; this costs no quota.", private=trace
             )
         self._output.end()
+        return self._outcome(failure)
+
+    def _outcome(self, failure: Failure | None = None) -> JobOutcome:
         return JobOutcome(
             tuple(self._results),
             self._ledger.use(),
@@ -135,11 +140,11 @@ class _Run:
 
     def in_one_sandbox(self, channel: Channel) -> None:
         with self._talk(channel) as talk:
-            self._prepare(talk)
+            self._prepare(talk, again=self._job.resumed is not None)
             if self._job.learner is None:
                 self._train(talk)
             if self._job.keep_learner is not None:
-                talk.export(self._job.keep_learner, self._training_limits())
+                self._keep_learner(talk, self._job.keep_learner)
             if self._job.tasks is not None:
                 self._enter(Stage.META_TESTING)
                 with _pixels(channel) as shared:
@@ -156,7 +161,7 @@ class _Run:
                 with _closing(open_channel) as channel, self._talk(channel) as talk:
                     self._prepare(talk)
                     self._train(talk)
-                    talk.export(learner, self._training_limits())
+                    self._keep_learner(talk, learner)
                     talk.farewell()
             if self._job.tasks is None:
                 return
@@ -182,8 +187,11 @@ class _Run:
         finally:
             talk.close()
 
-    def _prepare(self, talk: Conversation, learner: Path | None = None) -> None:
-        """From READY to the imported submission; with a saved learner in place where there is one."""
+    def _prepare(self, talk: Conversation, learner: Path | None = None, *, again: bool = False) -> None:
+        """From READY to the imported submission; with a saved learner in place where there is one.
+
+        What an earlier attempt imported, and paid for, is imported `again`.
+        """
         learner = learner or self._job.learner
         ready = talk.ready()
         said = _versions(ready.payload)
@@ -203,12 +211,19 @@ class _Run:
             talk.own(PlatformStep.RESTORE, FrameType.RESTORE, FrameType.RESTORED, learner.stat().st_size)
         else:
             self._enter(Stage.META_TRAINING)
-        talk.charged("import", FrameType.IMPORT, FrameType.IMPORTED, [self._ledger.run_limit()])
+        limit = self._ledger.import_again_limit() if again else self._ledger.run_limit()
+        _, seconds = talk.charged("import", FrameType.IMPORT, FrameType.IMPORTED, [limit])
+        if again:
+            self._ledger.spare_import(seconds, 0 if learner is None else learner.stat().st_size)
 
     def _train(self, talk: Conversation) -> None:
         frame, _ = talk.charged("meta_fit", FrameType.TRAIN, FrameType.TRAINED, self._training_limits())
         if (folder := self._job.keep_snapshots) is not None:
             self._keep_snapshots(talk, frame.payload, folder)
+
+    def _keep_learner(self, talk: Conversation, target: Path) -> None:
+        talk.export(target, self._training_limits())
+        self._hooks.on_learner(self._outcome())
 
     def _training_limits(self) -> list[Limit]:
         return _present(self._ledger.run_limit(), self._ledger.meta_train_limit())
@@ -249,11 +264,13 @@ class _Run:
         a runner that would have to wait is frozen.
         """
         assert self._job.tasks is not None
-        indices = list(self._job.tasks.indices)
+        indices = list(self._job.tasks.indices)[len(self._results) :]
         with ThreadPoolExecutor(1, thread_name_prefix="draw") as drawer:
             coming = drawer.submit(self._draw, indices[0]) if indices else None
             for position, _ in enumerate(indices):
                 assert coming is not None
+                if self._hooks.stops():
+                    raise Ended(Failure(Verdict.CANCELLED, "The run was cancelled."))
                 with self._ledger.platform(PlatformStep.DRAW):
                     task = _wait(coming, talk)
                 if position + 1 < len(indices):
@@ -271,7 +288,8 @@ class _Run:
         task, order = due.task, due.order
         talk.set_task(task)
         run = self._ledger.run_limit
-        _, loaded = talk.charged("load", FrameType.LOAD, FrameType.LOADED, [run()])
+        seed = messages.pack_load(task_seed(self._job.train_seed, task.index) if task.seeded else None)
+        _, loaded = talk.charged("load", FrameType.LOAD, FrameType.LOADED, [run()], seed)
         fit = self._fit(talk, task, shared)
         limits = _present(run(), self._ledger.task_limit(fit))
         payload, predict = self._predict(talk, due, shared, limits)
@@ -293,6 +311,7 @@ class _Run:
             )
         )
         talk.set_task(None)
+        self._hooks.on_answer(self._results[-1], self._ledger.use())
         self._report()
 
     def _fit(self, talk: Conversation, task: DrawnTask, shared: SharedPixels | None) -> float:

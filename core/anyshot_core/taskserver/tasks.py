@@ -14,6 +14,7 @@ from anyshot_core.data.pool import Pool
 from anyshot_core.episodes.memory import Memory
 from anyshot_core.protocols import Protocol, TaskSpec
 from anyshot_core.protocols.keys import Seed
+from anyshot_core.protocols.legacy import Legacy
 from anyshot_core.protocols.task import tasks_of_dataset
 from anyshot_core.taskserver.job import DrawnTask, TaskResult, TaskSource
 
@@ -45,6 +46,11 @@ class PoolTasks:
             return every
         return tasks_of_dataset(self.seed, every, len(self.pool), self.dataset)
 
+    @property
+    def seeds_tasks(self) -> bool:
+        """Whether random numbers of participants' code start anew with each task: in the kit of 2022 they run on."""
+        return not isinstance(self.protocol, Legacy)
+
     def spec(self, index: int) -> TaskSpec:
         """Which classes and images make up the task of that index."""
         return self.protocol.task(self.pool, self.seed, index)
@@ -62,6 +68,7 @@ class PoolTasks:
             support_labels=spec.support_labels,
             query=pixels[len(spec.support) :],
             query_labels=spec.query_labels,
+            seeded=self.seeds_tasks,
         )
 
 
@@ -98,6 +105,12 @@ class JoinedTasks:
         """The answers to each part, of answers in the order of the tasks; the last of them may be missing."""
         starts = [0, *self._ends]
         return [list(results[start:stop]) for start, stop in pairwise(starts)]
+
+
+def task_seed(train_seed: int, index: int) -> int:
+    """What the random numbers of participants' code start from in a task, 63 bits: wherever and whenever it is met."""
+    key = hashlib.sha256(f"task {index} of a run with the training seed {train_seed}".encode()).digest()
+    return int.from_bytes(key[:8], "big") >> 1
 
 
 def query_order(secret: bytes, index: int, count: int) -> np.ndarray:

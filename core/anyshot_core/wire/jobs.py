@@ -145,6 +145,13 @@ class Rescore(Scored):
     predictions: BlobRef
 
 
+class Checkpoints(Message):
+    """What earlier attempts of a run stored: the learner that they trained, and answers to the first tasks."""
+
+    learner: BlobRef | None = None
+    answers: list[BlobRef] = Field(default=[])
+
+
 class Tested(Scored):
     """A job that runs a submission in a sandbox."""
 
@@ -167,6 +174,10 @@ class Tested(Scored):
     tasks_mark: Key | None = Field(
         default=None,
         description="what equal tasks are known by in exported files; absent: it follows from the test seed",
+    )
+    checkpoints: Checkpoints = Field(
+        default=Checkpoints(),
+        description="from which this attempt may go on; none: it begins at the beginning",
     )
 
 

@@ -23,7 +23,7 @@ COMMAND = struct.Struct("<Qddd")
 SUPPORT = struct.Struct("<IIIHHHBx")
 QUERY = struct.Struct("<IHHHBx")
 LOGGER_ROW = struct.Struct("<BIIiiddd")
-SNAPSHOT, LENGTH = struct.Struct("<H"), struct.Struct("<I")
+SNAPSHOT, LENGTH, SEED = struct.Struct("<H"), struct.Struct("<I"), struct.Struct("<Q")
 LAYER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
 IMAGE_ARRAYS = "image_"  # what arrays that are no layers begin with
 SUM_TOLERANCE = 1e-3  # by which the sum of a distribution may differ from 1
@@ -61,6 +61,7 @@ class JobHeader:
     validation_packs: int = 0  # in the folder after those to train on
     snapshots: int = 0  # of training, at most
     probabilities: bool = False  # whether they follow the predicted labels
+    learner_optional: bool = False  # one beyond `learner_bytes` is not exported, and nothing fails
 
     def to_bytes(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -100,6 +101,16 @@ def pack_command(turn: int, left: TimeLeft) -> bytes:
 def read_command(payload: bytes) -> tuple[int, TimeLeft]:
     turn, run, stage, task = COMMAND.unpack_from(payload)
     return turn, TimeLeft(run, stage, task)
+
+
+def pack_load(seed: int | None) -> bytes:
+    """What follows the turn of LOAD: the seed of the task's random numbers; nothing where they run on."""
+    return b"" if seed is None else SEED.pack(seed)
+
+
+def read_load(payload: bytes) -> int | None:
+    body = payload[COMMAND.size :]
+    return SEED.unpack(body)[0] if body else None
 
 
 def pack_export(snapshot: int | None) -> bytes:

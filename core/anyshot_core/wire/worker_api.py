@@ -44,6 +44,7 @@ __all__ = [
     "Budget",
     "ClaimRequest",
     "Complete",
+    "EarlierAttempt",
     "Evaluate",
     "Event",
     "Events",
@@ -245,6 +246,15 @@ class Usage(Message):
     )
 
 
+class EarlierAttempt(Message):
+    """An attempt from whose checkpoints a run went on: how many of the answers are its own, and what gave them."""
+
+    tasks: int
+    worker: str = ""
+    hardware: str = ""
+    image_digest: str = ""
+
+
 class Provenance(Message):
     """What is needed to tell whether two runs are comparable."""
 
@@ -255,6 +265,9 @@ class Provenance(Message):
     hardware: str = ""
     worker: str = ""
     protocol_digest: str = ""
+    earlier: list[EarlierAttempt] = Field(
+        default=[], description="before the attempt that all else is said of"
+    )
 
 
 class PartFailure(Message):

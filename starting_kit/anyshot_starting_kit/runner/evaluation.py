@@ -88,10 +88,15 @@ class Evaluation:
         places = range(self._job.packs, self._job.packs + self._job.validation_packs)
         return _open_packs(self._job, places), protocol
 
-    def load(self) -> None:
-        """A fresh learner, loaded, before anything of the task is known."""
+    def load(self, seed: int | None = None) -> None:
+        """A fresh learner, loaded, before anything of the task is known.
+
+        With the task's `seed`, its random numbers are the same whatever ran before it in this process.
+        """
         assert self._submission is not None
         self._predictor = None
+        if seed is not None:
+            _seed(seed)
         self._learner = self._submission.learner()
         self._learner.load(str(self._place.model))
 
@@ -135,7 +140,7 @@ def _array(values: Any) -> np.ndarray:
 
 
 def _seed(seed: int) -> None:
-    """Let all generators of random numbers that nobody seeds start from the run's training seed, so that it repeats."""
+    """Let the generators of Python, NumPy and torch start from `seed`, a number of at most 64 bits."""
     random.seed(seed)
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)

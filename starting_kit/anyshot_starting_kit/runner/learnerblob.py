@@ -16,6 +16,11 @@ class BadLearner(ValueError):
     """A saved learner that cannot be exported or restored."""
 
 
+def size(folder: Path) -> int:
+    """The bytes of all files below `folder`."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
 def export(folder: Path, limit: int, piece: int) -> Iterator[bytes]:
     """The files below `folder` in pieces of at most `piece` bytes. Raises BadLearner beyond `limit` bytes."""
     total = 0

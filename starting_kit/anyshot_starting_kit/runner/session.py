@@ -155,7 +155,7 @@ class Session:
         self._reply(FrameType.TRAINED, payload, messages.pack_trained(losses))
 
     def _load(self, payload: bytes) -> None:
-        self._evaluation.load()
+        self._evaluation.load(messages.read_load(payload))
         self._reply(FrameType.LOADED, payload)
 
     def _fit(self, payload: bytes) -> None:
@@ -171,8 +171,10 @@ class Session:
     def _export(self, payload: bytes) -> None:
         snapshot = messages.read_export(payload)
         folder = self._place.model if snapshot is None else snapshots.folder_of(snapshot)
-        for piece in learnerblob.export(folder, self._header.learner_bytes, CHUNK):
-            self._stream.send(FrameType.LEARNER, piece)
+        most = self._header.learner_bytes
+        if not (snapshot is None and self._header.learner_optional and learnerblob.size(folder) > most):
+            for piece in learnerblob.export(folder, most, CHUNK):
+                self._stream.send(FrameType.LEARNER, piece)
         self._reply(FrameType.EXPORTED, payload)
 
     def _features(self, payload: bytes) -> None:

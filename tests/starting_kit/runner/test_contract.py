@@ -11,6 +11,7 @@ import pytest
 from anyshot_core.bundle import check_bundle
 from anyshot_core.bundle.pack import pack_folder
 from anyshot_core.protocols import AnyWayAnyShot, Range
+from anyshot_core.protocols.legacy import Legacy
 from anyshot_core.taskserver.scores import collect
 from anyshot_core.taskserver.server import serve
 from anyshot_core.taskserver.tasks import PoolTasks
@@ -191,6 +192,7 @@ seen = []
 
 
 def test_one_process_from_import_to_the_last_prediction(runs: Runs) -> None:
+    """By the protocol of 2022 random numbers run on from the import; by others they start anew with each task."""
     model = ONE_PROCESS + HONEST.replace(
         "        X, y, original_y",
         "        assert os.getpid() == pid\n        seen.append(torch.rand(1).item())\n"
@@ -200,7 +202,10 @@ def test_one_process_from_import_to_the_last_prediction(runs: Runs) -> None:
         "        means = torch.stack",
         "        assert torch.equal(y, original_y)\n        means = torch.stack",
     )
-    assert runs.run(model).failure is None
+    legacy = replace(runs.tasks, protocol=Legacy(3, Range(2, 3), Range(1, 2), 3))
+    assert runs.run(model, tasks=legacy).failure is None
+    anew = runs.run(model).failure
+    assert anew is not None and "AssertionError" in anew.message
 
 
 PICKLED = HONEST.replace(

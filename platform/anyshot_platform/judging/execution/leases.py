@@ -18,6 +18,7 @@ from anyshot_platform.judging.execution.choosing import TOO_OLD, UNREADABLE, cho
 from anyshot_platform.judging.execution.kinds import kind_of
 from anyshot_platform.judging.execution.parts import lock_run
 from anyshot_platform.judging.execution.settlement import settle
+from anyshot_platform.judging.runs.checkpoints import count_answered, words_on_next_attempt
 from anyshot_platform.judging.runs.models import Attempt, Run
 from anyshot_platform.judging.runs.records import StageTimes
 from anyshot_platform.judging.runs.states import RUNNING, STAGES, RunState, check_transition, state_of_stage
@@ -98,7 +99,7 @@ def _take(session: Session, settings: PlatformSettings, run: Run, worker: Worker
         worker_id=worker.id,
         lease_expires_at=moment + timedelta(seconds=settings.lease_seconds),
         claimed_at=moment,
-        tasks_done=0,
+        tasks_done=count_answered(session, run.id),
         seconds_used=0.0,
         progress_message="",
         stage_times=StageTimes(claimed=moment),
@@ -194,7 +195,7 @@ def requeue(
         worker_id=None,
         lease_expires_at=None,
         available_at=due,
-        tasks_done=0,
+        tasks_done=count_answered(session, run.id),
         seconds_used=0.0,
         progress_message=message,
     )
@@ -210,7 +211,7 @@ def release(session: Session, settings: PlatformSettings, run: Run) -> None:
     if run.cancel_requested_at is not None:
         end_cancelled(session, run, "Cancelled while its worker stopped.")
         return
-    words = "The worker was stopped; another one takes over."
+    words = f"The worker was stopped; another one takes over.{words_on_next_attempt(session, run)}"
     requeue(session, settings, run, outcome=_RELEASED, message=words)
 
 
@@ -256,7 +257,7 @@ def lose(session: Session, settings: PlatformSettings, run: Run) -> None:
             settings,
             run,
             outcome=Verdict.WORKER_LOST.value,
-            message=f"{words} Another one takes over.",
+            message=f"{words} Another one takes over.{words_on_next_attempt(session, run)}",
         )
         return
     lost = f"Run {run.id} was given up: it lost {run.workers_lost} workers."

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.checkpoints import read_name
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import ArtifactRef, Complete, Fail, Progress, Usage
 from anyshot_platform.foundation.artifacts.models import Artifact, Blob
@@ -21,6 +22,7 @@ from anyshot_platform.judging.execution.leases import (
     requeue,
 )
 from anyshot_platform.judging.execution.settlement import settle
+from anyshot_platform.judging.runs.checkpoints import add_checkpoint, words_on_next_attempt
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.records import KEPT_OF_DETAIL, KEPT_OF_MESSAGE, StageTimes
 from anyshot_platform.judging.runs.states import RunState, state_of_stage
@@ -39,8 +41,12 @@ class UnknownArtifact(Invalid):
 
 
 def add_artifact(session: Session, run: Run, name: str, digest: str, size: int) -> None:
-    """Note a stored file as an artifact of the run's present attempt; sending it again replaces it."""
-    if name not in kind_of(run).artifacts:
+    """Note a stored file of the run's present attempt, an artifact or a checkpoint; sending it again replaces it."""
+    kind = kind_of(run)
+    if kind.resumes and (span := read_name(name)) is not None:
+        add_checkpoint(session, run, name, span, digest, size)
+        return
+    if name not in kind.artifacts:
         raise UnknownArtifact(f"“{name}” is no file that such a run hands in.")
     artifact = session.scalars(
         select(Artifact).where(Artifact.run_id == run.id, Artifact.epoch == run.epoch, Artifact.name == name)
@@ -183,7 +189,7 @@ def _try_again(session: Session, settings: PlatformSettings, run: Run, failure: 
         settings,
         run,
         outcome=failure.verdict.value,
-        message=f"{failure.message} It will be tried again."[:500],
+        message=f"{failure.message} It will be tried again.{words_on_next_attempt(session, run)}"[:500],
         back_off=back_off_seconds(settings, run.infrastructure_failures + run.unclear_failures),
     )
     return True

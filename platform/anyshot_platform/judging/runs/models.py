@@ -113,6 +113,23 @@ class Run(Base):
         return self.stage_times or StageTimes()
 
 
+class Checkpoint(Base):
+    """A file from which the next attempt of a run may go on: answers to tasks `first` to `stop` - 1, or a learner."""
+
+    __tablename__ = "checkpoints"
+    __table_args__ = (UniqueConstraint("run_id", "epoch", "name"),)
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"))
+    epoch: Mapped[int]
+    name: Mapped[str] = mapped_column(String(64))
+    first: Mapped[int]
+    stop: Mapped[int]
+    digest: Mapped[str] = mapped_column(ForeignKey("blobs.digest"), index=True)
+    size: Mapped[int] = mapped_column(BigInteger)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
 class Attempt(Base):
     """One claim of a run, from claim to end; kept for the record."""
 

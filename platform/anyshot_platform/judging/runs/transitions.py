@@ -6,8 +6,9 @@ from sqlalchemy import update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.foundation.errors import Conflict
+from anyshot_platform.judging.runs.checkpoints import drop_checkpoints
 from anyshot_platform.judging.runs.models import Run
-from anyshot_platform.judging.runs.states import RunState, check_transition
+from anyshot_platform.judging.runs.states import ENDED, RunState, check_transition
 
 
 class StaleEpoch(Conflict):
@@ -31,4 +32,6 @@ def write_state(session: Session, run: Run, new: RunState, **values: Any) -> Non
     )
     if changed.rowcount != 1:  # pyright: ignore[reportAttributeAccessIssue] - an UPDATE gives a CursorResult
         raise StaleEpoch("Another attempt has this run, or it has ended.")
+    if new in ENDED:
+        drop_checkpoints(session, run.id)
     session.refresh(run)

@@ -18,7 +18,7 @@ from anyshot_core.protocols import (
     protocol_from_dict,
 )
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_core.wire.worker_api import Provenance
+from anyshot_core.wire.worker_api import EarlierAttempt, Provenance
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.phases.actions.checks import open_protocol
 from anyshot_platform.contest.phases.models import PhaseVersion
@@ -174,8 +174,15 @@ def provenance_facts(run: Run) -> list[Fact]:
         Fact("Meta-train data", _data(version, version.meta_train), digits=12),
         Fact("Meta-test data", _data(version, version.meta_test), digits=12),
         Fact("Attempts", run.attempt if run.attempt > 1 else None),
+        Fact("Earlier attempts", join_texts(_earlier(one) for one in known.earlier)),
     ]
     return [fact for fact in facts if fact.value is not None and fact.value != ""]
+
+
+def _earlier(attempt: EarlierAttempt) -> str:
+    """What an attempt did from whose checkpoints the run went on."""
+    did = f"answered {count(attempt.tasks, 'task')}" if attempt.tasks else "trained the learner"
+    return f"One on {attempt.hardware} {did}."
 
 
 def shown_provenance(run: Run) -> Provenance | None:

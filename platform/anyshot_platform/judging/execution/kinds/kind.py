@@ -95,6 +95,7 @@ class Kind(ABC):
     title: ClassVar[str]  # what a person calls such a run
     artifacts: ClassVar[frozenset[str]]  # the files that its worker may hand in, by their names
     counts: ClassVar[bool] = False  # whether the score of a submission, for boards, is made of it
+    resumes: ClassVar[bool] = False  # whether its next attempt goes on from checkpoints
     opens_zip: ClassVar[bool] = False  # whether its worker inspects the zip
     keeps_late_result: ClassVar[bool] = (
         False  # whether a result counts that crossed a cancellation on its way

@@ -11,7 +11,8 @@ from sqlalchemy.orm import Session
 from anyshot_core.exports.files import FILES as EXPORTED
 from anyshot_core.protocols import Protocol, ProtocolError, protocol_from_dict
 from anyshot_core.protocols.keys import Seed, write_seed
-from anyshot_core.wire.jobs import BlobRef, Budget, Limits, LogPolicy, PackRef, Tested
+from anyshot_core.wire.checkpoints import LEARNER
+from anyshot_core.wire.jobs import BlobRef, Budget, Checkpoints, Limits, LogPolicy, PackRef, Tested
 from anyshot_core.wire.worker_api import Complete
 from anyshot_platform.contest.leagues.evidence import enters_from_scratch
 from anyshot_platform.contest.phases.models import PhaseVersion
@@ -21,6 +22,7 @@ from anyshot_platform.foundation.artifacts.service import blob_ref
 from anyshot_platform.foundation.storage import Storage
 from anyshot_platform.judging.execution.kinds.kind import Case, Kind, NotAssignable, common_fields
 from anyshot_platform.judging.execution.scores import record_score
+from anyshot_platform.judging.runs.checkpoints import list_checkpoints
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.parts import shard_bounds
 from anyshot_platform.judging.runs.secrets import (
@@ -187,6 +189,7 @@ class ScoredKind(Kind):
     artifacts = frozenset({RESULTS, PREDICTIONS, "log.txt", "logger.zip", "learner.bin", *EXPORTED})
     counts = True
     opens_zip = True
+    resumes = True
 
     data: ClassVar[RunData] = PhaseData()
     draws: ClassVar[RunDraws] = RunDraws()
@@ -247,6 +250,7 @@ class ScoredKind(Kind):
             "log_policy": self.allowance.logs(case),
             "hide_dataset_names": self.allowance.hides_names(case),
             "keep_learner": self.allowance.keeps_learner(case),
+            "checkpoints": checkpoints_of(case),
             **{
                 name: read_protocol(complete_protocol(protocol, split))
                 for name, protocol in self.data.training_protocols(version).items()
@@ -257,6 +261,13 @@ class ScoredKind(Kind):
         """Which of the seeded runs it is."""
         seeds = run.phase_version.seeded_runs
         return joined(f"Run {run.seed_index + 1} of {seeds}, own seeds" if seeds > 1 else "", parts)
+
+
+def checkpoints_of(case: Case) -> Checkpoints:
+    """What earlier attempts of the run stored."""
+    stored = list_checkpoints(case.session, case.run.id)
+    files = {one.name: blob_ref(case.services, one.digest, one.size) for one in stored}
+    return Checkpoints(learner=files.pop(LEARNER, None), answers=list(files.values()))
 
 
 def joined(whole: str, parts: str) -> str:

@@ -70,6 +70,7 @@ class SmokeTest(ScoredKind):
     name = RunKind.SMOKE
     title = "Smoke test"
     counts = False
+    resumes = False
     data = SmokeData()
     draws = RunDraws(smoke_secrets)
     allowance = SmokeAllowance(data)

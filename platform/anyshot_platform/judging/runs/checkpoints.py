@@ -1,0 +1,55 @@
+"""Checkpoints of a run that goes on: stored by one attempt, handed to the next, gone when the run has ended."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import delete, func, or_, select
+from sqlalchemy.orm import Session
+
+from anyshot_core.wire.checkpoints import LEARNER
+from anyshot_platform.judging.runs.models import Checkpoint, Run
+
+
+def add_checkpoint(
+    session: Session, run: Run, name: str, span: tuple[int, int], digest: str, size: int
+) -> None:
+    """Note a stored file of the run's present attempt; what it replaces goes, so that files follow from one another.
+
+    A learner replaces all that earlier attempts stored, and answers replace those to the same tasks, and later ones.
+    """
+    first, stop = span
+    earlier = Checkpoint.epoch < run.epoch
+    beyond = earlier if name == LEARNER else earlier & (Checkpoint.stop > first)
+    again = (Checkpoint.epoch == run.epoch) & (Checkpoint.name == name)
+    session.execute(delete(Checkpoint).where(Checkpoint.run_id == run.id, or_(beyond, again)))
+    session.add(
+        Checkpoint(
+            run_id=run.id, epoch=run.epoch, name=name, first=first, stop=stop, digest=digest, size=size
+        )
+    )
+    session.flush()
+
+
+def list_checkpoints(session: Session, run_id: str) -> Sequence[Checkpoint]:
+    """The files of a run in the order of their tasks."""
+    order = (Checkpoint.first, Checkpoint.stop)
+    return session.scalars(select(Checkpoint).where(Checkpoint.run_id == run_id).order_by(*order)).all()
+
+
+def count_answered(session: Session, run_id: str) -> int:
+    """The tasks of a run whose answers are stored."""
+    return session.scalar(select(func.max(Checkpoint.stop)).where(Checkpoint.run_id == run_id)) or 0
+
+
+def words_on_next_attempt(session: Session, run: Run) -> str:
+    """Where the next attempt of a run goes on; nothing where it begins at the beginning."""
+    if not (stored := list_checkpoints(session, run.id)):
+        return ""
+    done = max(one.stop for one in stored)
+    return (
+        f" It goes on after task {done} of {run.tasks_total}." if done else " It goes on after meta-training."
+    )
+
+
+def drop_checkpoints(session: Session, run_id: str) -> None:
+    """Forget the files of a run that has ended; they are removed with all that nothing refers to."""
+    session.execute(delete(Checkpoint).where(Checkpoint.run_id == run_id))

@@ -1,0 +1,214 @@
+"""What an attempt takes from the checkpoints of those before it, and the checkpoints that it stores itself."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from anyshot_core.taskserver.checkpoints import BadCheckpoint, Checkpoint, read_checkpoint
+from anyshot_core.taskserver.job import Resumed, TaskResult, TaskServerJob, TimeUse
+from anyshot_core.wire.checkpoints import LEARNER, answers_name, job_key
+from anyshot_core.wire.jobs import Evaluate, Smoke, Tested
+from anyshot_core.wire.worker_api import EarlierAttempt, Provenance, Stage, Usage
+from anyshot_worker.attempt import RunAttempt
+from anyshot_worker.client import RequestRefused, StaleEpoch, WorkerApiError
+from anyshot_worker.materials import TestedPart
+
+log = logging.getLogger(__name__)
+
+SHORTEST, LONGEST = 2.0, 60.0  # seconds between two files of answers
+SHARE = 0.01  # of the attempt's time so far, within these
+PATIENCE = 10.0  # seconds for what is stored at the end
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What earlier attempts of a run did: its learner, unless the job brings it, and the answers to its first tasks."""
+
+    learner: Path | None
+    resumed: Resumed
+    usage: Usage
+    attempts: list[EarlierAttempt]
+    tables: bytes  # of the logger, as a zip
+
+    def write_tables(self, target: Path) -> Path | None:
+        """The logger's tables as a file, where there are some."""
+        if not self.tables:
+            return None
+        target.write_bytes(self.tables)
+        return target
+
+
+def can_resume(assignment: Tested, parts: Sequence[TestedPart]) -> bool:
+    """Whether checkpoints serve a job: a smoke test is short, `legacy` is one process from import to the last
+    prediction, and snapshots of training and tests of several parts are not stored.
+    """
+    if isinstance(assignment, Smoke) or assignment.snapshots or len(parts) > 1:
+        return False
+    return parts[0].tasks.seeds_tasks
+
+
+def find_earlier(attempt: RunAttempt[Tested], parts: Sequence[TestedPart]) -> Earlier | None:
+    """What to go on from; None to begin at the beginning, with the reason in the log where checkpoints are bad."""
+    assignment = attempt.assignment
+    stored = assignment.checkpoints
+    if not stored.answers or not can_resume(assignment, parts):
+        return None
+    try:
+        earlier = _read(attempt, parts[0])
+    except BadCheckpoint as problem:
+        log.warning("run %s: a checkpoint cannot be used: %s", assignment.run_id, problem)
+        words = f"A checkpoint of an earlier attempt cannot be used. {problem} The run begins again."
+        attempt.say(Stage.PREPARING, words)
+        return None
+    done, total = len(earlier.resumed.results), len(parts[0].tasks.indices)
+    where = f"after {done} of {total} tasks" if done else "with its trained learner"
+    attempt.say(Stage.PREPARING, f"This attempt goes on from where an earlier one stood: {where}.")
+    return earlier
+
+
+def _read(attempt: RunAttempt[Tested], part: TestedPart) -> Earlier:
+    assignment, stored = attempt.assignment, attempt.assignment.checkpoints
+    trains, key = isinstance(assignment, Evaluate), job_key(assignment)
+    learner = stored.learner.digest if stored.learner is not None else ""
+    if trains != bool(learner):
+        raise BadCheckpoint("Its learner is not there.")
+    found = list[Checkpoint]()
+    for blob in stored.answers:
+        one = read_checkpoint(attempt.files.get(blob).read_bytes(), part.tasks, key)
+        if one.learner != learner or one.first != sum(len(before.results) for before in found):
+            raise BadCheckpoint("It does not follow from the one before it.")
+        found.append(one)
+    last = found[-1]
+    return Earlier(
+        learner=attempt.files.get(stored.learner) if trains and stored.learner is not None else None,
+        resumed=Resumed(tuple(answer for one in found for answer in one.results), last.seconds),
+        usage=last.usage,
+        attempts=_attempts_of(found),
+        tables=found[0].tables,
+    )
+
+
+def _attempts_of(found: Sequence[Checkpoint]) -> list[EarlierAttempt]:
+    """The attempts that stored these checkpoints, one each, in order."""
+    attempts = list[EarlierAttempt]()
+    for one in found:
+        by = one.provenance
+        said = EarlierAttempt(tasks=0, worker=by.worker, hardware=by.hardware, image_digest=by.image_digest)
+        if not attempts or attempts[-1].model_copy(update={"tasks": 0}) != said:
+            attempts.append(said)
+        tasks = attempts[-1].tasks + len(one.results)
+        attempts[-1] = attempts[-1].model_copy(update={"tasks": tasks})
+    return attempts
+
+
+class Checkpointer:
+    """Stores the learner when it is trained, and answers as they come, from a thread of its own while it is open.
+
+    The thread never holds the test up; what it could not store when the attempt ends is done again by the next one.
+    """
+
+    def __init__(
+        self,
+        attempt: RunAttempt[Tested],
+        job: TaskServerJob,
+        measure: Callable[[TimeUse], tuple[Usage, Provenance]],
+    ) -> None:
+        """`measure` gives what the run has used when the participant's time is that, and what it runs on."""
+        self._attempt, self._measure = attempt, measure
+        self._key = job_key(attempt.assignment)
+        self._resumed = job.resumed or Resumed()
+        stored = attempt.assignment.checkpoints.learner
+        self._learner = stored.digest if stored is not None and job.resumed is not None else ""
+        self._waits_for_learner = job.learner is None
+        self._next = len(self._resumed.results)
+        self._trained: tuple[Path, TimeUse, bytes] | None = (
+            None  # the learner's file, the time, the logger's tables
+        )
+        self._answers: list[TaskResult] = []
+        self._time = TimeUse(dict(self._resumed.seconds))
+        self._guard, self._ended = threading.Lock(), threading.Event()
+        self._began = time.monotonic()
+        name = f"checkpoints-{attempt.assignment.run_id}"
+        self._thread = threading.Thread(target=self._store_all, name=name, daemon=True)
+
+    def __enter__(self) -> "Checkpointer":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join(PATIENCE)
+
+    def learner(self, file: Path, time: TimeUse, tables: Path | None) -> None:
+        """Meta-training is over, and `file` has its learner; an empty one cannot be gone on from."""
+        if self._waits_for_learner and file.stat().st_size:
+            with self._guard:
+                self._trained = file, time, tables.read_bytes() if tables else b""
+
+    def answer(self, result: TaskResult, time: TimeUse) -> None:
+        """One more task is answered, and the participant's code had used that time by then."""
+        with self._guard:
+            self._answers.append(result)
+            self._time = time
+
+    def _store_all(self) -> None:
+        while not self._ended.wait(self._pause()):
+            self._store()
+        self._store()
+
+    def _pause(self) -> float:
+        return min(max(SHORTEST, SHARE * (time.monotonic() - self._began)), LONGEST)
+
+    def _store(self) -> None:
+        try:
+            self._store_learner()
+            self._store_answers()
+        except (StaleEpoch, RequestRefused) as error:
+            log.info("run %s: checkpoints are not wanted: %s", self._attempt.assignment.run_id, error)
+        except (WorkerApiError, OSError) as error:
+            log.warning("run %s: a checkpoint is not stored: %s", self._attempt.assignment.run_id, error)
+
+    def _store_learner(self) -> None:
+        with self._guard:
+            trained = self._trained
+        if trained is None or not self._waits_for_learner:
+            return
+        file, spent, tables = trained
+        self._learner = self._upload(LEARNER, file)
+        self._upload_answers((), spent, tables)
+        self._waits_for_learner = False
+
+    def _store_answers(self) -> None:
+        with self._guard:
+            answers, spent = tuple(self._answers), self._time
+        if self._waits_for_learner or not answers:
+            return
+        self._upload_answers(answers, spent)
+        with self._guard:
+            del self._answers[: len(answers)]
+        self._next += len(answers)
+
+    def _upload_answers(self, answers: tuple[TaskResult, ...], spent: TimeUse, tables: bytes = b"") -> None:
+        usage, provenance = self._measure(spent)
+        checkpoint = Checkpoint(
+            key=self._key,
+            learner=self._learner,
+            first=self._next,
+            results=answers,
+            seconds=spent.participant,
+            usage=usage,
+            provenance=provenance,
+            tables=tables,
+        )
+        name = answers_name(self._next, self._next + len(answers))
+        file = self._attempt.folder / name
+        file.write_bytes(checkpoint.to_bytes())
+        self._upload(name, file)
+        file.unlink()
+
+    def _upload(self, name: str, file: Path) -> str:
+        run, epoch = self._attempt.assignment.run_id, self._attempt.assignment.epoch
+        return self._attempt.site.client.upload(run, epoch, name, file).digest
