@@ -1550,4 +1550,20 @@ def upgrade() -> None:
         )
         batch_op.create_index(batch_op.f("ix_run_scores_submission_id"), ["submission_id"], unique=False)
 
+    op.create_table(
+        "run_receipts",
+        sa.Column("run_id", sa.String(length=32), nullable=False),
+        sa.Column("signed", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name=op.f("fk_run_receipts_run_id")),
+        sa.PrimaryKeyConstraint("run_id", name=op.f("pk_run_receipts")),
+    )
+    op.create_table(
+        "site_keys",
+        sa.Column("purpose", sa.String(length=32), nullable=False),
+        sa.Column("private_key", sa.String(length=64), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("purpose", name=op.f("pk_site_keys")),
+    )
+
     keep_audit_log_append_only()

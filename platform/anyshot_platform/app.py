@@ -54,7 +54,7 @@ def make_services(settings: PlatformSettings) -> Services:
         database=Database(
             settings.database_address,
             pool_size=settings.database_pool_size,
-            subscribers=list_subscribers(storage),
+            subscribers=list_subscribers(storage, settings.base_url),
             storage=storage,
             facts={GONE_KEY: settings.worker_gone_seconds},
         ),

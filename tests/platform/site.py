@@ -31,6 +31,7 @@ from anyshot_platform.contest.pools.service import create_pool, create_pool_vers
 from anyshot_platform.foundation.artifacts.service import keep_file
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.receipts.service import make_key
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.workers.tokens import create_worker_token
 from anyshot_platform.people.accounts.service import create_token, create_user
@@ -327,6 +328,7 @@ def make_user(session: Session, username: str, **changes: Any) -> User:
 def make_small_site(services: Services) -> tuple[str, str]:
     """Its owner and the competition `small`; returns the ids of owner and phase."""
     with services.database.writing() as session:
+        make_key(session)
         owner_id = make_user(session, "olga").id
     return owner_id, make_small_competition(services, owner_id)
 

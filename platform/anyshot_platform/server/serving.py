@@ -27,6 +27,7 @@ from anyshot_platform.foundation.migration import migrate
 from anyshot_platform.foundation.queue.dispatch import Dispatcher
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.foundation.settings import PlatformSettings, read_settings
+from anyshot_platform.judging.receipts.service import make_key
 from anyshot_platform.judging.workers.models import WorkerToken
 from anyshot_platform.judging.workers.tokens import Reach, create_worker_token
 from anyshot_platform.people.alerts.delivery import tell_operators
@@ -117,9 +118,11 @@ def connection_rules(settings: PlatformSettings) -> dict[str, Any]:
 
 
 def prepare(services: Services) -> None:
-    """Close the site's files to other users, bring the database to the newest schema, make sure of the bucket."""
+    """Close the site's files to other users, bring the database to the newest schema, make sure of bucket and key."""
     keep_private(services.settings)
     migrate(services.database)
+    with services.database.writing() as session:
+        make_key(session)
     services.storage.prepare()
 
 

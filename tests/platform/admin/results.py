@@ -54,14 +54,14 @@ def finish_with_results(worker: PaperWorker, skill: float, seed: int) -> str:
     """Complete the next run with a table of tasks; returns its submission."""
     job = worker.claim()
     assert job is not None
-    return _finish(worker, job, draw_table(skill, job["tasks"], seed), None)
+    return finish(worker, job, draw_table(skill, job["tasks"], seed), None)
 
 
 def finish_with_table(worker: PaperWorker, table: TaskTable) -> str:
     """Complete the next run with this table; returns its submission."""
     job = worker.claim()
     assert job is not None
-    return _finish(worker, job, table, None)
+    return finish(worker, job, table, None)
 
 
 def finish_with_scores(worker: PaperWorker, job: dict[str, Any], scores: Mapping[str, float]) -> str:
@@ -69,7 +69,7 @@ def finish_with_scores(worker: PaperWorker, job: dict[str, Any], scores: Mapping
     names = np.array([list(scores)[task % len(scores)] for task in range(job["tasks"])])
     table = draw_table(0.0, job["tasks"], 0)
     score = np.array([scores[name] for name in names])
-    return _finish(worker, job, replace(table, dataset=names, normalized_accuracy=score), None)
+    return finish(worker, job, replace(table, dataset=names, normalized_accuracy=score), None)
 
 
 def finish_with_predictions(worker: PaperWorker, skill: float, seed: int) -> str:
@@ -78,7 +78,7 @@ def finish_with_predictions(worker: PaperWorker, skill: float, seed: int) -> str
     assert job is not None
     skills = np.full((2, 8), skill)
     predictions = draw_run_by_class(seed, 0, skills, tasks=job["tasks"] // 2)
-    return _finish(worker, job, predictions.score(), predictions)
+    return finish(worker, job, predictions.score(), predictions)
 
 
 def finish_with_exports(
@@ -92,16 +92,17 @@ def finish_with_exports(
         file = io.BytesIO()
         np.savez(file, **arrays)
         files[name] = file.getvalue()
-    return _finish(worker, job, predictions.score(), predictions, files)
+    return finish(worker, job, predictions.score(), predictions, files)
 
 
-def _finish(
+def finish(
     worker: PaperWorker,
     job: dict[str, Any],
     table: TaskTable,
     predictions: Predictions | None,
     more: Mapping[str, bytes] = MappingProxyType({}),
 ) -> str:
+    """Complete a run with a table of tasks and the predictions that it is of; returns its submission."""
     meta = {"run": job["run_id"], "protocol_digest": "p", "same_test_tasks": job["same_test_tasks"]}
     files = {"results.parquet": io.BytesIO()}
     write_results(files["results.parquet"], table, meta)  # pyright: ignore[reportArgumentType]

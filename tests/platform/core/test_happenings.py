@@ -26,6 +26,6 @@ def test_everything_that_judging_tells_has_somebody_who_listens(site: Site) -> N
         if kind.__module__ == domain_events.__name__
     }
     assert ScoresChanged in told
-    listed = list_subscribers(site.services.storage)
+    listed = list_subscribers(site.services.storage, site.services.settings.base_url)
     assert told == set(listed)
     assert all(listed.values())

@@ -28,6 +28,7 @@ from anyshot_platform.foundation.queue.outbox import send_due_rings
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.foundation.settings import read_settings
 from anyshot_platform.foundation.storage import FolderStorage, Storage
+from anyshot_platform.judging.receipts.service import find_public_key
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.people.audit.models import AuditEntry
 from anyshot_platform.people.audit.service import record
@@ -273,8 +274,11 @@ def test_backup_and_restore(site: Site, tmp_path: Path) -> None:
         changes["database_url"] = make_empty_postgres(services)
     empty = make_services(make_settings(tmp_path / "restored", **changes))
     assert restore(empty, target) == 3
+    with services.database.reading() as session:
+        key = find_public_key(session)
     with empty.database.reading() as session:
         assert session.scalars(select(Run.state)).all() == ["finished"]
+        assert find_public_key(session) == key
         if not services.database.is_sqlite:
             assert session.scalar(text("SELECT reltuples FROM pg_class WHERE relname = 'runs'")) == 1
     assert {digest for digest, _ in empty.storage.digests()} == {d for d, _ in services.storage.digests()}

@@ -268,6 +268,33 @@ def test_no_job_carries_the_root_and_no_page_a_key(site: Site) -> None:
     assert not [key for key in everything if key in told]
 
 
+def test_a_receipt_gives_no_key_and_no_hidden_data(site: Site) -> None:
+    """Of hidden data it has a fingerprint alone, which the key opens once it is published."""
+    key = "ab" * 32
+    with_key(site, root=key)
+
+    def receipt_of(person: Person) -> dict[str, Any]:
+        (signed,) = person.call("GET", f"/api/v1/submissions/{run_once(site, person)[0]}/receipts").json()
+        return signed["receipt"]
+
+    found, version = receipt_of(site.member("alice")), version_of(site)
+    secrets = secrets_of(version)
+    with site.services.database.reading() as session:
+        pool = session.get_one(PhaseVersion, version.id).meta_test
+        assert pool is not None
+        digest, names = pool.digest, [entry.pack.name for entry in pool.entries]
+        hidden = [digest, *names, *(entry.pack.digest for entry in pool.entries)]
+    keys = (secrets.root, secrets.tasks(0), secrets.query_order(0), secrets.class_split())
+    hidden += [one.hex() for one in keys if isinstance(one, bytes)]
+    assert not [one for one in hidden if one in json.dumps(found)]
+    assert found["test_data"]["digest"] is None
+    assert PhaseSecrets(bytes.fromhex(key)).commitment() == found["commitment"]
+    assert secrets.fingerprint(["data", digest]) == found["test_data"]["fingerprint"]
+    with site.services.database.writing() as session:
+        session.query(Pool).filter(Pool.slug == "small-pool").one().published_at = now()
+    assert receipt_of(site.member("bob"))["test_data"]["digest"] == digest
+
+
 def test_keys_of_runs_differ_unless_they_share_their_tasks(site: Site) -> None:
     alice, worker = site.member("alice"), site.worker()
     with_key(site, train_seeds=[1, 2])

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from anyshot_core.command import main
+from anyshot_core.receipts import read_public_key, read_receipts
 from anyshot_platform.contest.competitions.models import Membership
 from anyshot_platform.contest.leagues.models import League
 from anyshot_platform.contest.leagues.states import AwardSplit
@@ -194,6 +195,31 @@ def test_results_are_the_organizers_until_they_are_published(final: Site, played
     publish(final)
     assert f'href="{RESULTS}"' in page(ada, "/competitions/small").text
     assert rows(ada.call("GET", API)) == WON
+
+
+def test_receipts_of_the_rows_are_public_once_results_are_published(
+    final: Site,  # noqa: F811
+    played: dict[str, Person],
+) -> None:
+    guest, owner = final.person("guest"), final.owner()
+    with final.services.database.reading() as session:
+        row = session.query(Submission).filter_by(kind="final").first()
+        assert row is not None
+        own, other = row.id, session.query(Submission).filter_by(kind="entry").first()
+        assert other is not None
+    link = f"{RESULTS}/final/receipts/{own}.json"
+    refused = owner.call("GET", f"{API}/receipts")
+    told = "Receipts are shown here once the results are published."
+    assert (refused.status_code, refused.json()["message"]) == (403, told)
+    assert owner.call("GET", link).status_code == 403 and link not in page(owner, RESULTS).text
+    publish(final)
+    key = read_public_key(guest.call("GET", "/api/v1/receipt-key").text)
+    assert link in page(guest, RESULTS).text
+    of_row = [one.open(key) for one in read_receipts(guest.call("GET", link).content)]
+    assert {one.submission for one in of_row} == {own} and {one.phase for one in of_row} == {"final"}
+    everything = read_receipts(guest.call("GET", f"{API}/receipts").content)
+    assert len({one.open(key).submission for one in everything}) == 3
+    assert guest.call("GET", f"{RESULTS}/final/receipts/{other.id}.json").status_code == 404
 
 
 def test_what_has_no_results_says_so(site: Site) -> None:

@@ -27,6 +27,7 @@ from anyshot_platform.foundation.artifacts.models import Artifact, Blob
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.storage import Storage
 from anyshot_platform.judging.execution.kinds import starting_kind
+from anyshot_platform.judging.receipts.service import make_key
 from anyshot_platform.judging.run_logs.measures import keep_measures
 from anyshot_platform.judging.run_logs.models import RunEvent
 from anyshot_platform.judging.runs.models import Run
@@ -137,6 +138,7 @@ def make_table(quality: float, seed: int, tasks: int = TASKS) -> TaskTable:
 
 def make_scene(session: Session, storage: Storage | None = None) -> Scene:
     """The whole site; with a storage, finished runs have their results of each task."""
+    make_key(session)
     people = {
         name: create_user(
             session, username=name, email=f"{name}@example.org", password=PASSWORD, display_name=shown

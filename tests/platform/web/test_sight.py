@@ -26,10 +26,12 @@ from anyshot_platform.contest.pools.models import Pool, PoolPack
 from anyshot_platform.foundation.artifacts.models import Artifact, Blob
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.domain_events import RunEnded
 from anyshot_platform.judging.evaluations.models import FurtherTest
 from anyshot_platform.judging.evaluations.points import list_points
 from anyshot_platform.judging.execution.kinds import FURTHER
 from anyshot_platform.judging.execution.settlement import settle
+from anyshot_platform.judging.receipts.service import ReceiptMaker
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.states import RunState
 from anyshot_platform.judging.scores.models import RunScore, SubmissionScore
@@ -82,6 +84,8 @@ EXITS: dict[str, dict[str, str]] = {
         "API's figures": "/api/v1/submissions/S/figures",
         "tasks": "/submissions/S/tasks.csv",
         "report": "/submissions/S/report.html",
+        "receipts": "/submissions/S/receipts.json",
+        "API's receipts": "/api/v1/submissions/S/receipts",
         "everything": "/submissions/S/everything.zip",
         "API's everything": "/api/v1/submissions/S/everything",
         "log": "/submissions/S/log.txt",
@@ -127,6 +131,8 @@ EXITS: dict[str, dict[str, str]] = {
         "results": "/competitions/C/results?phase=feedback",
         "newest results": "/competitions/C/results",
         "API's results": "/api/v1/competitions/C/phases/feedback/results",
+        "row's receipts": "/competitions/C/results/feedback/receipts/S.json",
+        "API's receipts of results": "/api/v1/competitions/C/phases/feedback/results/receipts",
         "results as CSV": "/competitions/C/results/feedback/free-style.csv",
         "results as LaTeX": "/competitions/C/results/feedback/free-style.tex",
         "API's table": "/api/v1/competitions/C/phases/feedback/results/free-style/table",
@@ -196,6 +202,8 @@ figures                   | team  | staff | staff | staff      | team  | team  |
 API's figures             | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 tasks                     | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 report                    | team  | staff | staff | staff      | team  | team  | team     | team        | staff
+receipts                  | team  | staff | staff | staff      | team  | team  | team     | team        | staff
+API's receipts            | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 everything                | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 API's everything          | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 log                       | team  | team  | team  | team       | team  | team  | team     | team        | staff
@@ -237,6 +245,8 @@ evaluations as CSV        | all   | staff | -     | staff      | -     | -     |
 results                   | all   | staff | -     | staff      | -     | -     | -        | -           | -
 newest results            | all   | staff | -     | -          | -     | -     | -        | -           | -
 API's results             | all   | staff | -     | staff      | -     | -     | -        | -           | -
+row's receipts            | all   | staff | -     | staff      | -     | -     | -        | -           | -
+API's receipts of results | all   | staff | -     | staff      | -     | -     | -        | -           | -
 results as CSV            | all   | staff | -     | staff      | -     | -     | -        | -           | -
 API's table               | all   | staff | -     | staff      | -     | -     | -        | -           | -
 results as LaTeX          | all   | staff | -     | staff      | -     | -     | -        | -           | -
@@ -276,6 +286,9 @@ class Stage:
             self._test_further(session)
             self._add_files(session)
             session.flush()
+            ReceiptMaker("https://site.example").run_ended(
+                session, RunEnded(session.get_one(Run, self.run_id))
+            )
             stand(session, self.phase(session), scene.version, session.get_one(Team, scene.team.id))
             session.add(
                 Webhook(

@@ -14,6 +14,7 @@ _LEFT_OUT = {  # what a participant uses outside of a run
         "command.py",
         "demo_data",
         "installed.py",
+        "receipts.py",
         "report",
     ),
     "anyshot_starting_kit": ("cli", "dryrun", "templates"),

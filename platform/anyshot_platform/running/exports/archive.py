@@ -12,6 +12,7 @@ from anyshot_platform.contest.kit.wheels import kit_version
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.storage import Storage
 from anyshot_platform.foundation.tables import Form, write, write_parquet
+from anyshot_platform.judging.receipts.service import find_public_key, join_receipts, list_receipts
 from anyshot_platform.running.exports.tables import (
     BOARD_COLUMNS,
     EVALUATION_COLUMNS,
@@ -23,6 +24,7 @@ from anyshot_platform.running.exports.tables import (
 )
 
 _SCRIPT = Path(__file__).parent / "reproduce.txt"
+_RECEIPTS_SCRIPT = Path(__file__).parent / "verify_receipts.txt"
 _README = """# {title}
 
 Made on {moment}. All moments are UTC.
@@ -34,6 +36,9 @@ Made on {moment}. All moments are UTC.
 | `leaderboards.csv` | every row of every league's board, in rank order |
 | `evaluations.csv` | every score of a further evaluation: a line for each submission and point |
 | `results.parquet` | one row a task of every run that has a score: ways, shots, dataset, metrics, seconds |
+| `receipts.json` | of each run that has a score what the site signed when it ended |
+| `receipt-key.json` | the public key that verifies these receipts |
+| `verify_receipts.py` | verifies them without Anyshot, and their scores from `results.parquet` |
 | `reproduce.py` | makes the tables and figures out of `results.parquet` |
 
 `run_tasks` is how many tasks a run has. It has fewer rows where the code failed on a dataset and the ranking rule lets
@@ -72,6 +77,9 @@ def make_archive(session: Session, storage: Storage, competition: Competition, s
                 list(list_evaluations(session, competition)), EVALUATION_COLUMNS, Form.CSV
             ),
             "results.parquet": write_parquet(table),
+            "receipts.json": join_receipts(list_receipts(session, competition)).encode(),
+            "receipt-key.json": find_public_key(session).model_dump_json().encode(),
+            "verify_receipts.py": _RECEIPTS_SCRIPT.read_bytes(),
             "reproduce.py": _SCRIPT.read_bytes(),
         }
     )

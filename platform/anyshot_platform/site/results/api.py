@@ -10,6 +10,7 @@ from starlette.responses import Response
 from anyshot_platform.contest.leagues.states import AwardSplit
 from anyshot_platform.foundation.errors import NotFound
 from anyshot_platform.foundation.numbers import HalfWidth
+from anyshot_platform.judging.receipts.service import join_receipts
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.web.access import visible_competition
 from anyshot_platform.site.web.services import ServicesDep, SessionDep
@@ -111,6 +112,13 @@ def _show(row: ResultRow) -> ResultOut:
         method=dict(row.card.answers) if row.card else None,
         code_public=row.code_public,
     )
+
+
+@router.get("/receipts", response_class=Response)
+def download_receipts(access: Visitor, session: SessionDep, phase_slug: Word) -> Response:
+    """The signed receipts of all rows, as a JSON list; 403 before the results are published."""
+    signed = view.receipts_of(session, access, phase_slug)
+    return Response(join_receipts(signed), media_type="application/json")
 
 
 @router.get("/{league_slug}/table", response_class=Response)

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
 from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.judging.receipts.service import join_receipts
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.site.web.access import visible_competition
@@ -42,6 +43,15 @@ def show_results(
         split_words=RULE_WORDS,
         money=in_words,
     )
+
+
+@router.get("/{phase_slug}/receipts/{submission_id}.json")
+def download_receipts(
+    access: Visitor, session: SessionDep, phase_slug: Word, submission_id: Annotated[str, Path(max_length=32)]
+) -> Response:
+    """What the site signed of the runs of a row."""
+    signed = join_receipts(view.receipts_of(session, access, phase_slug, submission_id))
+    return _file(signed.encode(), "application/json", f"{phase_slug}-{submission_id}-receipts.json")
 
 
 @router.get("/{phase_slug}/{league_slug}.csv")

@@ -27,7 +27,7 @@ from anyshot_platform.judging.visibility.submissions import Sight
 from anyshot_platform.people.teams.models import Team
 from anyshot_platform.people.users.viewer import Scope, Viewer
 from anyshot_platform.site.shell.act_frame import IfMatch
-from anyshot_platform.site.submissions import views
+from anyshot_platform.site.submissions import exported, views
 from anyshot_platform.site.submissions.code_view import changed, compare_code, find_other, read_code
 from anyshot_platform.site.submissions.compared import find_compared, read_all_pairs, title_of, versions_of
 from anyshot_platform.site.submissions.downloads import (
@@ -340,6 +340,12 @@ def download_archive(found: Reader, services: ServicesDep) -> Response:
     submission = found.submission
     note_reading(services, found, "code")
     return send_stored(services, submission.digest, f"submission-{submission.number}.zip")
+
+
+@router.get("/submissions/{submission_id}/receipts", response_class=Response)
+def download_receipts(found: Reader, session: SessionDep) -> Response:
+    """The signed receipts of the runs that count, as a JSON list; 404 while the viewer may not see the score."""
+    return Response(exported.receipts_json(session, found), media_type="application/json")
 
 
 @router.get("/submissions/{submission_id}/everything", response_class=Response)

@@ -19,6 +19,7 @@ from anyshot_platform.foundation.artifacts.models import Artifact
 from anyshot_platform.foundation.errors import NotFound
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.foundation.tables import Form, write
+from anyshot_platform.judging.receipts.service import find_receipts, join_receipts
 from anyshot_platform.judging.run_logs.measures import read_measures
 from anyshot_platform.judging.run_logs.service import count_missing_lines, read_events
 from anyshot_platform.judging.runs.models import Run
@@ -49,6 +50,7 @@ log.txt               what the code printed, as far as the phase shows it
 figures.csv           one line a run and dataset, number of ways, number of shots (once it is scored)
 tasks.csv             one line a run and task (where the phase shows single tasks)
 report.html           the same report as a dry run's, and how it ran (once it is scored)
+receipts.json         of each run what the site signed: anyshot verify receipts.json (once it is scored)
 measures.csv          how it trained and what it used of the machine over time, as far as the phase shows it
 evaluations.json      its further evaluations (where the phase shows them)
 runs/                 the files that each run left, such as its whole log.txt and the tables of the logger
@@ -129,6 +131,13 @@ def tasks_csv(session: Session, services: Services, found: SubmissionAccess) -> 
     return write(rows, tuple(rows[0]) if rows else ("run",), Form.CSV)
 
 
+def receipts_json(session: Session, found: SubmissionAccess) -> str:
+    """The signed receipts of the runs that count, as a JSON list."""
+    found.sight.require_scored()
+    runs = read_runs(session, found.submission, find_version(session, found.submission))
+    return join_receipts(find_receipts(session, [run.id for run in runs]))
+
+
 def report_page(session: Session, services: Services, found: SubmissionAccess) -> str:
     """The same report as a dry run's, of the run whose score is nearest to the submission's, and how all runs went."""
     sight = found.sight
@@ -194,6 +203,7 @@ def write_everything(session: Session, services: Services, found: SubmissionAcce
             ("figures.csv", lambda: figures_csv(session, found)),
             ("tasks.csv", lambda: tasks_csv(session, services, found)),
             ("report.html", lambda: report_page(session, services, found)),
+            ("receipts.json", lambda: receipts_json(session, found)),
         ):
             with suppress(NotFound, TasksNotShown):  # not scored, or the phase does not show it
                 archive.writestr(name, make())

@@ -46,6 +46,13 @@ def download_figures(found: Reader, session: SessionDep) -> Response:
     return PlainTextResponse(sheet, media_type=MEDIA[Form.CSV], headers=attached(found, "figures.csv"))
 
 
+@router.get("/receipts.json")
+def download_receipts(found: Reader, session: SessionDep) -> Response:
+    """The signed receipts of the runs that count."""
+    signed = exported.receipts_json(session, found)
+    return Response(signed, media_type=MEDIA[Form.JSON], headers=attached(found, "receipts.json"))
+
+
 @router.get("/report.html")
 def download_report(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
     """The same report as a dry run's, as one file."""

@@ -268,6 +268,9 @@ def _downloads(sight: Sight, runs: list[Run], kept: list[tuple[str, list[Downloa
         if sight.phase.tasks:
             files.append(Download("Results of each task", f"{base}/tasks.csv", None, "table", "CSV"))
         files.append(Download("Report", f"{base}/report.html", None, "file-text", "one HTML file"))
+        files.append(
+            Download("Receipts", f"{base}/receipts.json", None, "file-text", "JSON, signed by the site")
+        )
     if len(runs) == 1:
         files += [file for _, of_run in kept for file in of_run]
     if runs:

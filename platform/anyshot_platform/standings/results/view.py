@@ -11,6 +11,8 @@ from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.contest.phases.service import find_phase, live_version
 from anyshot_platform.foundation.errors import Forbidden, NotFound
+from anyshot_platform.judging.execution.joining import finished_runs
+from anyshot_platform.judging.receipts.service import find_receipts
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.judging.visibility.code import code_is_public
@@ -39,6 +41,7 @@ class Results:
     rule_words: str
     leagues: list[LeagueResults]
     preliminary: bool
+    published: bool
     corrections: list[Correction]
 
 
@@ -62,6 +65,7 @@ def results_of(session: Session, access: CompetitionAccess, phase_slug: str = ""
         version.rule.words(version.seeded_runs),
         _show_to(session, access, phase, results_in_force(session, phase), everything=sight.everything),
         publication.waits,
+        published,
         [Correction(one.written_at, one.reason) for one in later],
     )
 
@@ -122,6 +126,25 @@ def league_of(results: Results, slug: str) -> LeagueResults:
         if found.league.slug == slug:
             return found
     raise NotFound("Nobody has a result in such a league.")
+
+
+def receipts_of(
+    session: Session, access: CompetitionAccess, phase_slug: str, submission_id: str | None = None
+) -> list[str]:
+    """The signed receipts of the rows of published results, or of the row of one submission.
+
+    Raises `Forbidden` before they are published, `NotFound` for a submission without a row.
+    """
+    results = results_of(session, access, phase_slug)
+    if publication_of(results.phase).published is None:
+        raise Forbidden("Receipts are shown here once the results are published.")
+    ids = dict.fromkeys(row.submission_id for found in results.leagues for row in found.rows)
+    if submission_id is not None and submission_id not in ids:
+        raise NotFound("The results have no row of this submission.")
+    version = live_version(session, results.phase)
+    wanted = [session.get_one(Submission, one) for one in ([submission_id] if submission_id else ids)]
+    runs = [run.id for one in wanted for run in finished_runs(session, one, version)]
+    return find_receipts(session, runs)
 
 
 def latex_of(access: CompetitionAccess, results: Results, found: LeagueResults) -> bytes:

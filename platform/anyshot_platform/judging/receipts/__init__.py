@@ -1,0 +1,1 @@
+"""Receipts of runs, signed with the key of the site."""
