@@ -149,6 +149,10 @@ class Client:
     def competition(self, slug: str) -> dict[str, Any]:
         return self._ask("GET", f"/competitions/{slug}")
 
+    def receipt_key(self) -> dict[str, Any]:
+        """The public key that verifies the site's receipts."""
+        return self._ask("GET", "/receipt-key")
+
     def join(self, slug: str, *, accepts_terms: bool) -> dict[str, Any]:
         return self._ask("POST", f"/competitions/{slug}/join", json={"accepts_terms": accepts_terms})
 

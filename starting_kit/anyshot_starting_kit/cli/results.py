@@ -25,8 +25,8 @@ from anyshot_starting_kit.cli.status import describe, describe_failure, exit_cod
     "-o",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for the files of its runs that you may see, such as the log and the table of tasks. Several runs"
-    " get a folder each: run-0, run-1, ... The code and the provenance are in --zip.",
+    help="Folder for the files of its runs that you may see, such as the log and the table of tasks, and for their"
+    " signed receipts. Several runs get a folder each: run-0, run-1, ... The code and the provenance are in --zip.",
 )
 @click.option(
     "--zip",
@@ -105,6 +105,11 @@ def _tables(figures: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def _download(client: Client, state: dict[str, Any], output: Path, *, quiet: bool) -> None:
+    if state["score"] is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        client.fetch(f"/submissions/{state['id']}/receipts", output / "receipts.json")
+        if not quiet:
+            click.echo(f"  {output / 'receipts.json'}")
     for run in state["runs"]:
         part = "" if run["shard_index"] is None else f"-part-{run['shard_index']}"
         folder = output / named(f"run-{run['seed_index']}{part}") if len(state["runs"]) > 1 else output

@@ -14,6 +14,7 @@ from sqlalchemy import func, select
 
 from anyshot_core.client import Client, NotAllowed, Refused, Unreachable
 from anyshot_core.command import main
+from anyshot_core.receipts import read_receipts
 from anyshot_core.wire.worker_api import Stage
 from anyshot_platform.contest.phases.models import Phase, PhaseVersion
 from anyshot_platform.foundation.artifacts.models import Artifact
@@ -232,6 +233,7 @@ def test_submit_status_results_of_a_finished_run(
     assert str(first["key"]) in table and f"{first['score']:.3f}" in table
     assert done.exit_code == 0 and "score 0.5000 ± 0.0200" in done.output
     assert (tmp_path / "out" / "log.txt").read_bytes() == b"hello"
+    assert len(read_receipts((tmp_path / "out" / "receipts.json").read_bytes())) == 1
     with site.services.database.writing() as session:
         session.scalars(select(Artifact)).one().name = ".."
     monkeypatch.setattr(sight, "_OF_THE_TEAM", {".."})  # a site that means harm

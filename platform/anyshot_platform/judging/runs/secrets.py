@@ -88,12 +88,16 @@ def commitment_of(version: PhaseVersion) -> str:
 
 @dataclass(frozen=True)
 class Committed:
-    """What everybody may know of a phase's secrets: a commitment since it opened, the key once it is published."""
+    """What everybody may know of a phase's secrets: a commitment since it opened, the key once it is published.
+
+    With the key come the seeds that were chosen, and the tasks' protocol with its split: all that draws them.
+    """
 
     commitment: str
     key: str | None = None
     test_seeds: tuple[int, ...] = ()
     split_seed: int | str | None = None
+    protocol: dict[str, Any] | None = None
 
 
 def committed(phase: Phase, version: PhaseVersion, status: PhaseStatus) -> Committed | None:
@@ -104,7 +108,8 @@ def committed(phase: Phase, version: PhaseVersion, status: PhaseStatus) -> Commi
     if phase.key_published_at is None:
         return Committed(commitment)
     split = version.protocol.get("split_seed")
-    return Committed(commitment, version.root, tuple(version.test_seeds), split)
+    protocol = complete_protocol(version.protocol, secrets_of(version).class_split())
+    return Committed(commitment, version.root, tuple(version.test_seeds), split, protocol)
 
 
 def weaknesses(tasks: Any) -> Iterator[tuple[str, str]]:

@@ -141,6 +141,9 @@ def show_phase(session: Session, phase: Phase) -> PhaseOut:
         quota_concurrent=phase.quota_concurrent,
         commitment=known.commitment if known else None,
         key=known.key if known else None,
+        test_seeds=list(known.test_seeds) if known else [],
+        split_seed=known.split_seed if known else None,
+        protocol=known.protocol if known else None,
     )
 
 

@@ -47,6 +47,9 @@ class PhaseOut(BaseModel):
         description="SHA-256 of the key that the tasks are drawn from, published when the phase opens"
     )
     key: str | None = Field(description="the key, once the organizers have published it")
+    test_seeds: list[int] = Field(description="seeds of the tasks that were chosen, published with the key")
+    split_seed: int | str | None = Field(description="the same of the split of classes")
+    protocol: dict[str, Any] | None = Field(description="what draws the tasks, published with the key")
 
 
 class LeagueOut(BaseModel):
