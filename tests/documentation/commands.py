@@ -35,6 +35,13 @@ ELSEWHERE = {
     "anyshot data check data/Meta_Album": "tests/core/data/test_download.py::test_the_command_downloads",
     "anyshot data get": "tests/starting_kit/cli/test_data_get.py",  # a public pool
     "anyshot dry-run": _ROLES,  # torch
+    "anyshot verify receipts.json": (  # a run of a site
+        "tests/starting_kit/cli/test_verify.py::test_a_receipt_is_verified_down_to_the_tasks"
+    ),
+    "python verify_receipts.py": (
+        "tests/platform/core/test_receipts.py"
+        "::test_the_archive_holds_all_receipts_and_a_program_that_verifies_them"
+    ),
     "anyshot init mine --from": (
         "tests/starting_kit/cli/test_platform_commands.py::test_a_participant_without_a_clone_begins_with_a_baseline"
     ),
