@@ -209,7 +209,7 @@ def test_receipts_of_the_rows_are_public_once_results_are_published(
         assert other is not None
     link = f"{RESULTS}/final/receipts/{own}.json"
     refused = owner.call("GET", f"{API}/receipts")
-    told = "Receipts are shown here once the results are published."
+    told = "Receipts are shown here once the results are published, where the phase shows scores."
     assert (refused.status_code, refused.json()["message"]) == (403, told)
     assert owner.call("GET", link).status_code == 403 and link not in page(owner, RESULTS).text
     publish(final)

@@ -245,8 +245,8 @@ evaluations as CSV        | all   | staff | -     | staff      | -     | -     |
 results                   | all   | staff | -     | staff      | -     | -     | -        | -           | -
 newest results            | all   | staff | -     | -          | -     | -     | -        | -           | -
 API's results             | all   | staff | -     | staff      | -     | -     | -        | -           | -
-row's receipts            | all   | staff | -     | staff      | -     | -     | -        | -           | -
-API's receipts of results | all   | staff | -     | staff      | -     | -     | -        | -           | -
+row's receipts            | all   | staff | staff | -          | -     | -     | -        | -           | -
+API's receipts of results | all   | staff | staff | -          | -     | -     | -        | -           | -
 results as CSV            | all   | staff | -     | staff      | -     | -     | -        | -           | -
 API's table               | all   | staff | -     | staff      | -     | -     | -        | -           | -
 results as LaTeX          | all   | staff | -     | staff      | -     | -     | -        | -           | -

@@ -35,13 +35,13 @@ class Correction:
 
 @dataclass(frozen=True)
 class Results:
-    """The results of a phase; `preliminary` where only organizers see them."""
+    """The results of a phase; `preliminary` where only organizers see them, `receipts` where rows have theirs."""
 
     phase: Phase
     rule_words: str
     leagues: list[LeagueResults]
     preliminary: bool
-    published: bool
+    receipts: bool
     corrections: list[Correction]
 
 
@@ -65,7 +65,7 @@ def results_of(session: Session, access: CompetitionAccess, phase_slug: str = ""
         version.rule.words(version.seeded_runs),
         _show_to(session, access, phase, results_in_force(session, phase), everything=sight.everything),
         publication.waits,
-        published,
+        published and sight.scores,
         [Correction(one.written_at, one.reason) for one in later],
     )
 
@@ -136,8 +136,10 @@ def receipts_of(
     Raises `Forbidden` before they are published, `NotFound` for a submission without a row.
     """
     results = results_of(session, access, phase_slug)
-    if publication_of(results.phase).published is None:
-        raise Forbidden("Receipts are shown here once the results are published.")
+    if not results.receipts:
+        raise Forbidden(
+            "Receipts are shown here once the results are published, where the phase shows scores."
+        )
     ids = dict.fromkeys(row.submission_id for found in results.leagues for row in found.rows)
     if submission_id is not None and submission_id not in ids:
         raise NotFound("The results have no row of this submission.")
