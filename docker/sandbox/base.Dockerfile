@@ -15,6 +15,7 @@ ARG FLAVOUR=cpu
 ARG KEY=registry
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends python3-minimal libpython3-stdlib libgomp1 libstdc++6 zlib1g \
+    g++ libpython3.11-dev \
  && rm -rf /var/lib/apt/lists /var/cache/apt /var/log/apt
 COPY --from=packages /site /usr/local/lib/python3.11/dist-packages
 COPY passwd group nsswitch.conf /etc/

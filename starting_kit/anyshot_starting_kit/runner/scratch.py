@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyshot_starting_kit.api
+from anyshot_starting_kit.runner.compiled import load_from_memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +72,19 @@ def prepare(root: Path) -> Scratch:
         HF_HUB_OFFLINE="1",
         MPLCONFIGDIR=str(cache / "matplotlib"),
         NUMBA_CACHE_DIR=str(cache / "numba"),
+        TORCHINDUCTOR_CACHE_DIR=str(cache / "torchinductor"),
+        TORCHINDUCTOR_COMPILE_THREADS="1",  # here, not in processes that would each import torch
+        TORCHINDUCTOR_VEC_ISA_OK="1",  # its trial of the processor's instructions executes a file of the scratch space
+        TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS="0",  # hundreds of MB of scratch space, and takes openssl
+        TRITON_CACHE_DIR=str(cache / "triton"),
+        NO_ALBUMENTATIONS_UPDATE="1",  # it would ask the network for its newest version
         TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD="1",  # whole modules are pickled by submissions of 2022
         PYTHONDONTWRITEBYTECODE="1",
     )
     os.environ.setdefault("USER", "participant")
     sys.dont_write_bytecode = True
     tempfile.tempdir = None
+    load_from_memory()
     return scratch
 
 

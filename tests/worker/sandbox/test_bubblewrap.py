@@ -24,6 +24,7 @@ from anyshot_worker.sandbox.preflight import check_guarantees
 from tests.hostile.bench import Data, evaluate, make_data
 from tests.hostile.cases import FOLDER, Expected, read_expected
 from tests.worker.sandbox.machine import sandbox_settings
+from tests.worker.sandbox.test_compiled import compiles
 
 SMALL = Limits(memory_bytes=256 << 20, processes=64, scratch_bytes=32 << 20)
 ATTACKS = (
@@ -78,6 +79,13 @@ def test_an_honest_submission_scores(
     sandboxes.close()
     assert seen.outcome.verdict == Verdict.OK, seen.outcome.failure
     assert (seen.left_behind, seen.processes_left) == ((), [])
+
+
+@pytest.mark.slow("a C++ compiler reads the headers of torch")
+def test_torch_compile_works(bubblewrap: BubblewrapBackend, tmp_path: Path) -> None:
+    sandboxes = Sandboxes(bubblewrap, bubblewrap.settings)
+    compiles(sandboxes, tmp_path)
+    sandboxes.close()
 
 
 @pytest.mark.rotating

@@ -20,7 +20,8 @@ from anyshot_worker.sandbox.flavours import command_to_build
 from anyshot_worker.sandbox.interface import SandboxError
 
 CONTRACT = (
-    "torch torchvision timm numpy scipy sklearn pandas PIL tqdm ot cython requests pytorch_metric_learning"
+    "torch torchvision timm numpy scipy sklearn pandas PIL tqdm ot cython requests pytorch_metric_learning matplotlib"
+    " einops cv2 kornia torchmetrics higher numba albumentations"
 )
 OURS = (
     "import os, json; d = '/usr/local/lib/python3.11/dist-packages'; print(json.dumps(sorted(os.listdir(d))))"

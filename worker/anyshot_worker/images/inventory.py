@@ -7,7 +7,7 @@ import gzip
 import json
 import re
 import sys
-from email.parser import HeaderParser
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ def list_packages(root: Path, site: str, flavour: str, key: str) -> dict[str, An
     }
 
 
-def _debian(documents: Path) -> list[dict[str, str]]:
+def _debian(documents: Path) -> list[dict[str, Any]]:
     """Packages that were only extracted are in no status file, but each brings its changelog, or a link to one."""
     found = []
     for folder in sorted(documents.iterdir()) if documents.is_dir() else []:
@@ -45,17 +45,28 @@ def _debian(documents: Path) -> list[dict[str, str]]:
     return found
 
 
-def _python(site: Path) -> list[dict[str, str]]:
+def _python(site: Path) -> list[dict[str, Any]]:
+    """Each with its bytes on disk and the names that it is imported by."""
     found = []
-    for path in sorted(site.glob("*.dist-info/METADATA")):
-        item = HeaderParser().parsestr(path.read_text(errors="replace"))
+    for item in sorted(distributions(path=[str(site)]), key=lambda one: one.name.lower()):
+        files = [path for path in item.files or () if path.parts[0] != ".."]
+        code = (path.parts for path in files if path.suffix in (".py", ".so"))
+        modules = (first if rest else first.partition(".")[0] for first, *rest in code)
+        places = (site / path for path in files)
+        told = {
+            "anyshot:imports": " ".join(
+                sorted({name for name in modules if name.isidentifier() and name[0] != "_"})
+            ),
+            "anyshot:bytes": str(sum(path.stat().st_size for path in places if path.is_file())),
+        }
         found.append(
-            _component(item["Name"], item["Version"], f"pkg:pypi/{item['Name'].lower()}@{item['Version']}")
+            _component(item.name, item.version, f"pkg:pypi/{item.name.lower()}@{item.version}")
+            | {"properties": [{"name": name, "value": value} for name, value in told.items()]}
         )
     return found
 
 
-def _component(name: str, version: str, purl: str) -> dict[str, str]:
+def _component(name: str, version: str, purl: str) -> dict[str, Any]:
     return {"type": "library", "name": name, "version": version, "purl": purl}
 
 

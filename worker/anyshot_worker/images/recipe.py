@@ -16,7 +16,10 @@ Flavour = Literal["cpu", "gpu"]
 
 PYTHON = "3.11"  # what Debian 12 has; wheels are chosen for it
 SUITE = "bookworm"
-DEBIAN = ("python3-minimal", "libpython3-stdlib", "libgomp1", "libstdc++6", "zlib1g")
+DEBIAN = (
+    *("python3-minimal", "libpython3-stdlib", "libgomp1", "libstdc++6", "zlib1g"),
+    *("g++", "libpython3.11-dev"),  # torch.compile and Triton build code when a submission runs
+)
 UIDS = range(20000, 20064)  # each needs a line in /etc/passwd, or torch's caches fail
 TORCH = "torch==2.15.0"  # where no CPU build is at hand
 CPU_WHEEL = re.compile(r"torch-(?P<version>[0-9.]+\+cpu)-cp311-cp311-[a-z0-9_]*linux[a-z0-9_]*x86_64\.whl")
@@ -34,6 +37,14 @@ PINS = (
     "requests==2.34.2",
     "pytorch-metric-learning==2.9.0",
     "matplotlib==3.11.2",
+    "einops==0.8.2",
+    "opencv-python-headless==5.0.0.93",
+    "kornia==0.9.0",
+    "torchmetrics==1.9.0",
+    "higher==0.2.1",
+    "numba==0.68.1",
+    "albumentations==2.0.8",
+    # learn2learn is absent: it has no wheel, and qpth, which it needs, has none either and does not build.
     # what the starting kit itself stands on
     "pyarrow==26.0.1",
     "pydantic==2.14.3",
@@ -45,7 +56,8 @@ PINS = (
 IMPORTED = (
     "torch, torch.utils.data, torch.nn.functional, torchvision, torchvision.transforms, timm, numpy, scipy.stats,"
     " scipy.spatial, sklearn.linear_model, sklearn.cluster, pandas, PIL.Image, tqdm, ot, requests,"
-    " pytorch_metric_learning, pydantic, pyarrow"
+    " pytorch_metric_learning, pydantic, pyarrow, torch._inductor.compile_fx, torch._inductor.cpp_builder, einops, cv2,"
+    " kornia, torchmetrics, higher, numba, albumentations"
 )
 
 
@@ -59,7 +71,7 @@ class Recipe:
     suite: str = SUITE
     debian: tuple[str, ...] = DEBIAN
     pins: tuple[str, ...] = PINS
-    version: int = 6  # raise it when the way of building changes
+    version: int = 8  # raise it when the way of building changes
 
     @property
     def key(self) -> str:

@@ -26,10 +26,7 @@ SUPERFLUOUS = (
         "usr/share/man",
     ),
     *("usr/share/locale", "usr/share/lintian", "usr/share/bug", "usr/lib/apt", "usr/lib/dpkg", "usr/sbin"),
-    *(
-        f"{SITE}/{path}"
-        for path in ("torch/include", "torch/share", "torch/test", "pandas/tests", "pyarrow/tests")
-    ),
+    *(f"{SITE}/{path}" for path in ("torch/share", "torch/test", "pandas/tests", "pyarrow/tests")),
     *(f"{SITE}/{path}" for path in ("pyarrow/include", "bin")),
 )
 SBOM_INSIDE = "usr/share/anyshot/sbom.json"

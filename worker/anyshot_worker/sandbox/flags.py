@@ -191,7 +191,9 @@ def environment(spec: BoxSpec) -> dict[str, str]:
         "ANYSHOT_SCRATCH": SCRATCH_INSIDE,
         **runner_environment(max(1, math.floor(spec.limits.cpus))),
     }
-    return variables | ({"CUDA_CACHE_PATH": "/tmp/cuda"} if spec.gpu_ids else {})
+    # Triton would ask ldconfig, which is not in the image, where NVIDIA's runtime put the driver's library.
+    on_gpus = {"CUDA_CACHE_PATH": "/tmp/cuda", "TRITON_LIBCUDA_PATH": "/usr/lib/x86_64-linux-gnu"}
+    return variables | (on_gpus if spec.gpu_ids else {})
 
 
 def gpu_devices(gpu_ids: tuple[str, ...]) -> dict[str, Any]:
