@@ -135,6 +135,10 @@ class Client:
         """All that the platform holds about one's account."""
         return self._ask("GET", "/me/data")
 
+    def sandboxes(self) -> list[dict[str, Any]]:
+        """What submissions can import in each sandbox image of the site."""
+        return self._ask("GET", "/sandbox")
+
     def weights(self) -> list[dict[str, Any]]:
         """The pretrained weights that the site offers to runs."""
         return self._ask("GET", "/weights")

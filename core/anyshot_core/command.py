@@ -17,7 +17,7 @@ from anyshot_core.taskserver.tuning import TUNING
 
 ENTRY_POINTS = "anyshot.commands"
 _GROUPS = {  # in `anyshot --help`
-    "Write a submission": ("check", "dry-run", "init", "pack"),
+    "Write a submission": ("check", "dry-run", "init", "pack", "sandbox"),
     "Submit and follow": ("again", "cancel", "list", "log", "login", "note", "status", "submit"),
     "Look at results": ("code", "compare", "confusion", "curves", "results", "task", "winners"),
     "Take part": (

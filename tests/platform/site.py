@@ -122,6 +122,7 @@ class PaperWorker:
     images: tuple[str, ...] = ()
     image_digests: Mapping[str, str] = field(default_factory=dict)
     cpu_images: tuple[str, ...] = ()
+    inventories: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     analyses: bool = True
     gpus: tuple[str, ...] = ()
     memory_bytes: int = 64 << 30
@@ -136,6 +137,7 @@ class PaperWorker:
         known = recorded("claim")["worker"]
         own = {"name": self.name, "hardware_class": self.hardware_class, "images": list(self.images)}
         own |= {"image_digests": self.image_digests, "cpu_images": list(self.cpu_images)}
+        own |= {"inventories": self.inventories}
         machine = {"cores": 16, "memory_bytes": self.memory_bytes, "gpus": list(self.gpus)}
         box = {"sandbox": "docker", "sandbox_reduced": False}
         worker = known | own | machine | box | {"analyses": self.analyses}

@@ -36,6 +36,7 @@ def announce(name: str, hardware_class: str, sandboxes: Sandboxes) -> WorkerInfo
         images=sandboxes.image_names(),
         image_digests=sandboxes.image_digests(),
         cpu_images=sandboxes.cpu_images(),
+        inventories=sandboxes.inventories(),
         sandbox=sandboxes.name,
         sandbox_reduced=sandboxes.reduced,
         analyses=find_spec("torch") is not None,  # a worker's image may do without it
@@ -120,6 +121,7 @@ class RunClaimer:
             "packs": self._site.workspace.digests(),
             "image_digests": self._site.sandboxes.image_digests(),  # a name may mean another image by now
             "cpu_images": self._site.sandboxes.cpu_images(),
+            "inventories": self._site.sandboxes.inventories(),
         }
         return self._describe.model_copy(update=found)
 

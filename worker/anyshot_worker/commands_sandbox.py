@@ -72,6 +72,18 @@ def sbom(name: str) -> None:
         click.echo(json.dumps(read_sbom(choose_backend(SandboxSettings()), name), indent=1))
 
 
+@image.command("packages")
+@click.argument("name", default="cpu")
+def packages(name: str) -> None:
+    """What submissions can import in an image, as JSON: names, versions, sizes, and what `import` takes."""
+    from anyshot_worker.images.contents import read_inventory, read_sbom
+    from anyshot_worker.sandbox.sandboxes import choose_backend
+
+    with plain_errors():
+        bill = read_sbom(choose_backend(SandboxSettings()), name)
+        click.echo(read_inventory(bill).model_dump_json(indent=1))
+
+
 @click.command()
 @click.option("--image", "image_name", default="", help="image to prove it with; the settings' if left out")
 @click.option("--as-json", is_flag=True, help="one JSON object instead of a table")

@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 from anyshot_core.bundle import config, source
+from anyshot_core.bundle.conditions import UNKNOWN, RunConditions
 from anyshot_core.bundle.members import read_member
 from anyshot_core.bundle.pack import LEFT_OUT, is_left_out, pack_folder
 from anyshot_core.bundle.report import BundleReport, Check, CheckOutcome
@@ -17,57 +18,32 @@ from anyshot_core.bundle.zipsafety import (
     is_clutter,
     read_listing,
 )
-
-OFFERED = frozenset(
-    [
-        "torch",
-        "torchvision",
-        "timm",
-        "numpy",
-        "scipy",
-        "sklearn",
-        "pandas",
-        "PIL",
-        "tqdm",
-        "ot",
-        "cython",
-        "Cython",
-        "requests",
-        "pytorch_metric_learning",
-        "api",
-        "anyshot_starting_kit",
-        "anyshot_scoring",
-        "yaml",
-    ]
-)
+from anyshot_core.wire.inventory import shipped_inventory
 
 
 def check_bundle(
-    path: Path, limits: ZipLimits | None = None, *, train_datasets: int | None = None
+    path: Path, limits: ZipLimits | None = None, conditions: RunConditions = UNKNOWN
 ) -> BundleReport:
-    """Check the zip or folder at `path`. Raises FileNotFoundError; everything else is in the report.
-
-    `train_datasets` is the number of meta-training datasets of the phase, where it is known.
-    """
+    """Check the zip or folder at `path`. Raises FileNotFoundError; everything else is in the report."""
     if path.is_dir():
         with tempfile.TemporaryDirectory() as folder:
             zipped = Path(folder) / "submission.zip"
             pack_folder(path, zipped)
-            return check_bundle(zipped, limits, train_datasets=train_datasets)
+            return check_bundle(zipped, limits, conditions)
     try:
         listing = read_listing(path, limits)
-        return _check_members(path, listing, train_datasets)
+        return _check_members(path, listing, conditions)
     except ZipRefused as refusal:
         return BundleReport((_refused(refusal),))
 
 
-def _check_members(path: Path, listing: ZipListing, train_datasets: int | None) -> BundleReport:
+def _check_members(path: Path, listing: ZipListing, conditions: RunConditions) -> BundleReport:
     top = folder_of(listing)
     files = {entry.path.removeprefix(top): entry for entry in listing.files if entry.path.startswith(top)}
     checks = [
         Check("archive", _ARCHIVE, CheckOutcome.OK, _files_of(len(listing.files))),
-        *_check_model(path, files, top),
-        _check_config(path, files, train_datasets),
+        *_check_model(path, files, top, conditions),
+        _check_config(path, files, conditions.train_datasets),
         *_check_nested(files),
         *_check_needless(files),
     ]
@@ -85,7 +61,7 @@ def _refused(refusal: ZipRefused) -> Check:
     return Check("archive", _ARCHIVE, CheckOutcome.FAILED, refusal.problem, refusal.remedy)
 
 
-def _check_model(path: Path, files: dict[str, ZipMember], top: str) -> list[Check]:
+def _check_model(path: Path, files: dict[str, ZipMember], top: str, conditions: RunConditions) -> list[Check]:
     title = "Presence of model.py"
     if "model.py" not in files:
         return [_without_model(title, files, top)]
@@ -96,7 +72,7 @@ def _check_model(path: Path, files: dict[str, ZipMember], top: str) -> list[Chec
         found = f"model.py has more than {size} KiB and was not read"
         remedy = "Move data out of the source text."
         return [there, Check("classes", _CLASSES, CheckOutcome.WARNING, found, remedy)]
-    return [there, *_check_source(content, files)]
+    return [there, *_check_source(content, files, conditions)]
 
 
 _MODEL_REMEDY = "Put model.py at the root of the zip, or let one top-level folder hold everything."
@@ -114,7 +90,7 @@ def _without_model(title: str, files: dict[str, ZipMember], top: str) -> Check:
     return Check("model", title, CheckOutcome.FAILED, found, remedy)
 
 
-def _check_source(content: bytes, files: dict[str, ZipMember]) -> list[Check]:
+def _check_source(content: bytes, files: dict[str, ZipMember], conditions: RunConditions) -> list[Check]:
     names = source.read_names(content)
     if isinstance(names, source.SourceProblem):
         return [Check("syntax", _COMPILES, CheckOutcome.FAILED, _where_it_stops(names), _syntax_remedy())]
@@ -126,7 +102,7 @@ def _check_source(content: bytes, files: dict[str, ZipMember]) -> list[Check]:
         checks.append(Check("classes", _CLASSES, CheckOutcome.FAILED, found, remedy))
     else:
         checks.append(Check("classes", _CLASSES, CheckOutcome.OK, "by `import *`" if names.star else ""))
-    return [*checks, *_check_imports(names.imports, files)]
+    return [*checks, *_check_imports(names.imports, files, conditions.importable)]
 
 
 _COMPILES = "Syntax of model.py"
@@ -146,11 +122,14 @@ def _syntax_remedy() -> str:
     )
 
 
-def _check_imports(imports: frozenset[str], files: dict[str, ZipMember]) -> list[Check]:
+def _check_imports(
+    imports: frozenset[str], files: dict[str, ZipMember], importable: frozenset[str] | None
+) -> list[Check]:
     own = {name.split("/")[0].removesuffix(".py") for name in files} | {
         name.removesuffix(".zip") for name in files if name.endswith(".zip")
     }
-    unknown = sorted(imports - own - OFFERED - sys.stdlib_module_names)
+    offered = shipped_inventory().importable if importable is None else importable
+    unknown = sorted(imports - own - offered - sys.stdlib_module_names)
     if not unknown:
         return []
     found = (
@@ -161,7 +140,8 @@ def _check_imports(imports: frozenset[str], files: dict[str, ZipMember]) -> list
 
 
 _BRING_IT = (
-    "Put the package into the zip, or ask the organizers; nothing can be installed when the code runs."
+    "Put the package into the zip, or ask the organizers; nothing can be installed when the code runs. The page"
+    " /sandbox of the platform lists what is there."
 )
 _PORT_IT = (
     "This is a submission for the kit of 2021: write it in PyTorch for the API of 2022, with `from api import"

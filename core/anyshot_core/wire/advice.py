@@ -7,9 +7,8 @@ NO_NETWORK = (
     "--site and the site's address); with timm use pretrained=False and load_state_dict."
 )
 NO_INSTALL = (
-    "Nothing can be installed where submissions run. Importable are torch, torchvision, "
-    "timm, numpy, scipy, scikit-learn, pandas, pillow, tqdm, POT, cython, requests and "
-    "pytorch-metric-learning; put any other package into your zip."
+    "Nothing can be installed where submissions run. The page /sandbox of the site, and "
+    "anyshot sandbox, list what can be imported; put any other package into your zip."
 )
 
 

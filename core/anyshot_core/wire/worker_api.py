@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from anyshot_core.wire.evidence import Evidence
+from anyshot_core.wire.inventory import Inventory
 from anyshot_core.wire.jobs import (
     IMAGE_DIGEST,
     LEASE_SECONDS,
@@ -109,6 +110,9 @@ class WorkerInfo(Message):
         default=[],
         description="of the images that it has, by the same names, those with a torch for CPUs alone: no run with GPUs "
         "is for them",
+    )
+    inventories: dict[Annotated[str, Field(max_length=64)], Inventory] = Field(
+        default={}, max_length=100, description="what submissions can import in each image, by its name"
     )
     sandbox: str = ""
     sandbox_reduced: bool = False

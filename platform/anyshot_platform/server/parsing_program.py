@@ -16,8 +16,11 @@ _FILE_BYTES = 256 << 20  # of one file that is written, where an order says noth
 def check(order: dict[str, Any]) -> dict[str, Any]:
     """The report on a submission's zip."""
     from anyshot_core.bundle.check import check_bundle
+    from anyshot_core.bundle.conditions import RunConditions
 
-    return check_bundle(Path(order["path"]), train_datasets=order["train_datasets"]).to_dict()
+    return check_bundle(
+        Path(order["path"]), conditions=RunConditions.from_dict(order["conditions"])
+    ).to_dict()
 
 
 def bundle(order: dict[str, Any]) -> dict[str, Any]:

@@ -36,6 +36,7 @@ COMMANDS = {
     "administer": (f"{_KIT}.administer:administer", "Look after a site that you administer."),
     "score": (f"{_KIT}.score:score", "Score prediction files."),
     "weights": (f"{_KIT}.weights:weights", "Offer pretrained weights to dry runs, or a site's runs."),
+    "sandbox": (f"{_KIT}.sandbox:sandbox", "List the packages that submissions can import."),
     "data": (f"{_KIT}.data:data", "Look at datasets, check, pack, import and download them."),
     "verify": (f"{_KIT}.verify:verify", "Verify signed receipts of runs, their scores and their tasks."),
     "verify-key": (f"{_KIT}.verify_key:verify_key", "Compare a phase's published key with its commitment."),

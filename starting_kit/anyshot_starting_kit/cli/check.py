@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from anyshot_core.bundle import BundleReport, CheckOutcome, check_bundle
+from anyshot_core.bundle import BundleReport, CheckOutcome, RunConditions, check_bundle
 from anyshot_starting_kit.cli.exits import Exit
 
 _SIGNS = {CheckOutcome.OK: "ok", CheckOutcome.WARNING: "warning", CheckOutcome.FAILED: "FAILED"}
@@ -26,7 +26,7 @@ def check(submission: Path, train_datasets: int | None, as_json: bool) -> None:
 
     Exits with 0 when it may be submitted, with 1 when it would be refused.
     """
-    report = check_bundle(submission, train_datasets=train_datasets)
+    report = check_bundle(submission, conditions=RunConditions(train_datasets))
     click.echo(json.dumps(report.to_dict(), indent=1) if as_json else describe(report))
     sys.exit(Exit.OK if report.ok else Exit.FAILED)
 

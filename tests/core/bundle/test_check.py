@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from anyshot_core.bundle import CheckOutcome, check_bundle
+from anyshot_core.bundle import CheckOutcome, RunConditions, check_bundle
 from anyshot_core.bundle.config import BadConfig, EpisodeConfig, read_config
 from anyshot_core.bundle.pack import pack_folder
 from anyshot_core.bundle.source import ModuleNames, SourceProblem, read_names
@@ -16,7 +16,7 @@ def failed(
     tmp_path: Path, files: dict[str, bytes], train_datasets: int | None = None
 ) -> list[tuple[str, str, str]]:
     (tmp_path / "bundle.zip").write_bytes(usual(files))
-    report = check_bundle(tmp_path / "bundle.zip", train_datasets=train_datasets)
+    report = check_bundle(tmp_path / "bundle.zip", conditions=RunConditions(train_datasets))
     return [(check.name, check.found, check.remedy) for check in report.failures]
 
 
@@ -257,7 +257,9 @@ def test_one_validation_dataset_is_not_called_several(tmp_path: Path) -> None:
     path = tmp_path / "bundle.zip"
     path.write_bytes(usual({"model.py": MODEL, "config.json": b'{"validation_datasets": 1}'}))
     (found,) = [
-        check.found for check in check_bundle(path, train_datasets=5).checks if check.name == "config"
+        check.found
+        for check in check_bundle(path, conditions=RunConditions(5)).checks
+        if check.name == "config"
     ]
     assert found == "training on tasks; validation datasets: 1"
 

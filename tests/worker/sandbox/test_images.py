@@ -8,16 +8,19 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from anyshot_core.wire.inventory import shipped_inventory
+from anyshot_worker.claiming import announce
 from anyshot_worker.commands_sandbox import image
 from anyshot_worker.images import build
 from anyshot_worker.images.build import build_image
-from anyshot_worker.images.contents import read_sbom, run_inside
+from anyshot_worker.images.contents import look_inside, read_sbom, run_inside
 from anyshot_worker.images.recipe import PINS, choose_recipe, layer_key
 from anyshot_worker.images.root import SITE
-from anyshot_worker.sandbox import SandboxSettings
+from anyshot_worker.sandbox import Sandboxes, SandboxSettings
 from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.flavours import command_to_build
 from anyshot_worker.sandbox.interface import SandboxError
+from tests.worker.sandbox.machine import sandbox_settings
 
 CONTRACT = (
     "torch torchvision timm numpy scipy sklearn pandas PIL tqdm ot cython requests pytorch_metric_learning matplotlib"
@@ -75,6 +78,29 @@ def test_bill_of_materials_names_versions(docker_backend: DockerBackend) -> None
     labels = docker_backend.prepare("cpu").labels
     assert labels["org.anyshot.torch"] == versions["torch"]
     assert labels["org.anyshot.sbom"].startswith("sha256:")
+
+
+def test_the_list_of_the_release_is_that_of_its_image(docker_backend: DockerBackend) -> None:
+    """`anyshot worker image packages` prints it; of the CPU image it lies in core, for sites without a worker."""
+    told = look_inside(docker_backend, "cpu")
+    assert told is not None
+    assert {one.name: one.imports for one in told.packages} == {
+        one.name: one.imports for one in shipped_inventory().packages
+    }
+    assert (told.python, told.compiler) == (shipped_inventory().python, shipped_inventory().compiler)
+    versions = {one.name.lower(): one.version for one in shipped_inventory().packages}
+    pinned = {name.lower(): version for name, _, version in (pin.partition("==") for pin in PINS) if version}
+    assert pinned.items() <= versions.items()
+    assert {"torch", "cv2", "matplotlib", "api"} <= told.importable
+
+
+def test_a_worker_tells_what_its_images_hold(sandbox_image: str, tmp_path: Path) -> None:
+    settings = sandbox_settings(tmp_path)
+    sandboxes = Sandboxes(DockerBackend(settings), settings)
+    try:
+        assert "einops" in announce("one", "cpu", sandboxes).inventories["cpu"].importable
+    finally:
+        sandboxes.close()
 
 
 def test_second_build_does_nothing(sandbox_image: str) -> None:

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 
 from anyshot_core.taskserver.channel import Channel
+from anyshot_core.wire.inventory import Inventory
 from anyshot_core.wire.jobs import IMAGE_DIGEST
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Limits
@@ -87,6 +88,7 @@ class Sandboxes:
         self._gpus = Gpus(settings.state_folder / "slots", None if backend.gives_gpus else NoDevices())
         self._open: list[OpenBox] = []
         self._guard = threading.Lock()
+        self._inventories: dict[str, Inventory | None] = {}  # by digest
         self._stop = threading.Event()
         self.pool = WarmPool(backend, settings.pool_size, self._first_spec())
         self._thread = threading.Thread(target=self._sweep_often, name="janitor", daemon=True)
@@ -134,6 +136,20 @@ class Sandboxes:
     def cpu_images(self) -> list[str]:
         """The names, as those of the digests, of images whose torch is built for CPUs alone."""
         return [key for key, info in self._offered().items() if not runs_on_gpus(info)]
+
+    def inventories(self) -> dict[str, Inventory]:
+        """What submissions can import in each of these images, by name; a new image is looked into once."""
+        from anyshot_worker.images.contents import look_inside
+
+        found: dict[str, Inventory] = {}
+        for name, info in self._offered().items():
+            if not name or self.trusted:
+                continue
+            if info.digest not in self._inventories:
+                self._inventories[info.digest] = look_inside(self.backend, info.digest)
+            if (inventory := self._inventories[info.digest]) is not None:
+                found[name] = inventory
+        return found
 
     def gpu_names(self) -> list[str]:
         """The devices that runs may have: none where no image of this worker can use one."""

@@ -7,6 +7,7 @@ from fastapi import Path as PathParam
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_core.bundle.conditions import UNKNOWN
 from anyshot_platform.actions.merging import require_tag
 from anyshot_platform.contest.competitions.service import require_participant
 from anyshot_platform.contest.competitions.states import Role
@@ -128,13 +129,13 @@ def check_upload(
     With `competition` and `phase` also what depends on that phase; with `smoke` on its smoke test. With `forget`, an
     upload that fails is deleted.
     """
-    datasets = None
+    conditions = UNKNOWN
     if competition and phase:
         with services.database.reading() as session:
             _, found = Door(viewer, competition, phase).enter(session)
-            datasets = submitting.train_datasets_of(session, found, smoke=smoke)
+            conditions = submitting.conditions_of(session, found, smoke=smoke)
     with uploads.sealed_upload(services, viewer.id, upload_id) as (_, path, digest):
-        report = submitting.check_zip(path, train_datasets=datasets)
+        report = submitting.check_zip(path, conditions)
     if forget and not report.ok:
         uploads.forget_upload(services, upload_id)
     checks = report.to_dict()["checks"]

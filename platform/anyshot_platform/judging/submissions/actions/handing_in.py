@@ -17,9 +17,9 @@ from anyshot_platform.judging.submissions.actions.submitting import (
     Zip,
     check_again,
     check_zip,
+    conditions_of,
     store_zip,
     submit,
-    train_datasets_of,
 )
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.uploads import drop_upload, forget_upload, sealed_upload, use_up
@@ -96,15 +96,15 @@ def _fetch(
 ) -> Zip:
     with services.database.reading() as session:
         access, phase = door.enter(session)
-        datasets = train_datasets_of(session, phase, smoke=wish(access).smoke)
+        conditions = conditions_of(session, phase, smoke=wish(access).smoke)
         known = known_zip(session, services, access.membership, source.digest) if source.digest else None
     if known is not None:
-        return check_again(services, known, datasets)
+        return check_again(services, known, conditions)
     with sealed_upload(services, door.viewer.id, source.upload_id) as (upload, path, digest):
         try:
-            return store_zip(services, path, upload.filename, digest, datasets)
+            return store_zip(services, path, upload.filename, digest, conditions)
         except BadArchive:
             # One that another phase or a smoke test would take can be sent there; any other is of no use.
-            if datasets is None or not check_zip(path).ok:
+            if conditions.train_datasets is None or not check_zip(path).ok:
                 forget_upload(services, upload.id)
             raise

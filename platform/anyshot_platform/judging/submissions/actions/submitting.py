@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.bundle.conditions import UNKNOWN, RunConditions
 from anyshot_core.bundle.report import BundleReport, Check, CheckOutcome
 from anyshot_platform.contest.competitions.models import Competition, Membership
 from anyshot_platform.contest.competitions.service import require_participant, require_terms
@@ -29,6 +30,7 @@ from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.quota import lock_team, read_quota, require_quota
 from anyshot_platform.judging.submissions.states import SubmissionKind
 from anyshot_platform.judging.visibility.smoke import require_smoke_pool
+from anyshot_platform.judging.workers.inventories import inventory_of
 from anyshot_platform.people.teams.models import Team
 from anyshot_platform.people.webhooks.service import emit
 from anyshot_platform.standings.entries.entering import chosen_leagues, enter, require_leagues
@@ -68,39 +70,41 @@ class Wishes:
     smoke: bool = False
 
 
-def check_zip(path: Path, *, train_datasets: int | None = None) -> BundleReport:
-    """Check a zip without unpacking, importing or running anything of it, in a confined process.
-
-    `train_datasets` is of the phase that it is for (`train_datasets_of`); None where that is not known.
-    """
-    found = run_confined("check", path=str(path.absolute()), train_datasets=train_datasets)
+def check_zip(path: Path, conditions: RunConditions = UNKNOWN) -> BundleReport:
+    """Check a zip without unpacking, importing or running anything of it, in a confined process."""
+    found = run_confined("check", path=str(path.absolute()), conditions=conditions.to_dict())
     checks = tuple(Check(**{**one, "outcome": CheckOutcome(one["outcome"])}) for one in found["checks"])
     return BundleReport(checks, found["entries"], found["unpacked_bytes"])
 
 
-def train_datasets_of(session: Session, phase: Phase, *, smoke: bool) -> int | None:
-    """What `check_zip` has to know of a phase: see `datasets_to_hold_out_of`."""
-    return datasets_to_hold_out_of(session, phase, live_version(session, phase), smoke=smoke)
+def conditions_of(session: Session, phase: Phase, *, smoke: bool) -> RunConditions:
+    """What `check_zip` has to know of a phase."""
+    version = live_version(session, phase)
+    inventory = inventory_of(session, version.hardware_class, version.image, version.image_digest)
+    return RunConditions(
+        train_datasets=datasets_to_hold_out_of(session, phase, version, smoke=smoke),
+        importable=inventory.importable,
+    )
 
 
 def store_zip(
-    services: Services, path: Path, filename: str, digest: str, train_datasets: int | None = None
+    services: Services, path: Path, filename: str, digest: str, conditions: RunConditions = UNKNOWN
 ) -> Zip:
     """Check and store a zip; raises `BadArchive` or `NotTrusted`."""
     require_trusted(services, digest)
-    checks = _passed_checks(path, train_datasets)
+    checks = _passed_checks(path, conditions)
     keep_file(services, path, digest)
     return Zip(filename=filename, digest=digest, size=path.stat().st_size, checks=checks)
 
 
-def check_again(services: Services, archive: Zip, train_datasets: int | None) -> Zip:
+def check_again(services: Services, archive: Zip, conditions: RunConditions) -> Zip:
     """Check a zip that is stored, for a phase that may differ from its first; raises `BadArchive`."""
     with as_file(services.storage, archive.digest) as path:
-        return replace(archive, checks=_passed_checks(path, train_datasets))
+        return replace(archive, checks=_passed_checks(path, conditions))
 
 
-def _passed_checks(path: Path, train_datasets: int | None) -> list[Any]:
-    report = check_zip(path, train_datasets=train_datasets)
+def _passed_checks(path: Path, conditions: RunConditions) -> list[Any]:
+    report = check_zip(path, conditions)
     checks: list[Any] = report.to_dict()["checks"]
     if not report.ok:
         UPLOADS.labels("refused").inc()

@@ -1,0 +1,30 @@
+"""Where a zip is to run, as far as its checks have to know it."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+
+@dataclass(frozen=True, slots=True)
+class RunConditions:
+    """What is known of the runs that a zip is for; None: that is not known.
+
+    `train_datasets` is the number of meta-training datasets; `importable` what `import` finds in the sandbox beside
+    Python's own modules, None: what the image of this release has.
+    """
+
+    train_datasets: int | None = None
+    importable: frozenset[str] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        importable = None if self.importable is None else sorted(self.importable)
+        return {"train_datasets": self.train_datasets, "importable": importable}
+
+    @classmethod
+    def from_dict(cls, told: dict[str, Any]) -> Self:
+        """What `to_dict` made."""
+        importable = told["importable"]
+        return cls(**{**told, "importable": None if importable is None else frozenset(importable)})
+
+
+UNKNOWN = RunConditions()
