@@ -1,10 +1,11 @@
 """Checks a bundle, folder or zip, without running, importing or unpacking any of it."""
 
+import ast
 import sys
 import tempfile
 from pathlib import Path
 
-from anyshot_core.bundle import config, source
+from anyshot_core.bundle import config, pitfalls, source
 from anyshot_core.bundle.conditions import UNKNOWN, RunConditions
 from anyshot_core.bundle.members import read_member
 from anyshot_core.bundle.pack import LEFT_OUT, is_left_out, pack_folder
@@ -44,6 +45,7 @@ def _check_members(path: Path, listing: ZipListing, conditions: RunConditions) -
         Check("archive", _ARCHIVE, CheckOutcome.OK, _files_of(len(listing.files))),
         *_check_model(path, files, top, conditions),
         _check_config(path, files, conditions.train_datasets),
+        *_check_code(path, files, conditions),
         *_check_nested(files),
         *_check_needless(files),
     ]
@@ -154,6 +156,33 @@ def _is_of_2021(unknown: list[str], files: dict[str, ZipMember]) -> bool:
     """Whether model.py imports that kit, or TensorFlow or gin where `.gin` files, its settings, lie beside it."""
     settings = any("/" not in name and name.endswith(".gin") for name in files)
     return "metadl" in unknown or (settings and not {"tensorflow", "gin"}.isdisjoint(unknown))
+
+
+def _check_code(path: Path, files: dict[str, ZipMember], conditions: RunConditions) -> list[Check]:
+    """Warnings about what fails, or finds something else, where the code runs; of the files nearest to the root."""
+    asked: list[pitfalls.Place] = []
+    fetched: list[pitfalls.Place] = []
+    left = _MOST_CODE
+    for name in sorted(
+        (name for name in files if name.endswith(".py")), key=lambda one: (one.count("/"), one)
+    ):
+        content = read_member(path, files[name], min(left, _LARGEST_CODE))
+        tree = source.parse(content) if content is not None else None
+        if content is None or not isinstance(tree, ast.Module):
+            continue
+        left -= len(content)
+        if conditions.gpus == 0:
+            asked += pitfalls.gpu_calls(name, tree)
+        fetched += pitfalls.downloads(name, tree, files)
+    return [
+        *pitfalls.check_names(files),
+        *pitfalls.check_gpu_calls(asked),
+        *pitfalls.check_downloads(fetched),
+    ]
+
+
+_LARGEST_CODE = 128 << 10  # bytes of one file
+_MOST_CODE = 1 << 20
 
 
 def _check_config(path: Path, files: dict[str, ZipMember], train_datasets: int | None) -> Check:

@@ -9,16 +9,17 @@ class RunConditions:
     """What is known of the runs that a zip is for; None: that is not known.
 
     `train_datasets` is the number of meta-training datasets; `importable` what `import` finds in the sandbox beside
-    Python's own modules, None: what the image of this release has.
+    Python's own modules, None: what the image of this release has; `gpus` how many a run gets.
     """
 
     train_datasets: int | None = None
     importable: frozenset[str] | None = None
+    gpus: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data."""
         importable = None if self.importable is None else sorted(self.importable)
-        return {"train_datasets": self.train_datasets, "importable": importable}
+        return {"train_datasets": self.train_datasets, "importable": importable, "gpus": self.gpus}
 
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> Self:

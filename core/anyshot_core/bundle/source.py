@@ -33,18 +33,25 @@ class ModuleNames:
         return [] if self.star else [name for name in WANTED if name not in self.bound]
 
 
-def read_names(source: bytes) -> ModuleNames | SourceProblem:
-    """What `source` binds, or why it does not compile. Python 3.11 or later is what decides."""
+def parse(source: bytes) -> ast.Module | SourceProblem:
+    """The syntax of `source`, or why it does not compile. Python 3.11 or later is what decides."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(source)
+            return ast.parse(source)
     except SyntaxError as error:
         return SourceProblem(error.lineno or 0, error.msg or "syntax error", (error.text or "").strip()[:200])
     except (ValueError, LookupError) as error:
         return SourceProblem(0, f"not Python source text ({error})"[:200], "")
     except (RecursionError, MemoryError):
         return SourceProblem(0, "nested too deeply to be read", "")
+
+
+def read_names(source: bytes) -> ModuleNames | SourceProblem:
+    """What `source` binds, or why it does not compile."""
+    tree = parse(source)
+    if isinstance(tree, SourceProblem):
+        return tree
     statements = list(_top_level(tree.body))
     return ModuleNames(
         bound=frozenset(name for statement in statements for name in _bound(statement)),

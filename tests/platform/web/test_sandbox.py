@@ -51,3 +51,12 @@ def test_the_upload_page_leads_to_it(site: Site) -> None:
         f"/competitions/{SLUG}/phases/feedback/submit", headers=site.member("alice").headers
     ).text
     assert '<a href="/sandbox">What is in the sandbox</a>' in page
+
+
+def test_a_call_for_a_gpu_is_warned_of_where_the_phase_has_none(site: Site) -> None:
+    model, alice = MODEL + b"x.cuda()\n", site.member("alice")
+    assert found_of(alice, "gpu", model) == [
+        "`cuda()` in model.py, line 4 asks for a GPU, and this phase has none."
+    ]
+    site.set_version(gpus=1)
+    assert found_of(alice, "gpu", model) == []

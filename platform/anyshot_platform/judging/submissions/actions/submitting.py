@@ -84,6 +84,7 @@ def conditions_of(session: Session, phase: Phase, *, smoke: bool) -> RunConditio
     return RunConditions(
         train_datasets=datasets_to_hold_out_of(session, phase, version, smoke=smoke),
         importable=inventory.importable,
+        gpus=version.gpus,
     )
 
 
