@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+from anyshot_core.zones import find_zone
+
 
 def decimal_words(value: float, places: int = 3) -> str:
     """So many decimals, with commas and a minus sign (U+2212); what they round to 0 has no sign."""
@@ -17,6 +19,24 @@ def moment_words(moment: datetime | str, until: str = "minutes") -> str:
     """`28 Nov 2026, 13:50 UTC`, of a moment or its ISO form, `until` minutes, seconds or milliseconds."""
     utc = in_utc(datetime.fromisoformat(moment) if isinstance(moment, str) else moment)
     return f"{utc.day} {utc:%b %Y}, {utc.time().isoformat(until)} UTC"
+
+
+def deadline_words(moment: datetime | str, zone: str) -> str:
+    """`29 Nov 2026, 11:59 UTC (28 Nov 2026, 23:59 AoE)`: in UTC, and in the zone that its organizer wrote it in."""
+    there = words_there(moment, zone)
+    return f"{moment_words(moment)} ({there})" if there else moment_words(moment)
+
+
+def words_there(moment: datetime | str, zone: str) -> str:
+    """`28 Nov 2026, 23:59 AoE`; empty where clocks of the zone show UTC then, or there is no such zone."""
+    utc, found = (
+        in_utc(datetime.fromisoformat(moment) if isinstance(moment, str) else moment),
+        find_zone(zone),
+    )
+    if found is None or not utc.astimezone(found).utcoffset():
+        return ""
+    there = utc.astimezone(found)
+    return f"{there.day} {there:%b %Y, %H:%M} {found}"
 
 
 def count_of(number: float, noun: str, many: str = "") -> str:

@@ -7,7 +7,7 @@ from typing import Literal
 from markupsafe import Markup, escape
 
 from anyshot_core.chances import chance_words
-from anyshot_core.words import decimal_words, in_utc, moment_words
+from anyshot_core.words import deadline_words, decimal_words, in_utc, moment_words, words_there
 
 _MISSING = Markup('<span class="faint">–</span>')
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -25,6 +25,16 @@ def when(moment: datetime | None, style: Literal["short", "both", "ago"] = "shor
     utc, shown = in_utc(moment), moment_words(moment)
     return Markup('<time datetime="{}" data-when="{}" title="{}">{}</time>').format(
         utc.isoformat(timespec="seconds"), style, shown, shown
+    )
+
+
+def deadline(moment: datetime | None, zone: str, style: Literal["both", "ago"] = "both") -> Markup:
+    """A `<time>` in UTC and in the zone that its organizer wrote; site.js puts the reader's zone before them."""
+    if moment is None:
+        return _MISSING
+    shown = deadline_words(moment, zone)
+    return Markup('<time datetime="{}" data-when="{}" data-there="{}" title="{}">{}</time>').format(
+        in_utc(moment).isoformat(timespec="seconds"), style, words_there(moment, zone), shown, shown
     )
 
 
@@ -149,6 +159,7 @@ def as_option(value: str) -> tuple[str, str]:
 
 FILTERS = {
     "when": when,
+    "deadline": deadline,
     "moment": moment_words,
     "duration": duration,
     "size": size,

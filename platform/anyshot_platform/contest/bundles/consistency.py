@@ -7,20 +7,20 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from anyshot_core.evaluations import read_evaluations
 from anyshot_core.evaluations.needs import require_scorable
 from anyshot_core.exports.asked import snapshot_points
 from anyshot_core.protocols import BaseNovel, ClassSide, ProtocolError, Roles, protocol_from_dict
+from anyshot_core.zones import find_zone
 from anyshot_platform.contest.bundles.schema import CompetitionSpec
 from anyshot_platform.contest.phases.description import PhaseSpec
 from anyshot_platform.contest.phases.states import BoardShows
 from anyshot_platform.foundation.filters import count
 from anyshot_platform.foundation.schema.quantities import write_duration, write_size
-from anyshot_platform.foundation.zones import find_zone, place, words_on_skipped, words_on_zone
+from anyshot_platform.foundation.zones import place, words_on_skipped, words_on_zone, zone_written
 from anyshot_scoring.rules import RULES
 
 Path = tuple[str | int, ...]
@@ -79,18 +79,26 @@ def _times(spec: PhaseSpec, home: str) -> Iterator[SenseFinding]:
         yield SenseFinding(("end",), words)
 
 
-def words_on_moment(moment: datetime, zone: ZoneInfo) -> str:
+def words_on_moment(moment: datetime, zone: tzinfo) -> str:
     """Why nothing can begin or end then; empty where it can."""
     if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
         return f"This must be a moment between {_FIRST_YEAR} and {_LAST_YEAR}."
     return words_on_skipped(moment, zone)
 
 
-def words_on_order(start: datetime, end: datetime, zone: ZoneInfo) -> str:
+def words_on_order(start: datetime, end: datetime, zone: tzinfo) -> str:
     """Why these are no start and end; empty where they are, or where one of them cannot be."""
     if words_on_moment(start, zone) or words_on_moment(end, zone):
         return ""
     return "" if place(end, zone) > place(start, zone) else "The phase ends before it starts."
+
+
+def place_phase(spec: PhaseSpec, home: str) -> PhaseSpec:
+    """The phase with its moments in UTC; it keeps the zone that its end was written in, where that is not `home`."""
+    zone = find_zone(spec.timezone or home) or UTC
+    kept = spec.timezone or zone_written(spec.end or spec.start, home)
+    moments = {"start": place(spec.start, zone), "end": place(spec.end, zone) if spec.end else None}
+    return spec.model_copy(update=moments | {"timezone": spec.timezone if kept == home else kept})
 
 
 def _scoring(spec: PhaseSpec) -> Iterator[SenseFinding]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
+from anyshot_core.zones import find_zone
 from anyshot_platform.contest.bundles.consistency import (
     PROTOCOL_ROLES,
     SEEDS_OF_RUNS,
@@ -20,7 +21,7 @@ from anyshot_platform.contest.bundles.consistency import (
 from anyshot_platform.contest.bundles.files import BundleFiles, missing_file
 from anyshot_platform.contest.bundles.marked import FileProblem, Marked, Path
 from anyshot_platform.foundation.schema.quantities import parse_moment
-from anyshot_platform.foundation.zones import find_zone, words_on_zone
+from anyshot_platform.foundation.zones import words_on_zone
 
 Check = Callable[[Marked, BundleFiles], Iterator[FileProblem]]
 

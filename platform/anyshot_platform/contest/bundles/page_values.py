@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
-from anyshot_core.words import count_of, in_utc, moment_words
+from anyshot_core.words import count_of, deadline_words, in_utc, moment_words
 from anyshot_platform.contest.leagues.description import LeagueSpec
 from anyshot_platform.contest.phases.description import PhaseSpec
 from anyshot_platform.foundation.filters import count, duration, join_texts, size
@@ -82,7 +82,7 @@ def values_of(
 def _of_phase(phase: PhaseSpec) -> Iterator[tuple[str, str]]:
     yield "name", phase.title
     yield "start", moment_words(phase.start)
-    yield "end", moment_words(phase.end) if phase.end else _OPEN
+    yield "end", deadline_words(phase.end, phase.timezone or "UTC") if phase.end else _OPEN
     yield "dates", _dates(phase.start, phase.end)
     yield "tasks", f"{phase.tasks.count:,}"
     yield "runs", str(phase.scoring.runs)

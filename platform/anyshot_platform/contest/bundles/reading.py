@@ -3,15 +3,16 @@
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from pydantic import ValidationError
 
+from anyshot_core.zones import find_zone
 from anyshot_platform.contest.bundles import codabench
 from anyshot_platform.contest.bundles.codabench_report import Notice
-from anyshot_platform.contest.bundles.consistency import judge
+from anyshot_platform.contest.bundles.consistency import judge, place_phase
 from anyshot_platform.contest.bundles.crosschecks import cross_check
 from anyshot_platform.contest.bundles.files import BundleFiles, nearest_instead, open_bundle
 from anyshot_platform.contest.bundles.foreign_data import FoundData, data_paths, take_out
@@ -121,12 +122,8 @@ def _wrong_values(marked: Marked, files: BundleFiles, spec: CompetitionSpec) -> 
 
 def in_utc(spec: CompetitionSpec) -> CompetitionSpec:
     """Give every moment without an offset the competition's time zone."""
-    phases = []
-    for phase in spec.phases:
-        zone = ZoneInfo(phase.timezone or spec.timezone)
-        moments = {"start": place(phase.start, zone), "end": place(phase.end, zone) if phase.end else None}
-        phases.append(phase.model_copy(update=moments))
-    home = ZoneInfo(spec.timezone)
+    phases = [place_phase(phase, spec.timezone) for phase in spec.phases]
+    home = find_zone(spec.timezone) or UTC
     leagues = [
         league.model_copy(update={"opens": place(league.opens, home)}) if league.opens else league
         for league in spec.leagues

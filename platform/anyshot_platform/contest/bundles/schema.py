@@ -86,7 +86,10 @@ class CompetitionSpec(Part):
     slug: Key
     title: Title
     summary: str = ""
-    timezone: str = Field(default="UTC", description="IANA name; moments without an offset are of this zone")
+    timezone: str = Field(
+        default="UTC",
+        description="IANA name, AoE or an offset such as UTC-12; moments without an offset are of this zone",
+    )
     logo: FileName | None = None
     contact: str = ""
     terms: FileName | None = None

@@ -415,7 +415,8 @@ class PhaseSpec(Part):
     timezone: str | None = Field(
         default=None,
         title="Time zone",
-        description="of the moments above, such as Europe/Paris; in a file, the competition's unless it is given",
+        description="of the moments above, such as Europe/Paris, AoE or UTC-12; pages show the end in it. In a file, "
+        "the competition's unless it is given",
     )
     accepts_uploads: Annotated[bool, _Phase("accepts_uploads")] = Field(
         default=True, title="Participants may upload"

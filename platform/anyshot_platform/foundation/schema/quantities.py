@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer
 
+from anyshot_core.zones import find_zone
+
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(days?|d|hours?|h|minutes?|min|m|seconds?|s)?\s*", re.IGNORECASE)
 _SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
@@ -44,7 +46,7 @@ def parse_size(value: Any) -> Any:
 
 
 def parse_moment(value: Any) -> Any:
-    """A date counts from its first second; text must be ISO 8601."""
+    """A date counts from its first second; text must be ISO 8601, or that and a zone: `2026-12-01 23:59 AoE`."""
     if isinstance(value, datetime):
         return value
     if isinstance(value, date):
@@ -52,7 +54,14 @@ def parse_moment(value: Any) -> Any:
     if isinstance(value, str):
         with suppress(ValueError):
             return datetime.fromisoformat(value.strip())
-    raise ValueError(f"write a moment like 2022-07-01 00:00:00+02:00; found {value!r}")
+        written, _, zone = value.strip().rpartition(" ")
+        with suppress(ValueError):
+            moment, found = datetime.fromisoformat(written.strip()), find_zone(zone)
+            if found is not None and moment.tzinfo is None:
+                return moment.replace(tzinfo=found)
+    raise ValueError(
+        f"write a moment like 2022-07-01 00:00:00+02:00 or 2022-07-01 23:59 AoE; found {value!r}"
+    )
 
 
 def write_duration(seconds: float | None) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import exists, or_, select
 from sqlalchemy.orm import Session
 
-from anyshot_core.words import moment_words
+from anyshot_core.words import deadline_words
 from anyshot_platform.contest.competitions.messages import tell_members
 from anyshot_platform.contest.competitions.models import Competition, Rehearsal
 from anyshot_platform.contest.competitions.states import CompetitionState
@@ -85,7 +85,7 @@ def _what_to_do(session: Session, phase: Phase) -> str:
         return f"Its entries come from {source.name}: you upload nothing." if source else ""
     if end is None:
         return ""
-    return f"It takes submissions until {moment_words(end)}."
+    return f"It takes submissions until {deadline_words(end, phase.time_zone)}."
 
 
 def _page(phase: Phase) -> str:

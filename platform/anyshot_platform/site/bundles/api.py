@@ -16,6 +16,7 @@ from anyshot_platform.contest.bundles.reading import BundleInvalid
 from anyshot_platform.contest.bundles.ready import ready_made
 from anyshot_platform.contest.competitions.actions.acts import TAKE_SECRETS
 from anyshot_platform.foundation.errors import Invalid
+from anyshot_platform.foundation.schema.quantities import Moment
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.site.bundles.making import (
@@ -35,7 +36,7 @@ router = APIRouter(prefix="/api/v1", tags=["organizing: competitions"])
 Beginner = Annotated[Viewer, Depends(may_organize)]
 Slug = Annotated[str, Query(max_length=63, description="short name, instead of the bundle's")]
 Start = Annotated[
-    datetime | None, Query(description="moves all phases so that the first starts then; UTC without a zone")
+    Moment | None, Query(description="moves all phases so that the first starts then; UTC without a zone")
 ]
 _ZIP: dict[int | str, dict[str, Any]] = {200: {"content": {"application/zip": {}}, "description": "A zip."}}
 
@@ -55,7 +56,7 @@ class ReadyIn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     slug: str = Field(default="", max_length=63)
-    start: datetime | None = None
+    start: Moment | None = None
 
 
 class BegunOut(BaseModel):

@@ -126,6 +126,7 @@ def _show_text(
             "tone": TONES[status],
             "starts_at": phase.starts_at,
             "ends_at": phase.ends_at,
+            "time_zone": phase.time_zone,
         }
         for phase in every
     ]

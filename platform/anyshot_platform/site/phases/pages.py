@@ -68,6 +68,7 @@ def show_phase(
             "tone": TONES[status],
             "starts_at": phase.starts_at,
             "ends_at": phase.ends_at,
+            "time_zone": phase.time_zone,
             "board_href": f"{base}/leaderboard?phase={phase.slug}"
             if status != PhaseStatus.UPCOMING
             else None,

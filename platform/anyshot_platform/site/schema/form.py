@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
-from zoneinfo import ZoneInfo
 
 from pydantic import ValidationError
 
 from anyshot_core.words import in_utc
+from anyshot_core.zones import find_zone
 from anyshot_platform.foundation.schema.parts import Part
 from anyshot_platform.foundation.schema.problems import in_words
 from anyshot_platform.foundation.schema.settings import (
@@ -137,7 +137,7 @@ def _read(setting: Setting, form: SentForm, zone: str, errors: dict[str, str]) -
 
 def written_moment(value: datetime | None, zone: str) -> str:
     """A moment as a `datetime-local` field of that zone writes it."""
-    return in_utc(value).astimezone(ZoneInfo(zone)).strftime(_FORMAT) if value else ""
+    return in_utc(value).astimezone(find_zone(zone)).strftime(_FORMAT) if value else ""
 
 
 def read_moment(text: str, zone: str, name: str, errors: dict[str, str]) -> datetime | None:
@@ -149,10 +149,11 @@ def read_moment(text: str, zone: str, name: str, errors: dict[str, str]) -> date
     except ValueError:
         errors[name] = f"This is no moment: {text[:40]}"
         return None
-    if words := words_on_skipped(moment, ZoneInfo(zone)):
+    there = find_zone(zone) or UTC
+    if words := words_on_skipped(moment, there):
         errors[name] = words
         return None
-    return moment.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+    return moment.replace(tzinfo=there).astimezone(UTC)
 
 
 def problems_of(error: ValidationError) -> dict[str, str]:

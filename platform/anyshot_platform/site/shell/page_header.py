@@ -61,6 +61,7 @@ class CompetitionHead:
     status_text: str
     status_tone: str
     ends_at: datetime | None  # of the phase that the status is about, where it is open
+    time_zone: str  # that this end was written in
     begins_at: datetime | None  # of the next phase, where none is open
     may_organize: bool
     join_state: str  # can_join, must_accept, member, closed, invited, pending, rejected, banned
@@ -83,6 +84,7 @@ class CompetitionCard:
     submissions: int
     deadline: datetime | None
     deadline_text: str
+    time_zone: str  # that the deadline was written in
 
 
 def logo_href(competition: Competition) -> str | None:
@@ -106,14 +108,14 @@ def competition_status(competition: Competition, phases: Sequence[Phase]) -> tup
     return "over" if phases else "no phases yet", ""
 
 
-def next_dates(competition: Competition, phases: Sequence[Phase]) -> tuple[datetime | None, datetime | None]:
-    """When the phase that is open now ends; else when the next one begins. None where there is no such date."""
+def next_dates(competition: Competition, phases: Sequence[Phase]) -> tuple[Phase | None, datetime | None]:
+    """The phase that is open now; else when the next one begins. None where there is no such phase or date."""
     if competition.state == CompetitionState.ARCHIVED:
         return None, None
     by_uploads = sorted(phases, key=lambda one: not one.accepts_uploads)
     for phase in by_uploads:
         if status_of(phase) in (PhaseStatus.OPEN, PhaseStatus.PAUSED):
-            return phase.ends_at, None
+            return phase, None
     coming = [one.starts_at for one in phases if status_of(one) == PhaseStatus.UPCOMING]
     return None, min(coming, default=None)
 
@@ -150,7 +152,7 @@ def read_header(
     competition = access.competition
     phases = list_phases(session, competition) if phases is None else phases
     status_text, status_tone = competition_status(competition, phases)
-    ends_at, begins_at = next_dates(competition, phases)
+    ending, begins_at = next_dates(competition, phases)
     standing = join_state(access)
     target = open_for_uploads(phases)
     submits = standing == "member" and target is not None and competition.state == CompetitionState.PUBLISHED
@@ -164,7 +166,8 @@ def read_header(
         logo_href=logo_href(competition),
         status_text=status_text,
         status_tone=status_tone,
-        ends_at=ends_at,
+        ends_at=ending.ends_at if ending else None,
+        time_zone=ending.time_zone if ending else "UTC",
         begins_at=begins_at,
         may_organize=access.may(Role.REVIEWER),
         join_state="can_join" if standing == "signed_out" else standing,
@@ -271,7 +274,7 @@ def _card(
     entries: dict[str, int],
 ) -> CompetitionCard:
     status_text, status_tone = competition_status(competition, phases)
-    deadline, text = _next_date(phases)
+    deadline, text, zone = _next_date(phases)
     return CompetitionCard(
         slug=competition.slug,
         title=competition.title,
@@ -284,14 +287,15 @@ def _card(
         submissions=entries.get(competition.id, 0),
         deadline=deadline,
         deadline_text=text,
+        time_zone=zone,
     )
 
 
-def _next_date(phases: Sequence[Phase]) -> tuple[datetime | None, str]:
+def _next_date(phases: Sequence[Phase]) -> tuple[datetime | None, str, str]:
     for phase in phases:
         status = status_of(phase)
         if status == PhaseStatus.UPCOMING:
-            return phase.starts_at, "opens"
+            return phase.starts_at, "opens", phase.time_zone
         if status in (PhaseStatus.OPEN, PhaseStatus.PAUSED):
-            return phase.ends_at, "closes"
-    return None, ""
+            return phase.ends_at, "closes", phase.time_zone
+    return None, "", "UTC"

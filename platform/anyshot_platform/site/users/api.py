@@ -5,9 +5,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 
+from anyshot_core.zones import find_zone
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import Invalid, NotFound, NotSignedIn
-from anyshot_platform.foundation.zones import find_zone
 from anyshot_platform.people.accounts import second_factor, service
 from anyshot_platform.people.accounts.confirming import ask_to_confirm, may_mail
 from anyshot_platform.people.accounts.limiting import limit_log_ins, limit_sign_ups

@@ -32,17 +32,17 @@ export function fromNow(date) {
   return Math.abs(seconds) < 5 ? "just now" : relative.format(Math.round(seconds), "second");
 }
 
-/** Rewrites every <time> below `root` in the reader's zone; UTC stays in its title. */
+/** Rewrites every <time> below `root` in the reader's zone; UTC, and the zone of a deadline, stay in its title. */
 export function localizeTimes(root = document) {
   for (const element of root.querySelectorAll("time[data-when]")) {
     const date = new Date(element.dateTime);
     if (Number.isNaN(date.getTime())) continue;
-    const utc = utcStamp(date);
-    element.title = element.dataset.when === "ago" ? `${stamp(date)} (${utc})` : utc;
-    if (element.dataset.when === "ago") element.textContent = fromNow(date);
-    else if (element.dataset.when === "both" && zone !== "UTC")
-      element.textContent = `${stamp(date)} (${utc})`;
-    else element.textContent = stamp(date);
+    const { when, there } = element.dataset;
+    const others = [utcStamp(date), there].filter(Boolean).join("; ");
+    const beside = zone === "UTC" ? there : others;
+    element.title = when === "ago" ? `${stamp(date)} (${others})` : others;
+    if (when === "ago") element.textContent = fromNow(date);
+    else element.textContent = when === "both" && beside ? `${stamp(date)} (${beside})` : stamp(date);
   }
 }
 

@@ -8,7 +8,8 @@ from pydantic import Field, model_validator
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from anyshot_core.words import moment_words
+from anyshot_core.words import deadline_words, moment_words
+from anyshot_core.zones import find_zone
 from anyshot_platform.actions.declaration import (
     Act,
     ActDone,
@@ -29,7 +30,8 @@ from anyshot_platform.contest.phases.service import live_version, status_of
 from anyshot_platform.contest.phases.states import PhaseStatus
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.filters import count, decimal
-from anyshot_platform.foundation.zones import find_zone, words_on_skipped
+from anyshot_platform.foundation.schema.quantities import Moment
+from anyshot_platform.foundation.zones import words_on_skipped, zone_written
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionKind
 from anyshot_platform.judging.visibility.phases import publication_of
@@ -42,8 +44,8 @@ from anyshot_platform.standings.results.actions.final_acts import (
 )
 
 
-def _moment(moment: datetime | None) -> str:
-    return moment_words(moment) if moment else "never"
+def _end_words(moment: datetime | None, zone: str) -> str:
+    return deadline_words(moment, zone) if moment else "never"
 
 
 def _iso(moment: datetime | None) -> str | None:
@@ -84,13 +86,15 @@ def _look_open(session: Session, phase: Phase, request: ActRequest) -> Findings:
         return Findings(done=f"{phase.name} is open already.")
     refused, warnings = _opening(session, phase)
     if phase.ends_at is not None and phase.ends_at <= now():
-        refused.append(f"The phase's end is past ({_moment(phase.ends_at)}). Extend it first.")
-    early = [f"It would begin {_moment(phase.starts_at)}."] if phase.starts_at > now() else []
+        refused.append(
+            f"The phase's end is past ({_end_words(phase.ends_at, phase.time_zone)}). Extend it first."
+        )
+    early = [f"It would begin {moment_words(phase.starts_at)}."] if phase.starts_at > now() else []
     return Findings(
         refused=refused,
         blocked=[*missing_in(session, phase), *results_are_public(session, phase)],
         warnings=warnings + early,
-        does=[f"It takes uploads from now on, until {_moment(phase.ends_at)}."],
+        does=[f"It takes uploads from now on, until {_end_words(phase.ends_at, phase.time_zone)}."],
     )
 
 
@@ -148,7 +152,7 @@ def _resume(session: Session, phase: Phase, request: ActRequest) -> ActDone:
 class End(ActOptions, frozen=False):
     """The new end; nothing removes it."""
 
-    end: datetime | None
+    end: Moment | None
     zone: str = Field(default="", max_length=64, description="the time zone of an end that names none")
 
     @model_validator(mode="after")
@@ -159,13 +163,16 @@ class End(ActOptions, frozen=False):
                 raise ValueError(words)
             self.end = self.end.replace(tzinfo=zone)
         if self.end is not None and (self.end.tzinfo is None or not 1970 < self.end.year < 9000):
-            words = "This must be a moment with its time zone, like 2026-09-01T00:00:00Z."
+            words = (
+                "This must be a moment with its time zone, like 2026-09-01T00:00:00Z or 2026-09-01 23:59 AoE."
+            )
             raise ValueError(words)
         return self
 
 
 def _look_extend(session: Session, phase: Phase, request: ActRequest[End]) -> Findings:
     end = request.options.end
+    zone = zone_written(end, phase.time_zone)
     if end == phase.ends_at and phase.closed_at is None:
         return Findings(done=f"{phase.name} ends then already.")
     opens = end is None or end > now()
@@ -176,12 +183,15 @@ def _look_extend(session: Session, phase: Phase, request: ActRequest[End]) -> Fi
         refused=refused,
         blocked=results_are_public(session, phase) if opens else [],
         warnings=warnings,
-        does=[f"It ends {_moment(end)}; until now it ended {_moment(phase.ends_at)}."],
+        does=[
+            f"It ends {_end_words(end, zone)}; until now it ended {_end_words(phase.ends_at, phase.time_zone)}."
+        ],
     )
 
 
 def _extend(session: Session, phase: Phase, request: ActRequest[End]) -> ActDone:
     before, phase.ends_at = phase.ends_at, request.options.end
+    phase.time_zone = zone_written(phase.ends_at, phase.time_zone)
     phase.closed_at = None
     words = f"The end of {phase.name} is moved."
     return ActDone(words, {"ends_at": _iso(before)}, {"ends_at": _iso(phase.ends_at)})

@@ -2,20 +2,18 @@
 
 from collections.abc import Iterator
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.evaluations import read_evaluations
 from anyshot_core.protocols.registry import SEEDS
-from anyshot_platform.contest.bundles.consistency import judge_phase
+from anyshot_platform.contest.bundles.consistency import judge_phase, place_phase
 from anyshot_platform.contest.phases.description import PhaseSpec
 from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.contest.pools.models import Pool
 from anyshot_platform.foundation.errors import Invalid
 from anyshot_platform.foundation.filters import join_texts
-from anyshot_platform.foundation.zones import place
 from anyshot_platform.judging.visibility.pools import readable
 from anyshot_platform.people.users.viewer import Viewer
 
@@ -77,9 +75,7 @@ def require_sound(
         field, first = next(iter(problems.items()))
         listed = [{"where": where, "problem": problem} for where, problem in problems.items()]
         raise Invalid(join_texts((field, first), by=": "), field=field, problems=listed)
-    zone = ZoneInfo(spec.timezone or "UTC")
-    end = place(spec.end, zone) if spec.end else None
-    return spec.model_copy(update={"start": place(spec.start, zone), "end": end})
+    return place_phase(spec, "UTC")
 
 
 def problems_of(spec: PhaseSpec, phase: Phase | None = None) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ from pydantic import Field
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from anyshot_core.words import moment_words
+from anyshot_core.words import deadline_words
 from anyshot_platform.actions.declaration import (
     ALL_READ,
     Act,
@@ -255,7 +255,7 @@ def why_too_early(session: Session, source: Phase) -> list[str]:
     """What keeps the phase that entries come from from being settled, and what a launch would mean all the same."""
     found: list[str] = []
     if status_of(source) != PhaseStatus.CLOSED:
-        until = moment_words(source.ends_at) if source.ends_at else "it is closed"
+        until = deadline_words(source.ends_at, source.time_zone) if source.ends_at else "it is closed"
         found.append(
             f"“{source.name}” takes uploads until {until}: what is uploaded after the launch does not enter."
         )
