@@ -27,6 +27,7 @@ ENDED = ("finished", "failed", "cancelled")
 _RETRIES = 3
 OUTAGE_SECONDS = 600.0  # for which one who follows asks again, as workers do: an upgrade or a reboot is done
 _TRIES_OF_A_PART = 6  # without a byte more: with the pauses between, half a minute
+_TRIES_WHEN_BUSY = 12  # with the pauses between, two minutes
 _LONG = httpx.Timeout(30.0, read=1800.0)  # for answers that come when a file was stored, or made
 
 
@@ -36,6 +37,10 @@ class ClientError(RuntimeError):
 
 class Unreachable(ClientError):
     """The platform does not answer, or answers with a fault of its own."""
+
+
+class SiteBusy(Unreachable):
+    """The platform has no room for the request now, and did nothing of it."""
 
 
 class PerhapsQueued(Unreachable):
@@ -306,7 +311,9 @@ class Client:
     def _queue(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """Ask for a submission to be queued. Raises `PerhapsQueued` where that was sent and not answered."""
         try:
-            return self._ask("POST", path, json=body, timeout=_LONG)
+            return self._keeping_place("POST", path, json=body, timeout=_LONG)
+        except SiteBusy:
+            raise
         except Unreachable as failure:
             if isinstance(failure.__cause__, httpx.ConnectError | httpx.ConnectTimeout):
                 raise  # nothing was sent
@@ -384,7 +391,7 @@ class Client:
         """Send a file in parts; raises `Unreachable` where the platform takes none of a part several times."""
         size = archive.stat().st_size
         body = {"filename": archive.name, "size": size, "digest": digest_file(archive)}
-        upload = self._ask("POST", begin, json=body)
+        upload = self._keeping_place("POST", begin, json=body)
         on_sent(upload["received"], size)
         in_vain = 0
         with archive.open("rb") as file:
@@ -520,6 +527,15 @@ class Client:
         finally:
             self._patience = before
 
+    def _keeping_place(self, method: str, path: str, **options: Any) -> Any:
+        """One request, sent again while the platform is busy, with the ticket (a cookie) that keeps its place."""
+        for attempt in range(1, _TRIES_WHEN_BUSY):
+            try:
+                return self._ask(method, path, **options)
+            except SiteBusy:
+                self._pause(attempt)
+        return self._ask(method, path, **options)
+
     def _ask(self, method: str, path: str, **options: Any) -> Any:
         """One request; reading goes on through an outage where `outlasting` says so."""
         if method != "GET" or self._patience is None:
@@ -603,7 +619,7 @@ def _as_error(answer: httpx.Response) -> ClientError:
     except (ValueError, KeyError, TypeError):
         data, message, code = {}, f"The platform answered {answer.status_code}.", "unknown"
     if answer.status_code >= 500:
-        return Unreachable(message)
+        return SiteBusy(message) if code == "busy" else Unreachable(message)
     if code == "code_needed":
         return CodeNeeded(message)
     if answer.status_code == 401 or code == "forbidden":

@@ -322,12 +322,21 @@ def upgrade() -> None:
         sa.Column("digest", sa.String(length=64), nullable=True),
         sa.Column("purpose", sa.String(length=32), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("begun_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("completed_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("used_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_uploads_user_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_uploads")),
     )
     with op.batch_alter_table("uploads", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_uploads_user_id"), ["user_id"], unique=False)
+
+    op.create_table(
+        "used_tickets",
+        sa.Column("mark", sa.String(length=64), nullable=False),
+        sa.Column("used_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("mark", name=op.f("pk_used_tickets")),
+    )
 
     op.create_table(
         "announcements",
@@ -784,6 +793,7 @@ def upgrade() -> None:
         sa.Column("starts_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("ends_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("time_zone", sa.String(length=64), nullable=False),
+        sa.Column("grace_seconds", sa.Float(), nullable=False),
         sa.Column("paused_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("closed_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("accepts_uploads", sa.Boolean(), nullable=False),
@@ -986,6 +996,7 @@ def upgrade() -> None:
         sa.Column("quota_reason", sa.String(length=200), nullable=False),
         sa.Column("quota_decided_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("arrived_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("disqualified_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("disqualified_reason", sa.Text(), nullable=False),

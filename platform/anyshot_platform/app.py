@@ -35,6 +35,7 @@ from anyshot_platform.site.web.failures import DECLARED, install_error_handlers
 from anyshot_platform.site.web.headers import AnswerHead, ResponseHeaders
 from anyshot_platform.site.web.rendering import STATIC_FOLDER
 from anyshot_platform.site.web.routing import match_at_once
+from anyshot_platform.site.web.tickets import Places
 from anyshot_platform.site.web.viewer import refuse_writing_while_looking
 from anyshot_platform.standings.leaderboards.ready import BoardsReady
 
@@ -97,12 +98,13 @@ def create_app(settings: PlatformSettings, services: Services | None = None) -> 
     app.add_middleware(ResponseHeaders, https=settings.cookies_over_https_only)
     app.add_middleware(GZipMiddleware, compresslevel=6, exclude_content_types=_NOT_COMPRESSED)
     app.add_middleware(AnswerHead)
-    app.add_middleware(  # the last one is the first to be asked
+    app.add_middleware(
         RequestAdmission,
         at_once=min(settings.web_requests_at_once, settings.database_pool_size),
         queue=settings.web_queue,
         wait=settings.web_wait_seconds,
     )
+    app.add_middleware(Places, services=lambda: app.state.services)  # the last one is the first to be asked
     return app
 
 

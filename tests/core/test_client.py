@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from anyshot_core.client import Client, ClientError, NotAllowed, PerhapsQueued, Refused, Unreachable
+from anyshot_core.client import Client, ClientError, NotAllowed, PerhapsQueued, Refused, SiteBusy, Unreachable
 
 Answers = Callable[[httpx.Request], httpx.Response]
 
@@ -272,3 +272,28 @@ def test_a_submission_without_an_answer_may_be_queued(broken: Answers, tmp_path:
         client(broken).submit_again("0" * 64, "small", "feedback", comment="", leagues=(), smoke=False)
     assert isinstance(failure.value, PerhapsQueued) == (broken is not unconnected)
     assert ("may be queued all the same" in str(failure.value)) == (broken is not unconnected)
+
+
+def test_a_hand_in_that_is_refused_for_load_is_sent_again_with_its_ticket(tmp_path: Path) -> None:
+    (file := tmp_path / "zip").write_bytes(b"0123456789")
+    asked: list[tuple[str, str]] = []
+
+    def busy_twice(request: httpx.Request) -> httpx.Response:
+        asked.append((request.url.path, request.headers.get("cookie", "")))
+        if len(asked) < 3:
+            return httpx.Response(
+                503,
+                json={"error": "busy", "message": "Too many."},
+                headers={"set-cookie": f"place={len(asked)}"},
+            )
+        return httpx.Response(200, json={"id": "s"})
+
+    assert client(busy_twice).submit(file, "c", "p") == {"id": "s"}
+    path = "/api/v1/competitions/c/phases/p/submissions"
+    assert asked == [(path, ""), (path, "place=1"), (path, "place=2")]
+
+
+def test_a_platform_that_stays_busy_queued_nothing() -> None:
+    answers = client(lambda _: no("busy", 503))
+    with pytest.raises(SiteBusy):
+        answers.submit_again("d" * 64, "c", "p", comment="", leagues=(), smoke=False)

@@ -72,6 +72,7 @@ def submit(
                 click.echo(json.dumps(report.to_dict(), indent=1))
             sys.exit(Exit.FAILED)
         slug, phase = find_phase(client, target, join=join)
+        tell_deadline(client, console, slug, phase)
         if not smoke:
             tell_replaced(client, console, slug, phase, league)
         answers = json.loads(fact_sheet.read_text(encoding="utf-8")) if fact_sheet else None
@@ -146,6 +147,13 @@ def _is_open(phase: dict[str, Any]) -> bool:
     return phase["status"] == "open" and bool(phase["accepts_uploads"])
 
 
+def tell_deadline(client: Client, console: Console, slug: str, phase: str) -> None:
+    """Say what counts at the end of the phase."""
+    for found in client.competition(slug)["phases"]:
+        if found["slug"] == phase and found.get("deadline_rule"):
+            console.print(found["deadline_rule"], markup=False, soft_wrap=True)
+
+
 def tell_replaced(client: Client, console: Console, slug: str, phase: str, leagues: tuple[str, ...]) -> None:
     """Say what stands now in the leagues that are entered, before a new submission takes its place."""
     try:
@@ -178,6 +186,8 @@ def note_queued(
     name = f"{slug}/{phase}/{made['number']}"
     if not quiet:  # the name first: what comes after may fail
         click.echo(f"Submission {name} is {made['status']}{queue}: {client.page_of(made['id'])}")
+        if made.get("counted_words"):
+            click.echo(made["counted_words"])
     remember_submission(made["id"])
     if quiet:
         return

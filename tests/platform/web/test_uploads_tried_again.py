@@ -16,10 +16,12 @@ from starlette.datastructures import FormData, UploadFile
 from anyshot_platform.contest.pools.actions.organizing import list_versions
 from anyshot_platform.contest.pools.models import Pack, Pool
 from anyshot_platform.contest.pools.service import add_pack, create_pool
+from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import PlatformError
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.submissions import uploads
 from anyshot_platform.judging.submissions.actions.handing_in import hand_in
+from anyshot_platform.judging.submissions.arrivals import Arrival
 from anyshot_platform.judging.submissions.models import Submission, Upload
 from anyshot_platform.site.pools import api as pools_api
 from anyshot_platform.site.submissions import upload_pages
@@ -231,7 +233,9 @@ def test_a_new_file_replaces_only_an_own_upload_that_waits(site: Site) -> None:
     assert _send(site, alice, FORM, upload_id=used).status_code == 303
     for earlier in (used, waiting, theirs, ""):
         file = UploadFile(BytesIO(b"zip"), size=3, filename="new.zip")
-        source = read_source(site.services, alice.id, FormData([("upload_id", earlier), ("file", file)]))
+        source = read_source(
+            site.services, alice.id, FormData([("upload_id", earlier), ("file", file)]), Arrival(now())
+        )
         assert source.upload_id not in ("", earlier)
     with site.services.database.reading() as session:
         left = set(session.scalars(select(Upload.id)))

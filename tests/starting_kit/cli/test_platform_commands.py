@@ -215,6 +215,7 @@ def test_submit_status_results_of_a_finished_run(
     result = call("submit", str(folder), "--league", "free", "--comment", "first")
     assert result.exit_code == 0, result.output
     assert "2 of 3 submissions left today." in result.output
+    assert "What counts is when your upload begins: one that begins before " in result.output
     assert call("status").exit_code == 5
     worker = site.worker()
     job = worker.claim()

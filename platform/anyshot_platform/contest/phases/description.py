@@ -421,6 +421,13 @@ class PhaseSpec(Part):
     accepts_uploads: Annotated[bool, _Phase("accepts_uploads")] = Field(
         default=True, title="Participants may upload"
     )
+    grace: Annotated[Duration, _Phase("grace_seconds")] = Field(
+        default=900.0,
+        ge=0,
+        le=86_400,
+        title="Grace at the end",
+        description="an upload that began before the end counts if it is complete within this time after it",
+    )
     priority: Annotated[int, _Phase("priority")] = Field(
         default=priorities.FEEDBACK,
         ge=0,

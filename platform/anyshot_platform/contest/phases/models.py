@@ -48,6 +48,7 @@ class Phase(Base):
     starts_at: Mapped[datetime]
     ends_at: Mapped[datetime | None]
     time_zone: Mapped[str] = mapped_column(String(64), default="UTC")
+    grace_seconds: Mapped[float] = mapped_column(default=900.0)  # for uploads that began before the end
     paused_at: Mapped[datetime | None]
     closed_at: Mapped[datetime | None]  # by hand, before the end
     accepts_uploads: Mapped[bool] = mapped_column(default=True)

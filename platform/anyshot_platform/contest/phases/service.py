@@ -5,12 +5,13 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.words import moment_words
+from anyshot_core.words import deadline_words, moment_words
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.phases.models import Phase, PhaseVersion
 from anyshot_platform.contest.phases.states import PhaseStatus
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import Conflict, NotFound
+from anyshot_platform.foundation.filters import duration
 
 
 class PhaseNotOpen(Conflict):
@@ -57,6 +58,19 @@ def require_open(phase: Phase, moment: datetime | None = None) -> None:
         raise PhaseNotOpen(words[status], status=status.value)
     if not phase.accepts_uploads:
         raise PhaseNotOpen(f"“{phase.name}” takes no uploads.", status=status.value)
+
+
+def deadline_rule(phase: Phase) -> str:
+    """What counts at the end of a phase, in one sentence; empty for one without an end, or without uploads."""
+    if phase.ends_at is None or not phase.accepts_uploads:
+        return ""
+    end, grace = deadline_words(phase.ends_at, phase.time_zone), duration(phase.grace_seconds)
+    if not phase.grace_seconds:
+        return f"What counts is when you submit: the upload must be complete, and submitted, before {end}."
+    return (
+        f"What counts is when your upload begins: one that begins before {end} counts if it is complete within {grace} "
+        f"of that, and submitted within {grace} of being complete."
+    )
 
 
 def list_phases(session: Session, competition: Competition) -> list[Phase]:

@@ -67,7 +67,8 @@ class Submission(Base):
     quota_reason: Mapped[str] = mapped_column(default="")
     quota_decided_at: Mapped[datetime | None]  # by organizers: no end of a run changes it after that
 
-    created_at: Mapped[datetime] = mapped_column(default=now)
+    created_at: Mapped[datetime] = mapped_column(default=now)  # the moment that counts
+    arrived_at: Mapped[datetime | None]  # of the hand-in, where another moment counts
     finished_at: Mapped[datetime | None]
     disqualified_at: Mapped[datetime | None]
     disqualified_reason: Mapped[str] = mapped_column(Text, default="")
@@ -103,4 +104,15 @@ class Upload(Base):
     digest: Mapped[str | None] = mapped_column(String(64))  # as announced
     purpose: Mapped[UploadPurpose] = mapped_column(Word(UploadPurpose), default=UploadPurpose.SUBMISSION)
     created_at: Mapped[datetime] = mapped_column(default=now)
+    begun_at: Mapped[datetime | None]  # its first byte came, or was refused for load
+    completed_at: Mapped[datetime | None]
     used_at: Mapped[datetime | None]
+
+
+class UsedTicket(Base):
+    """A ticket of a request that was refused for load, once an upload or submission has its place: no other gets it."""
+
+    __tablename__ = "used_tickets"
+
+    mark: Mapped[str] = mapped_column(String(64), primary_key=True)
+    used_at: Mapped[datetime] = mapped_column(default=now)

@@ -5,7 +5,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,7 +18,7 @@ from anyshot_core.data.digests import digest_file
 from anyshot_platform.foundation.database import new_id, now
 from anyshot_platform.foundation.errors import Conflict, Invalid, NotFound, PlatformError
 from anyshot_platform.foundation.services import Services
-from anyshot_platform.judging.submissions.models import Upload
+from anyshot_platform.judging.submissions.models import Upload, UsedTicket
 from anyshot_platform.judging.submissions.states import UploadPurpose
 
 _WRITTEN_AT_ONCE = 1 << 20  # bytes; each write is handed to a thread, and chunks are small
@@ -46,8 +46,9 @@ def begin_upload(
     size: int,
     digest: str | None = None,
     purpose: UploadPurpose = UploadPurpose.SUBMISSION,
+    begun_at: datetime | None = None,
 ) -> Upload:
-    """Announce an upload of `size` bytes."""
+    """Announce an upload of `size` bytes; `begun_at` is when it began, where that is known before its first byte."""
     settings = services.settings
     most = settings.pack_max_bytes if purpose == UploadPurpose.PACK else settings.upload_max_bytes
     if size > most:
@@ -60,6 +61,7 @@ def begin_upload(
         size=size,
         digest=digest,
         purpose=purpose,
+        begun_at=begun_at,
     )
     folder = services.settings.upload_folder
     folder.mkdir(parents=True, exist_ok=True)
@@ -78,12 +80,20 @@ def begin_or_resume(
     size: int,
     digest: str | None,
     purpose: UploadPurpose = UploadPurpose.SUBMISSION,
+    begun_at: datetime | None = None,
 ) -> Upload:
     """Announce an upload; one of the same bytes that its user broke off is gone on with, and counted once."""
     known = _find_broken(services, session, user_id, size, digest, purpose) if digest else None
     if known is None:
         return begin_upload(
-            services, session, user_id, filename=filename, size=size, digest=digest, purpose=purpose
+            services,
+            session,
+            user_id,
+            filename=filename,
+            size=size,
+            digest=digest,
+            purpose=purpose,
+            begun_at=begun_at,
         )
     known.filename = clean_filename(filename)
     known.received = upload_path(services, known).stat().st_size
@@ -125,11 +135,17 @@ def find_upload(session: Session, user_id: str, upload_id: str) -> Upload:
 
 
 async def receive_part(
-    services: Services, user_id: str, upload_id: str, offset: int, chunks: AsyncIterator[bytes]
+    services: Services,
+    user_id: str,
+    upload_id: str,
+    offset: int,
+    chunks: AsyncIterator[bytes],
+    place: Callable[[Session], datetime],
 ) -> Upload:
     """Append bytes at `offset`, which must be where the file ends.
 
-    What arrived before a broken connection is kept. No transaction is open while bytes arrive.
+    What arrived before a broken connection is kept. No transaction is open while bytes arrive. `place` tells the moment
+    by which the request stands.
     """
     upload = await to_thread.run_sync(_find, services, user_id, upload_id)
     path = upload_path(services, upload)
@@ -139,7 +155,7 @@ async def receive_part(
     try:
         received += await _write_at(path, received, upload.size - received, chunks)
     finally:
-        await to_thread.run_sync(_note_received, services, upload_id, path)
+        await to_thread.run_sync(_note_received, services, upload_id, path, place)
     upload.received = received
     return upload
 
@@ -168,11 +184,18 @@ def _find(services: Services, user_id: str, upload_id: str) -> Upload:
         return find_upload(session, user_id, upload_id)
 
 
-def _note_received(services: Services, upload_id: str, path: Path) -> None:
+def _note_received(
+    services: Services, upload_id: str, path: Path, place: Callable[[Session], datetime]
+) -> None:
     with services.database.writing() as session:
         upload = session.get(Upload, upload_id)
         if upload is not None and path.exists():
             upload.received = path.stat().st_size
+            if upload.received:
+                begun_at = place(session)
+                upload.begun_at = upload.begun_at or begun_at
+            if upload.received == upload.size:
+                upload.completed_at = upload.completed_at or now()
 
 
 @contextmanager
@@ -273,6 +296,7 @@ def forget_old_uploads(services: Services, *, older_than: timedelta = timedelta(
         for upload in old:
             upload_path(services, upload).unlink(missing_ok=True)
         session.execute(delete(Upload).where(Upload.id.in_([upload.id for upload in old])))
+        session.execute(delete(UsedTicket).where(UsedTicket.used_at < before))
     return len(old) + _remove_strays(services, before)
 
 

@@ -11,7 +11,7 @@ from anyshot_platform.contest.competitions.actions.invitations import answer_inv
 from anyshot_platform.contest.competitions.models import Membership
 from anyshot_platform.contest.leagues.models import League
 from anyshot_platform.contest.phases.models import Phase, PhaseVersion
-from anyshot_platform.contest.phases.service import list_phases, status_of
+from anyshot_platform.contest.phases.service import deadline_rule, list_phases, status_of
 from anyshot_platform.judging.runs.secrets import committed
 from anyshot_platform.judging.visibility.access import (
     CompetitionAccess,
@@ -128,6 +128,7 @@ def show_phase(session: Session, phase: Phase) -> PhaseOut:
         starts_at=phase.starts_at,
         ends_at=phase.ends_at,
         time_zone=phase.time_zone,
+        deadline_rule=deadline_rule(phase),
         accepts_uploads=phase.accepts_uploads,
         tasks=version.tasks if version else None,
         run_seconds=version.run_seconds if version else None,

@@ -32,6 +32,9 @@ class PhaseOut(BaseModel):
     starts_at: datetime
     ends_at: datetime | None
     time_zone: str
+    deadline_rule: str = Field(
+        description="what counts at its end, in one sentence; empty without an end or uploads"
+    )
     accepts_uploads: bool
     tasks: int | None
     run_seconds: float | None

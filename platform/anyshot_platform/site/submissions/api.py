@@ -16,6 +16,7 @@ from anyshot_platform.judging.run_logs.measures import read_measures
 from anyshot_platform.judging.submissions import uploads
 from anyshot_platform.judging.submissions.actions import submitting, withdrawing
 from anyshot_platform.judging.submissions.actions.handing_in import Door, ZipSource, hand_in
+from anyshot_platform.judging.submissions.arrivals import take_place
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.notes import annotate, read_tags, tags_of
 from anyshot_platform.judging.submissions.quota import Allowance, read_quota
@@ -66,6 +67,7 @@ from anyshot_platform.site.web.access import (
 )
 from anyshot_platform.site.web.files import send_stored
 from anyshot_platform.site.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.tickets import ArrivalDep
 
 router = APIRouter(prefix="/api/v1", tags=["submissions"])
 Submitter = Annotated[Viewer, Depends(signed_in_as(Scope.SUBMIT))]
@@ -77,11 +79,18 @@ SlugPart = Annotated[str, PathParam(max_length=64)]
 
 
 @router.post("/uploads", status_code=201)
-def begin_upload(body: UploadIn, viewer: Submitter, services: ServicesDep) -> UploadOut:
+def begin_upload(body: UploadIn, viewer: Submitter, services: ServicesDep, arrival: ArrivalDep) -> UploadOut:
     """Start an upload in parts, or go on with one of the same digest that was broken off."""
     with services.database.writing() as session:
+        place = take_place(session, arrival)
         upload = uploads.begin_or_resume(
-            services, session, viewer.id, filename=body.filename, size=body.size, digest=body.digest
+            services,
+            session,
+            viewer.id,
+            filename=body.filename,
+            size=body.size,
+            digest=body.digest,
+            begun_at=place if place != arrival.moment else None,
         )
         return show_upload_of(services, upload)
 
@@ -108,9 +117,12 @@ async def send_part(
     offset: Annotated[int, Query(ge=0, lt=2**53)],
     viewer: Submitter,
     services: ServicesDep,
+    arrival: ArrivalDep,
 ) -> UploadOut:
     """Send the bytes from `offset` on, as the raw body."""
-    upload = await uploads.receive_part(services, viewer.id, upload_id, offset, request.stream())
+    upload = await uploads.receive_part(
+        services, viewer.id, upload_id, offset, request.stream(), lambda session: take_place(session, arrival)
+    )
     return show_upload_of(services, upload)
 
 
@@ -119,6 +131,7 @@ def check_upload(
     upload_id: UploadParam,
     viewer: Submitter,
     services: ServicesDep,
+    arrival: ArrivalDep,
     competition: Annotated[str, Query(max_length=64)] = "",
     phase: Annotated[str, Query(max_length=64)] = "",
     smoke: bool = False,
@@ -132,7 +145,7 @@ def check_upload(
     conditions = UNKNOWN
     if competition and phase:
         with services.database.reading() as session:
-            _, found = Door(viewer, competition, phase).enter(session)
+            _, found = Door(viewer, competition, phase, arrival, ZipSource(upload_id)).enter(session)
             conditions = submitting.conditions_of(session, found, smoke=smoke)
     with uploads.sealed_upload(services, viewer.id, upload_id) as (_, path, digest):
         report = submitting.check_zip(path, conditions)
@@ -149,6 +162,7 @@ def submit(
     body: SubmitIn,
     viewer: Submitter,
     services: ServicesDep,
+    arrival: ArrivalDep,
 ) -> SubmissionDetail:
     """Submit a complete upload, which is checked first, or by its digest a zip that was submitted before."""
     wishes = submitting.Wishes(
@@ -156,8 +170,7 @@ def submit(
     )
     return hand_in(
         services,
-        Door(viewer, slug, phase_slug),
-        ZipSource(upload_id=body.upload_id or "", digest=body.digest or ""),
+        Door(viewer, slug, phase_slug, arrival, ZipSource(body.upload_id or "", body.digest or "")),
         wish=lambda _: wishes,
         show=_show_submitted,
     )

@@ -177,7 +177,9 @@ class SubmissionOut(BaseModel):
     half_width: HalfWidth
     counts_quota: bool
     quota_reason: str
-    created_at: datetime
+    created_at: datetime = Field(description="the moment that counts")
+    arrived_at: datetime | None = Field(description="when it was handed in, where another moment counts")
+    counted_words: str = Field(description="which moment counts, where that is not when it was handed in")
     finished_at: datetime | None
     disqualified: bool
     withdrawn: bool

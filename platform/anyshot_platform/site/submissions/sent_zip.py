@@ -3,15 +3,17 @@
 from sqlalchemy.orm import Session
 from starlette.datastructures import FormData, UploadFile
 
+from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import Invalid, NotFound
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.submissions.actions.handing_in import ZipSource
+from anyshot_platform.judging.submissions.arrivals import Arrival, take_place
 from anyshot_platform.judging.submissions.models import Upload
 from anyshot_platform.judging.submissions.states import UploadPurpose
 from anyshot_platform.judging.submissions.uploads import begin_upload, find_upload, forget_upload, upload_path
 
 
-def read_source(services: Services, user_id: str, sent: FormData) -> ZipSource:
+def read_source(services: Services, user_id: str, sent: FormData, arrival: Arrival) -> ZipSource:
     """What a form hands in; a file that was chosen takes the place of the upload that the form named.
 
     Raises `Invalid` where there is no zip, and what `begin_upload` raises.
@@ -21,7 +23,7 @@ def read_source(services: Services, user_id: str, sent: FormData) -> ZipSource:
     earlier, file = str(sent.get("upload_id", ""))[:32], sent.get("file")
     if isinstance(file, UploadFile) and file.filename:
         _forget_own(services, user_id, earlier)
-        return ZipSource(upload_id=_keep_file(services, user_id, file, file.filename))
+        return ZipSource(upload_id=_keep_file(services, user_id, file, file.filename, arrival))
     if not earlier:
         raise Invalid("Please choose a zip.", field="file")
     return ZipSource(upload_id=earlier)
@@ -38,10 +40,12 @@ def _forget_own(services: Services, user_id: str, upload_id: str) -> None:
         forget_upload(services, upload.id)
 
 
-def _keep_file(services: Services, user_id: str, file: UploadFile, filename: str) -> str:
+def _keep_file(services: Services, user_id: str, file: UploadFile, filename: str, arrival: Arrival) -> str:
     """The file of a plain form, which came in one piece, as a complete upload."""
     with services.database.writing() as session:
-        upload = begin_upload(services, session, user_id, filename=filename, size=file.size or 0)
+        begun_at, size = take_place(session, arrival), file.size or 0
+        upload = begin_upload(services, session, user_id, filename=filename, size=size, begun_at=begun_at)
+        upload.completed_at = now()
     with upload_path(services, upload).open("wb") as target:
         while part := file.file.read(1 << 20):
             target.write(part)

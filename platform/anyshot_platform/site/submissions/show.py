@@ -26,6 +26,7 @@ from anyshot_platform.judging.submissions.actions.withdrawing import (
     can_reinstate,
     withdrawing_means,
 )
+from anyshot_platform.judging.submissions.arrivals import words_on_counting
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.notes import tags_of
 from anyshot_platform.judging.submissions.states import SubmissionKind, SubmissionStatus
@@ -92,6 +93,7 @@ class SubmissionView:
     state: str
     live: bool
     created_at: datetime
+    counted_words: str  # where another moment than that of its arrival counts
     competition_slug: str
     competition_title: str
     phase_slug: str
@@ -189,6 +191,7 @@ def read_submission(
         state=shown_state(submission, runs),
         live=live,
         created_at=submission.created_at,
+        counted_words=words_on_counting(submission),
         competition_slug=slug,
         competition_title=submission.competition.title,
         phase_slug=phase.slug,

@@ -14,7 +14,7 @@ from anyshot_platform.contest.competitions.states import Due, Role
 from anyshot_platform.contest.leagues.models import League
 from anyshot_platform.contest.leagues.states import Admission
 from anyshot_platform.contest.phases.models import Phase
-from anyshot_platform.contest.phases.service import find_phase, require_open
+from anyshot_platform.contest.phases.service import deadline_rule, find_phase, require_open
 from anyshot_platform.foundation.errors import Invalid, PlatformError
 from anyshot_platform.foundation.filters import join_texts
 from anyshot_platform.foundation.services import Services
@@ -38,6 +38,7 @@ from anyshot_platform.site.web.access import browser_session, competition_role
 from anyshot_platform.site.web.forms import SentForm
 from anyshot_platform.site.web.rendering import redirect, render
 from anyshot_platform.site.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.tickets import ArrivalDep
 from anyshot_platform.standings.baselines.actions.shipped import list_shipped
 from anyshot_platform.standings.entries.entering import default_leagues, refusal_of
 from anyshot_platform.standings.fact_sheets.models import FactSheet
@@ -60,12 +61,14 @@ def show_upload(
     access: Participant,
     session: SessionDep,
     services: ServicesDep,
+    arrival: ArrivalDep,
     phase_slug: str,
     again: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
     """The form; `again` is the digest of a zip that was submitted before."""
     phase = find_phase(session, access.competition, phase_slug)
-    return _show_form(request, access, session, services, phase, source=ZipSource(digest=again))
+    door = Door(access.viewer, access.competition.slug, phase.slug, arrival, ZipSource(digest=again))
+    return _show_form(request, access, session, services, phase, door)
 
 
 def _show_form(
@@ -74,12 +77,12 @@ def _show_form(
     session: SessionDep,
     services: Services,
     phase: Phase,
+    door: Door,
     *,
-    source: ZipSource,
     problem: PlatformError | None = None,
     sent: FormData | None = None,
 ) -> Response:
-    competition = access.competition
+    competition, source = access.competition, door.source
     user_id = access.viewer.id
     known = _known(session, access, source.digest)
     team = _team(session, access)
@@ -98,8 +101,11 @@ def _show_form(
             "name": phase.name,
             "address": f"{competition.slug}/{phase.slug}",
             "cost_words": "Costs one submission of the quota once it is queued.",
+            "ends_at": phase.ends_at,
+            "time_zone": phase.time_zone,
+            "rule": deadline_rule(phase),
         },
-        refusal=_refusal(phase, access),
+        refusal=_refusal(session, phase, access, door),
         frozen=access.sight_of(phase).board_note if publication_of(phase).frozen else "",
         problem=problem.message if problem else "",
         checks=check_views(problem.details.get("checks", [])) if problem else [],
@@ -129,10 +135,10 @@ def _known(session: SessionDep, access: CompetitionAccess, digest: str) -> Submi
     return next(iter(find_uses(session, team_id, digest)), None) if team_id and digest else None
 
 
-def _refusal(phase: Phase, access: CompetitionAccess) -> str:
+def _refusal(session: SessionDep, phase: Phase, access: CompetitionAccess, door: Door) -> str:
     try:
         require_participant(access.membership)
-        require_open(phase)
+        require_open(phase, door.moment(session, phase))
     except PlatformError as error:
         return error.message
     return ""
@@ -234,17 +240,17 @@ def send_submission(
     phase_slug: str,
     viewer: InBrowser,
     services: ServicesDep,
+    arrival: ArrivalDep,
     sent: Annotated[FormData, Depends(read_sent_form)],
     kind: Annotated[str, Form(max_length=16)] = "entry",
 ) -> Response:
     """Take the zip (uploaded in parts before, with this form, or for an earlier submission), check it and queue it."""
     source = ZipSource()
     try:
-        source = read_source(services, viewer.id, sent)
+        source = read_source(services, viewer.id, sent, arrival)
         target = hand_in(
             services,
-            Door(viewer, slug, phase_slug),
-            source,
+            Door(viewer, slug, phase_slug, arrival, source),
             wish=lambda access: _wishes(sent, smoke=kind == "smoke", questions=_asked(access.competition)),
             show=lambda _, submission, __: f"/submissions/{submission.id}",
         )
@@ -259,8 +265,8 @@ def send_submission(
                 session,
                 services,
                 find_phase(session, access.competition, phase_slug),
+                Door(viewer, slug, phase_slug, arrival, source),
                 problem=error,
-                source=source,
                 sent=sent,
             )
     return redirect(target)

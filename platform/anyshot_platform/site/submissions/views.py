@@ -19,6 +19,7 @@ from anyshot_platform.judging.run_logs.service import count_missing_lines, read_
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.states import RunState
 from anyshot_platform.judging.scores.models import RunScore
+from anyshot_platform.judging.submissions.arrivals import words_on_counting
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.notes import tags_of
 from anyshot_platform.judging.visibility.access import SubmissionAccess, find_roles
@@ -69,6 +70,8 @@ def show_submission(sight: Sight, tags: list[str]) -> SubmissionOut:
         counts_quota=submission.counts_quota,
         quota_reason=submission.quota_reason,
         created_at=submission.created_at,
+        arrived_at=submission.arrived_at,
+        counted_words=words_on_counting(submission),
         finished_at=submission.finished_at,
         disqualified=standing.disqualified is not None,
         withdrawn=standing.withdrawn,

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anyshot_platform.foundation.metrics import REFUSED
+from anyshot_platform.site.web.tickets import keeps_place
 
 FREE = ("/static/", "/health")
 FOR_MACHINES = ("/api/worker/", "/ready", "/metrics")  # have places of their own: visitors cannot take them
@@ -29,6 +30,9 @@ MACHINES_QUEUE = 500
 RETRY_AFTER = 2  # seconds
 FIRST_PACE = 0.02  # seconds from one free place to the next, until it is known
 _WORDS = "The site has more visitors than it can answer just now. Please try again in a moment."
+_KEPT = (
+    f"{_WORDS} Your place is kept: the moment of this request counts if you send it again within 15 minutes."
+)
 
 
 class Slots:
@@ -210,12 +214,17 @@ def _busy(content_type: bytes, text: str) -> tuple[Message, Message]:
     return start, {"type": "http.response.body", "body": body}
 
 
-_BUSY_PAGE = _busy(b"text/plain; charset=utf-8", _WORDS)
-_BUSY_JSON = _busy(b"application/json", f'{{"error": "busy", "message": "{_WORDS}"}}')
+def _page_and_json(words: str) -> tuple[tuple[Message, Message], tuple[Message, Message]]:
+    said = f'{{"error": "busy", "message": "{words}"}}'
+    return _busy(b"text/plain; charset=utf-8", words), _busy(b"application/json", said)
+
+
+_BUSY, _BUSY_HAND_IN = _page_and_json(_WORDS), _page_and_json(_KEPT)
 
 
 async def say_busy(scope: Scope, send: Send) -> None:
     """Answer 503 without asking anybody anything."""
     REFUSED.inc()
-    for message in _BUSY_JSON if scope["path"].startswith("/api/") else _BUSY_PAGE:
+    page, json = _BUSY_HAND_IN if keeps_place(scope) else _BUSY
+    for message in json if scope["path"].startswith("/api/") else page:
         await send(message)

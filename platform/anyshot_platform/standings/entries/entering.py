@@ -1,6 +1,7 @@
 """Which leagues a new submission enters, and whether it may."""
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
@@ -50,39 +51,46 @@ def chosen_leagues(session: Session, competition_id: str, slugs: Sequence[str]) 
     return [league for league in leagues if league.admission == Admission.ALL]
 
 
-def default_leagues(session: Session, team: Team, phase: Phase) -> list[League]:
-    """The leagues that an upload enters which names none: those open to all that the team can enter now."""
+def default_leagues(
+    session: Session, team: Team, phase: Phase, moment: datetime | None = None
+) -> list[League]:
+    """The leagues that an upload enters which names none: those open to all that the team can enter then, or now."""
     return [
         league
         for league in chosen_leagues(session, phase.competition_id, ())
-        if refusal_of(session, league, team, phase.id) is None
+        if refusal_of(session, league, team, phase.id, moment) is None
     ]
 
 
-def require_leagues(session: Session, team: Team, phase: Phase, slugs: Sequence[str]) -> list[League]:
-    """The leagues that an upload naming these enters, or naming none.
+def require_leagues(
+    session: Session, team: Team, phase: Phase, slugs: Sequence[str], moment: datetime
+) -> list[League]:
+    """The leagues that an upload naming these enters at the moment that counts, or naming none.
 
     Raises where there is no league, or where the team cannot enter one that is named, or any that is open to all.
     """
     leagues = chosen_leagues(session, phase.competition_id, slugs)
     if not slugs:
-        leagues = default_leagues(session, team, phase) or leagues
+        leagues = default_leagues(session, team, phase, moment) or leagues
     if not leagues:
         raise Invalid("Choose a league that this submission enters.", field="leagues")
     for league in leagues:
-        refusal = refusal_of(session, league, team, phase.id)
+        refusal = refusal_of(session, league, team, phase.id, moment)
         if refusal is not None:
             raise refusal
     return leagues
 
 
-def refusal_of(session: Session, league: League, team: Team, phase_id: str) -> PlatformError | None:
-    """Why a team cannot enter a league now: not open yet, closed to newcomers, or its own quota is used up."""
-    if league.opens_at is not None and now() < league.opens_at:
+def refusal_of(
+    session: Session, league: League, team: Team, phase_id: str, moment: datetime | None = None
+) -> PlatformError | None:
+    """Why a team cannot enter a league then, or now: not open yet, closed to newcomers, or its own quota is used up."""
+    moment = moment or now()
+    if league.opens_at is not None and moment < league.opens_at:
         return Conflict(f"The league {league.name} opens at {moment_words(league.opens_at)}.")
     if league.closed_to_newcomers and not _has_entry(session, league, team):
         return Conflict(f"The league {league.name} is closed to teams that have no entry in it.")
-    day, phase = league_quota(session, league, team.id, phase_id)
+    day, phase = league_quota(session, league, team.id, phase_id, moment)
     for allowance, words in ((day, "today's submissions"), (phase, "all its submissions to this phase")):
         if allowance.left == 0:
             return QuotaUsedUp(
@@ -94,9 +102,9 @@ def refusal_of(session: Session, league: League, team: Team, phase_id: str) -> P
 
 
 def league_quota(
-    session: Session, league: League, team_id: str, phase_id: str
+    session: Session, league: League, team_id: str, phase_id: str, moment: datetime
 ) -> tuple[Allowance, Allowance]:
-    """What a team has used of a league's own quota, today (UTC) and in the phase."""
+    """What a team has used of a league's own quota, on the UTC day of a moment and in the phase."""
 
     def count(*more: ColumnElement[bool]) -> int:
         query = (
@@ -114,7 +122,7 @@ def league_quota(
         )
         return session.scalar(query) or 0
 
-    today = count(Submission.quota_day == now().date()) if league.quota_day is not None else 0
+    today = count(Submission.quota_day == moment.date()) if league.quota_day is not None else 0
     whole = count() if league.quota_phase is not None else 0
     return Allowance(today, league.quota_day), Allowance(whole, league.quota_phase)
 

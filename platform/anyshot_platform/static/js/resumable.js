@@ -22,12 +22,19 @@ export async function answer(response) {
   });
 }
 
-/** The JSON of what an address answers; throws as `answer` does, and in the reader's words where nothing answers. */
+/**
+ * The JSON of what an address answers; throws as `answer` does, and in the reader's words where nothing answers.
+ * What a busy site refuses is sent again: the ticket that came with the refusal, a cookie, keeps its place.
+ */
 export async function call(address, options) {
   const lost = () => {
     throw new Error("The site cannot be reached. Try again when the connection is back.");
   };
-  return answer(await fetch(address, { headers: headers(), ...options }).catch(lost));
+  for (let tries = 1; ; tries += 1) {
+    const response = await fetch(address, { headers: headers(), ...options }).catch(lost);
+    if (response.status !== 503 || tries === 10) return answer(response);
+    await wait(1000 * tries * Number(response.headers.get("Retry-After") ?? 2));
+  }
 }
 
 /** The key of a file among those that are sent to the address `begin`. */

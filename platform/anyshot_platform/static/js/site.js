@@ -46,6 +46,16 @@ export function localizeTimes(root = document) {
   }
 }
 
+/** Counts down to the moment of an element, behind what it stands after: ", in 0:04:59". */
+function countDown(element) {
+  const left = Math.ceil((new Date(element.dataset.countdown) - Date.now()) / 1000);
+  const two = (number) => String(number).padStart(2, "0");
+  const clock = `${Math.floor(left / 3600)}:${two(Math.floor(left / 60) % 60)}:${two(left % 60)}`;
+  element.textContent = left > 0 ? `, in ${clock}` : ", which is over";
+  if (left > 0) setTimeout(countDown, 250, element);
+}
+for (const element of document.querySelectorAll("[data-countdown]")) countDown(element);
+
 /** Writes the header of its column beside each cell, for where a table stacks. */
 function labelCells(table) {
   const heads = [...(table.tHead?.rows[0]?.cells ?? [])].map((head) => head.textContent.trim());

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeVar
 
 from sqlalchemy.orm import Session
@@ -13,6 +14,7 @@ from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.submissions.actions.resubmitting import known_zip
 from anyshot_platform.judging.submissions.actions.submitting import (
     BadArchive,
+    CountedMoment,
     Wishes,
     Zip,
     check_again,
@@ -20,6 +22,13 @@ from anyshot_platform.judging.submissions.actions.submitting import (
     conditions_of,
     store_zip,
     submit,
+)
+from anyshot_platform.judging.submissions.arrivals import (
+    Arrival,
+    find_begun,
+    moment_that_counts,
+    place_of,
+    take_place,
 )
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.uploads import drop_upload, forget_upload, sealed_upload, use_up
@@ -44,18 +53,25 @@ class ZipSource:
 
 @dataclass(frozen=True)
 class Door:
-    """The phase that is handed in to, and who knocks."""
+    """The phase that is handed in to, who knocks and when, and with what."""
 
     viewer: Viewer
     competition: str
     phase: str
+    arrival: Arrival
+    source: ZipSource
 
     def enter(self, session: Session) -> tuple[CompetitionAccess, Phase]:
         """Raises `NotFound` or `CannotJoin` where the viewer may not submit, `PhaseNotOpen` where nobody may."""
         access = look_in(session, self.viewer, self.competition)
         phase = find_phase(session, access.competition, self.phase)
-        require_open(phase)
+        require_open(phase, self.moment(session, phase))
         return access, phase
+
+    def moment(self, session: Session, phase: Phase) -> datetime:
+        """The moment that counts for what is handed in, or would for the upload that the viewer has begun."""
+        upload = find_begun(session, self.viewer.id, self.source.upload_id, self.source.digest)
+        return moment_that_counts(phase, place_of(session, self.arrival), upload)
 
 
 def look_in(session: Session, viewer: Viewer, competition: str) -> CompetitionAccess:
@@ -69,7 +85,6 @@ def look_in(session: Session, viewer: Viewer, competition: str) -> CompetitionAc
 def hand_in(
     services: Services,
     door: Door,
-    source: ZipSource,
     *,
     wish: Callable[[CompetitionAccess], Wishes],
     show: Callable[[Session, Submission, CompetitionAccess], T],
@@ -79,21 +94,25 @@ def hand_in(
     Whether the viewer may is asked before the zip is read, and again when it is queued; no transaction is open in
     between. `wish` says what comes with the zip. Raises what `Door.enter`, `known_zip`, `store_zip`, `submit` raise.
     """
-    archive = _fetch(services, door, source, wish)
+    source, archive = door.source, _fetch(services, door, wish)
     with services.database.writing() as session:
+        access, phase = door.enter(session)
+        moment = door.moment(session, phase)
         if source.upload_id:
             use_up(session, source.upload_id)
-        access, phase = door.enter(session)
-        submission = submit(session, access.competition, phase, access.membership, archive, wish(access))
+        take_place(session, door.arrival)
+        arrived = CountedMoment(moment, door.arrival.moment)
+        submission = submit(
+            session, access.competition, phase, access.membership, archive, wish(access), arrived
+        )
         shown = show(session, submission, access)
     if source.upload_id:
         drop_upload(services, source.upload_id)
     return shown
 
 
-def _fetch(
-    services: Services, door: Door, source: ZipSource, wish: Callable[[CompetitionAccess], Wishes]
-) -> Zip:
+def _fetch(services: Services, door: Door, wish: Callable[[CompetitionAccess], Wishes]) -> Zip:
+    source = door.source
     with services.database.reading() as session:
         access, phase = door.enter(session)
         conditions = conditions_of(session, phase, smoke=wish(access).smoke)

@@ -1,6 +1,7 @@
 """Submissions: from a checked zip to queued runs."""
 
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from anyshot_platform.judging.submissions.quota import lock_team, read_quota, re
 from anyshot_platform.judging.submissions.states import SubmissionKind
 from anyshot_platform.judging.visibility.smoke import require_smoke_pool
 from anyshot_platform.judging.workers.inventories import inventory_of
+from anyshot_platform.people.audit.service import record
 from anyshot_platform.people.teams.models import Team
 from anyshot_platform.people.webhooks.service import emit
 from anyshot_platform.standings.entries.entering import chosen_leagues, enter, require_leagues
@@ -68,6 +70,14 @@ class Wishes:
     leagues: tuple[str, ...] = ()
     fact_sheet: dict[str, Any] = field(default_factory=dict)  # answers, for the team's fact sheet
     smoke: bool = False
+
+
+@dataclass(frozen=True)
+class CountedMoment:
+    """The moment that counts for a submission, and when its hand-in arrived."""
+
+    counts: datetime
+    at: datetime
 
 
 def check_zip(path: Path, conditions: RunConditions = UNKNOWN) -> BundleReport:
@@ -131,6 +141,7 @@ def submit(
     membership: Membership | None,
     archive: Zip,
     wishes: Wishes,
+    arrived: CountedMoment,
 ) -> Submission:
     """Make a submission of a stored zip and queue its runs, all in the caller's transaction.
 
@@ -140,14 +151,14 @@ def submit(
     require_terms(competition, membership)
     if competition.state != CompetitionState.PUBLISHED or competition.deleted_at is not None:
         raise Conflict("This competition takes no submissions now.")
-    require_open(phase)
+    require_open(phase, arrived.counts)
     if wishes.smoke:
         require_smoke_pool(session, phase)
     team = lock_team(session, membership.team_id or "")
-    require_quota(read_quota(session, team, phase), smoke=wishes.smoke)
+    require_quota(read_quota(session, team, phase, arrived.counts.date()), smoke=wishes.smoke)
     if not wishes.smoke:
         require_at_upload(session, competition, team, wishes.fact_sheet)
-        leagues = require_leagues(session, team, phase, wishes.leagues)
+        leagues = require_leagues(session, team, phase, wishes.leagues, arrived.counts)
         wishes = replace(wishes, leagues=tuple(league.slug for league in leagues))
     submission = create_submission(
         session,
@@ -157,7 +168,18 @@ def submit(
         archive=archive,
         kind=SubmissionKind.SMOKE if wishes.smoke else SubmissionKind.ENTRY,
         wishes=wishes,
+        arrived=arrived,
     )
+    if arrived.counts != arrived.at:
+        record(
+            session,
+            actor_id=membership.user_id,
+            action="submission.counted_earlier",
+            object_type="submission",
+            object_id=submission.id,
+            competition_id=competition.id,
+            after={"counts": arrived.counts.isoformat(), "arrived": arrived.at.isoformat()},
+        )
     if not wishes.smoke:
         keep_upload_answers(session, competition, membership, wishes.fact_sheet, submission.id)
     UPLOADS.labels("accepted").inc()
@@ -174,12 +196,14 @@ def create_submission(
     kind: SubmissionKind,
     wishes: Wishes,
     origin: Submission | None = None,
+    arrived: CountedMoment | None = None,
 ) -> Submission:
     """Write a submission, its leagues and its runs; who may do this, and how often, the caller has checked.
 
     Its people are those of its `origin`, where it has one, else who is in the team now.
     """
     version = live_version(session, phase)
+    moment = arrived.counts if arrived else now()
     own = select(func.max(Submission.number)).where(
         Submission.team_id == team_id, Submission.phase_id == phase.id
     )
@@ -197,7 +221,9 @@ def create_submission(
         checks=archive.checks,
         origin_id=origin.id if origin else None,
         people=list(origin.people) if origin else _people_of_now(session, team_id),
-        quota_day=now().date(),
+        quota_day=moment.date(),
+        created_at=moment,
+        arrived_at=arrived.at if arrived and arrived.at != moment else None,
         counts_quota=kind == SubmissionKind.ENTRY,
     )
     session.add(submission)

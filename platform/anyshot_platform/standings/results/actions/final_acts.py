@@ -29,6 +29,7 @@ from anyshot_platform.judging.execution.kinds import counting_runs
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.planning import Urgency
 from anyshot_platform.judging.runs.states import ENDED
+from anyshot_platform.judging.submissions.arrivals import count_under_way
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionKind
 from anyshot_platform.judging.visibility.code import hides_code
@@ -258,6 +259,12 @@ def why_too_early(session: Session, source: Phase) -> list[str]:
         until = deadline_words(source.ends_at, source.time_zone) if source.ends_at else "it is closed"
         found.append(
             f"“{source.name}” takes uploads until {until}: what is uploaded after the launch does not enter."
+        )
+    if under_way := count_under_way(session, source):
+        uploads = count(under_way, "upload")
+        found.append(
+            f"{uploads} that began before the end of “{source.name}” may still be handed in: what is handed in after "
+            "the launch does not enter."
         )
     waiting = open_runs(session, source)
     if waiting:
