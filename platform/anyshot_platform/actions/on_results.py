@@ -8,7 +8,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.actions.declaration import ActDone, ActRequest, Target
 from anyshot_platform.contest.phases.models import Phase
-from anyshot_platform.foundation.errors import Invalid
 from anyshot_platform.judging.visibility.phases import publication_of, published_phases
 from anyshot_platform.standings.results.reading import compute_results
 from anyshot_platform.standings.results.records import changes_of, correct, difference
@@ -64,11 +63,6 @@ def do_on_results(
         ]
         told = tuple(_told(one) for one in touched)
         require_consent(told)
-        if touched and not request.reason.strip():
-            raise Invalid(
-                "Give the reason: the page of the results shows it, and the teams that it concerns are told.",
-                field="reason",
-            )
         for one in touched:
             correct(session, one.phase, request.reason)
     return done, told

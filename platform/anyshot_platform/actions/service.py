@@ -1,7 +1,7 @@
 """Carries acts out: looks first, asks where it has to, does nothing twice, writes the log."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -20,7 +20,7 @@ from anyshot_platform.actions.declaration import (
 )
 from anyshot_platform.actions.on_results import do_on_results
 from anyshot_platform.foundation.database import hold
-from anyshot_platform.foundation.errors import Conflict
+from anyshot_platform.foundation.errors import Conflict, Invalid
 from anyshot_platform.foundation.filters import join_texts
 from anyshot_platform.judging.visibility.phases import published_phases
 from anyshot_platform.people.accounts.proving import require_proof
@@ -45,6 +45,7 @@ class Preview:
     undo: str
     reason: str  # who reads the reason
     reasoned: bool = False  # whether it has to be given
+    alone: bool = False  # it asks whether or not it changes public results: for one object at a time
 
 
 class ActRefused(Conflict):
@@ -61,6 +62,13 @@ class NeedsConsent(Conflict):
     def __init__(self, message: str, preview: Preview) -> None:
         super().__init__(message, preview=asdict(preview))
         self.preview = preview
+
+
+@dataclass(frozen=True)
+class JointConsent(Consent):
+    """For each of several acts: what they change in public results is collected, and agreed to once all are done."""
+
+    asked: list[Preview] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -108,10 +116,11 @@ def rehearse(session: Session, act: Act[S, Opts], subject: S, request: ActReques
 
 
 def _show(act: Act[Any, Any], target: Target, found: Findings) -> Preview:
+    name = target.name if (act.danger is Danger.NAME and found.asks) or found.blocked else ""
     return Preview(
         act=act.key,
         title=act.title.replace("{}", target.title),
-        name=target.name if (act.danger is Danger.NAME and found.asks) or found.blocked else "",
+        name=name,
         done=found.done,
         refused=tuple(found.refused),
         blocked=tuple(found.blocked),
@@ -120,6 +129,7 @@ def _show(act: Act[Any, Any], target: Target, found: Findings) -> Preview:
         told=found.told,
         undo=act.undo,
         reason=act.reason,
+        alone=bool(name),
     )
 
 
@@ -135,6 +145,7 @@ def carry_out(
             code.
         ActRefused: it is impossible now.
         NeedsConsent: the name of the object was not given, or something stands in the way and is not overridden.
+        Invalid: it changes public results, and no reason was given.
     """
     if act.danger is not Danger.NONE:
         require_proof(session)
@@ -195,12 +206,16 @@ def _do(
             asked = replace(shown, name=target.name, blocked=blocked, reason=ALL_READ, reasoned=True)
         if asked.blocked:
             require_proof(session)
-        _require_consent(asked, consent)
+        if isinstance(consent, JointConsent) and not asked.alone:
+            consent.asked.extend([asked] if changes else [])
+        else:
+            require_consent_to(asked, consent, request.reason)
 
     return do_on_results(session, target, request, lambda: act.do(session, subject, request), require_consent)
 
 
-def _require_consent(shown: Preview, consent: Consent) -> None:
+def require_consent_to(shown: Preview, consent: Consent, reason: str) -> None:
+    """Raise `NeedsConsent` where nobody agreed to what was shown, and `Invalid` where it lacks the reason."""
     if shown.blocked and not consent.override:
         raise NeedsConsent(join_texts((*shown.blocked, "Override it by name to do it all the same.")), shown)
     if shown.name and consent.name != shown.name:
@@ -208,6 +223,11 @@ def _require_consent(shown: Preview, consent: Consent) -> None:
             raise NeedsConsent(f"{shown.title}: type “{shown.name}” to confirm.", shown)
         words = f"{shown.title}: type “{shown.name}”, not “{consent.name[:64]}”, to confirm."
         raise NeedsConsent(words, shown)
+    if shown.reasoned and not reason.strip():
+        raise Invalid(
+            "Give the reason: the page of the results shows it, and the teams that it concerns are told.",
+            field="reason",
+        )
 
 
 def _note(

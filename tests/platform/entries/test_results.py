@@ -371,8 +371,6 @@ def test_who_is_disqualified_afterwards_leaves_podium_prizes_certificates_and_co
     owner, ben = final.owner(), played["ben"]
     entries = owner.call("GET", f"{MANAGE}?phase=final").json()["items"]
     winner = next(row["id"] for row in entries if row["team"] == "ada")
-    many = {"act": "disqualify", "ids": [winner], "reason": "it used the test data"}
-    assert "are public" in owner.call("POST", f"{MANAGE}/acts", json=many).json()["skipped"][winner]
     said = {"reason": "it used the test data"}
     asked = owner.call("POST", f"{MANAGE}/{winner}/acts/disqualify", json=said)
     assert asked.status_code == 409 and asked.json()["preview"]["blocked"] == [
@@ -537,8 +535,9 @@ def test_an_entry_is_refused_past_public_results_in_the_list_of_entries(site: Si
     listed = owner.call("GET", "/api/v1/competitions/small/manage/entries").json()["items"]
     both = {row["team"]: row["id"] for row in listed}
     said = {"act": "refuse", "reason": "no student"}
-    left = flash(post(owner, path, entry=list(both.values()), **said))
-    assert left.startswith("0 of 2 entries changed.") and "do it by itself" in left
+    asked = post(owner, path, entry=list(both.values()), **said).text
+    assert "Refuse 2 entries?" in asked and "Type <code>small</code> to confirm" in asked
+    assert [row[2] for row in published(site)] == ["ada", "ben"]
     asked = post(owner, path, entry=both["ada"], **said)
     assert "“ada” leaves the results (rank 1)." in asked.text
     done = post(owner, path, entry=both["ada"], **said, confirm="ada", override="1")
@@ -547,6 +546,63 @@ def test_an_entry_is_refused_past_public_results_in_the_list_of_entries(site: Si
         "Asking: “ada” leaves the results (rank 1). Asking: “ben” has rank 1 instead of rank 2."
     )
     assert [row[2] for row in published(site)] == ["ben"]
+
+
+def test_acts_on_several_ask_together_for_what_they_change_in_public_results(site: Site) -> None:
+    ada, *_ = publish_feedback(site, 0.6, 0.5, 0.4)
+    owner, acts = site.owner(), f"{MANAGE}/acts"
+    ids = {row["team"]: row["id"] for row in owner.call("GET", MANAGE).json()["items"]}
+    many = {"act": "delete", "ids": [ids["ada"], ids["ben"]]}
+    asked = owner.call("POST", acts, json=many)
+    preview = asked.json()["preview"]
+    assert (asked.status_code, asked.json()["error"]) == (409, "confirm")
+    assert (preview["title"], preview["name"], preview["reasoned"]) == ("Delete 2 submissions", "small", True)
+    changes = preview["blocked"]
+    assert len(changes) == 2 and all(
+        f"Free style: “{name}” leaves the results" in " ".join(changes) for name in ("ada", "ben")
+    )
+    consent = {"confirm": "small", "override": True}
+    assert owner.call("POST", acts, json={**many, **consent}).json()["field"] == "reason"
+    for said in ({"confirm": "small"}, {**consent, "confirm": "ada"}):
+        assert (
+            owner.call("POST", acts, json={**many, **said, "reason": "copied"}).json()["error"] == "confirm"
+        )
+    assert [row[2] for row in published(site)] == ["ada", "ben", "cem"]
+    alone = owner.call("POST", acts, json={**many, "ids": [ids["ada"]]}).json()
+    assert alone["preview"]["name"] == ids["ada"][:12]
+    done = owner.call("POST", acts, json={**many, **consent, "reason": "copied"}).json()
+    assert (len(done["done"]), done["skipped"], done["warnings"]) == (2, {}, changes)
+    assert published(site) == [("Free style", 1, "cem", 0.4)]
+    assert "because: copied" in page(ada, f"{RESULTS}?phase=feedback").text
+
+
+def test_decisions_on_several_entries_and_teams_ask_for_what_they_change_in_public_results(
+    site: Site,
+) -> None:
+    add_league(site, "asking", questions=[{"key": "cv", "label": "Your page", "required": False}])
+    worker, teams = site.worker(), []
+    for name, score in (("ada", 0.6), ("ben", 0.5)):
+        person = site.member(name)
+        said = {"answers": {"cv": ""}}
+        assert person.call("PUT", "/api/v1/competitions/small/leagues/asking/answers", json=said).is_success
+        scored(worker, person, score, leagues=["asking"])
+    publish_feedback(site)
+    owner, manage = site.owner(), "/api/v1/competitions/small/manage"
+    rows = owner.call("GET", f"{manage}/entries").json()["items"]
+    teams = [row["team_id"] for row in rows]
+    entries = [{"submission": row["submission"], "league": row["league"]} for row in rows]
+    consent = {"confirm": "small", "override": True}
+    for path, title, body in (
+        ("entries/acts", "Refuse 2 entries", {"act": "refuse", "ids": [row["id"] for row in rows]}),
+        ("leagues/teams/decide", "Refuse 2 teams", {"league": "asking", "teams": teams, "admit": False}),
+        ("leagues/entries/decide", "Refuse 2 entries", {"entries": entries, "admit": False}),
+    ):
+        asked = owner.call("POST", f"{manage}/{path}", json={**body, "reason": "no student"})
+        assert (asked.status_code, asked.json()["preview"]["title"]) == (409, title)
+        assert [row[2] for row in published(site)] == ["ada", "ben"]
+    done = owner.call("POST", f"{manage}/{path}", json={**body, **consent, "reason": "no student"}).json()
+    assert done["changed"] == 2 and "“ada” leaves the results (rank 1)." in done["warnings"][0]
+    assert published(site) == []
 
 
 def test_an_act_that_asks_nothing_asks_where_it_changes_public_results(site: Site) -> None:

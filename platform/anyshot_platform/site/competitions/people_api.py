@@ -23,7 +23,7 @@ from anyshot_platform.foundation.paging import PageParam
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.people.teams.models import Team
 from anyshot_platform.people.users.models import User
-from anyshot_platform.site.shell.act_frame import ActAnswer, ConsentIn, IfMatch, answer, answer_model
+from anyshot_platform.site.shell.act_frame import ActAnswer, ConsentIn, IfMatch, ManyIn, answer, answer_model
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsOwner, AsReviewer
 from anyshot_platform.site.web.services import SessionDep
@@ -97,15 +97,12 @@ class PeopleFilterIn(BaseModel):
 ManyAct = Literal["approve", "reject", "ban"]
 
 
-class PeopleActIn(BaseModel):
+class PeopleActIn(ManyIn):
     """What to do, to these people or to all that a filter shows."""
-
-    model_config = ConfigDict(extra="forbid")
 
     act: ManyAct
     ids: list[str] = Field(default=[], max_length=10_000, description="of memberships, or user names")
     filter: PeopleFilterIn | None = None
-    reason: str = Field(default="", max_length=2000, description="the people read it")
 
 
 class PeopleDone(ActAnswer):
@@ -153,7 +150,8 @@ def act_on_many(access: AsOrganizer, session: SessionDep, body: PeopleActIn) -> 
         raise Invalid("Give either ids or a filter.", field="ids")
     wanted = PeopleFilter(**body.filter.model_dump()) if body.filter else None
     chosen = people.pick_members(session, access, body.ids, wanted)
-    found = do_to_many(session, MANY[body.act], chosen, ActRequest(access.viewer.id, body.reason))
+    asked = ActRequest(access.viewer.id, body.reason)
+    found = do_to_many(session, MANY[body.act], chosen, asked, body.consent())
     unknown = dict.fromkeys(body.ids, "There is no such member.")
     for member in chosen:
         unknown.pop(member.id, None)

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from anyshot_platform.site.entries.view import EntryChangeOut, show_change
-from anyshot_platform.site.shell.act_frame import ActAnswer
+from anyshot_platform.site.shell.act_frame import ActAnswer, ManyIn
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.site.web.services import SessionDep
 from anyshot_platform.standings.entries.actions import moderating
@@ -56,14 +56,11 @@ class EntryPage(BaseModel):
     items: list[ManagedEntryOut]
 
 
-class EntryActIn(BaseModel):
+class EntryActIn(ManyIn):
     """What is done to these entries."""
-
-    model_config = ConfigDict(extra="forbid")
 
     act: EntryAct
     ids: list[Annotated[str, Field(max_length=32)]] = Field(min_length=1, max_length=1000)
-    reason: str = Field(default="", max_length=2000, description="a refusal or disqualification needs one")
 
 
 class DoneOut(ActAnswer):
@@ -86,7 +83,8 @@ def list_entries(
 @router.post("/acts")
 def act_on_entries(access: AsOrganizer, session: SessionDep, body: EntryActIn) -> DoneOut:
     """Admit, refuse, disqualify, or undo a disqualification."""
-    found = moderating.act_on(session, access.competition, body.ids, body.act, access.viewer.id, body.reason)
+    asked = body.act, access.viewer.id, body.reason
+    found = moderating.act_on(session, access.competition, body.ids, *asked, consent=body.consent())
     return DoneOut(done=list(found.done), skipped=found.skipped, warnings=list(found.warnings))
 
 

@@ -8,6 +8,8 @@ from pydantic import ValidationError
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_core.words import count_of
+from anyshot_platform.actions.many import together
 from anyshot_platform.actions.merging import seal
 from anyshot_platform.actions.service import ActOutcome, NeedsConsent, warnings_of
 from anyshot_platform.contest.leagues.actions import organizing
@@ -191,21 +193,24 @@ def decide_teams(request: Request, access: AsOrganizer, session: SessionDep, for
         chosen = [entry.partition(":") for entry in form.all("team")]
         if not chosen:
             raise Invalid("Tick the teams first.")
-        outcomes = [
-            outcome
-            for league, _, team in chosen
-            for outcome in team_acts.judge(
-                session,
-                access.competition,
-                find_league(session, access.competition, league),
-                [team],
-                status,
-                access.viewer.id,
-                form.text("reason"),
-                seen_in(form),
-                consent_of(form),
-            )
-        ]
+        title = team_acts.VERDICTS[status].title.replace("{}", count_of(len(chosen), "team"))
+        said = access.competition, consent_of(form), form.text("reason")
+        with together(len(chosen), title, *said) as each:
+            outcomes = [
+                outcome
+                for league, _, team in chosen
+                for outcome in team_acts.judge(
+                    session,
+                    access.competition,
+                    find_league(session, access.competition, league),
+                    [team],
+                    status,
+                    access.viewer.id,
+                    form.text("reason"),
+                    seen_in(form),
+                    each,
+                )
+            ]
         return _decided(outcomes, "decisions", status)
 
     return _save_decided(request, access, session, form, change)

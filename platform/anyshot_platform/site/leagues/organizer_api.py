@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.evidence import Evidence
-from anyshot_platform.actions.declaration import Consent
 from anyshot_platform.actions.merging import SeenFields, require_tag, tag_of
 from anyshot_platform.actions.service import ActOutcome, warnings_of
 from anyshot_platform.contest.competitions.models import Competition
@@ -21,7 +20,7 @@ from anyshot_platform.contest.leagues.states import EntryStatus
 from anyshot_platform.foundation.errors import Invalid
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.entries.views import DecisionRow, list_decisions
-from anyshot_platform.site.shell.act_frame import ActAnswer, IfMatch
+from anyshot_platform.site.shell.act_frame import ActAnswer, IfMatch, ManyIn
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.site.shell.merge_patch import Patch, patched
@@ -69,14 +68,11 @@ class EntryIn(BaseModel):
     seen: EntryStatus | None = Field(default=None, description=SEEN)
 
 
-class DecisionIn(BaseModel):
+class DecisionIn(ManyIn):
     """Admit or refuse these entries."""
-
-    model_config = ConfigDict(extra="forbid")
 
     entries: list[EntryIn] = Field(min_length=1, max_length=1000)
     admit: bool
-    reason: str = Field(default="", max_length=2000)
 
 
 class DecidedOut(ActAnswer):
@@ -173,20 +169,13 @@ def list_entries(
     ]
 
 
-class TeamDecisionIn(BaseModel):
+class TeamDecisionIn(ManyIn):
     """Admit or refuse teams in a league that asks."""
-
-    model_config = ConfigDict(extra="forbid")
 
     league: str = Field(max_length=64)
     teams: list[Annotated[str, Field(max_length=32)]] = Field(min_length=1, max_length=1000)
     admit: bool
-    reason: str = Field(default="", max_length=2000)
     seen: dict[str, EntryStatus] = Field(default={}, max_length=1000, description=f"by team: {SEEN}")
-    confirm: str = Field(
-        default="", max_length=200, description="the team's name, where the answer asks for it"
-    )
-    override: bool = False
 
 
 @router.get("/teams")
@@ -213,7 +202,7 @@ def decide_teams(access: AsOrganizer, session: SessionDep, body: TeamDecisionIn)
         access.viewer.id,
         body.reason,
         SeenFields(seen),
-        Consent(body.confirm, body.override),
+        body.consent(),
     )
     return _decided(outcomes)
 
@@ -229,9 +218,8 @@ def decide(access: AsOrganizer, session: SessionDep, body: DecisionIn) -> Decide
         for one, entry in zip(chosen, body.entries, strict=True)
         if entry.seen is not None
     }
-    outcomes = organizing.decide(
-        session, access.competition, chosen, status, access.viewer.id, body.reason, SeenFields(seen)
-    )
+    asked = status, access.viewer.id, body.reason, SeenFields(seen), body.consent()
+    outcomes = organizing.decide(session, access.competition, chosen, *asked)
     return _decided(outcomes)
 
 

@@ -46,6 +46,10 @@ class ConsentIn(BaseModel):
         return Consent(self.confirm, self.override)
 
 
+class ManyIn(ConsentIn):
+    """`confirm` is the name of the object; of several, the short name of the competition."""
+
+
 class ActAnswer(BaseModel):
     """What the answer of every act carries beside its object."""
 

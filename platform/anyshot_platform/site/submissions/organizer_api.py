@@ -22,7 +22,7 @@ from anyshot_platform.judging.submissions.states import SubmissionKind, Submissi
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.judging.visibility.code import with_public_code
 from anyshot_platform.judging.visibility.standing import standing_of
-from anyshot_platform.site.shell.act_frame import ActAnswer
+from anyshot_platform.site.shell.act_frame import ActAnswer, ManyIn
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.site.web.services import SessionDep
@@ -92,15 +92,12 @@ class ManagedPage(BaseModel):
     items: list[ManagedOut]
 
 
-class ActIn(BaseModel):
+class ActIn(ManyIn):
     """What to do, to these ids or to all that a filter shows."""
-
-    model_config = ConfigDict(extra="forbid")
 
     act: SubmissionAct
     ids: list[str] = Field(default=[], max_length=10_000)
     filter: SubmissionFilterIn | None = None
-    reason: str = Field(default="", max_length=2000, description="a disqualification needs one")
 
 
 class OutcomeOut(ActAnswer):
@@ -142,7 +139,7 @@ def act_on_many(access: AsOrganizer, session: SessionDep, body: ActIn) -> Outcom
         raise Invalid("Give either ids or a filter.", field="ids")
     wanted = body.filter.wanted() if body.filter else None
     chosen = organizing.pick(session, access.competition, body.ids, wanted)
-    found = bulk.act_on(session, chosen, body.act, access.viewer.id, body.reason)
+    found = bulk.act_on(session, chosen, body.act, access.viewer.id, body.reason, body.consent())
     unknown = dict.fromkeys(body.ids, "It is not here.") if body.ids else {}
     for submission in chosen:
         unknown.pop(submission.id, None)

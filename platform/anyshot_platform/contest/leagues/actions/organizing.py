@@ -7,7 +7,9 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import count_of
 from anyshot_platform.actions.declaration import ActRequest, Consent
+from anyshot_platform.actions.many import together
 from anyshot_platform.actions.merging import NOTHING_SEEN, SeenFields, require_seen
 from anyshot_platform.actions.service import NO_CONSENT, ActOutcome, carry_out
 from anyshot_platform.contest.competitions.models import Competition, Membership
@@ -116,7 +118,7 @@ def decide(
     seen: SeenFields = NOTHING_SEEN,
     consent: Consent = NO_CONSENT,
 ) -> list[ActOutcome]:
-    """Admit or refuse entries, each (submission id, league id); boards follow. `consent` is about one entry.
+    """Admit or refuse entries, each (submission id, league id); boards follow. `consent` is as in `together`.
 
     Raises `Stale` where one was decided on since it was `seen`.
     """
@@ -124,7 +126,9 @@ def decide(
     chosen = [find_judged(session, competition, *entry) for entry in entries]
     there = {name_of(judged): written(judged) for judged in chosen}
     require_seen(session, seen, dict.fromkeys(there, status.value), there)
-    return [carry_out(session, act, judged, request, consent) for judged in chosen]
+    title = act.title.replace("{}", count_of(len(chosen), "entry", "entries"))
+    with together(len(chosen), title, competition, consent, reason) as each:
+        return [carry_out(session, act, judged, request, each) for judged in chosen]
 
 
 def _record(session: Session, league: League, actor_id: str, action: str, **details: Any) -> None:

@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.actions.declaration import ActRequest, Consent
 from anyshot_platform.actions.many import ManyDone, do_to_many
+from anyshot_platform.actions.service import NO_CONSENT
 from anyshot_platform.judging.submissions.actions.acts import ACTS, require_reason
 from anyshot_platform.judging.submissions.models import Submission
 
@@ -43,7 +44,7 @@ def act_on(
     act: SubmissionAct,
     actor_id: str,
     reason: str = "",
-    consent: Consent | None = None,
+    consent: Consent = NO_CONSENT,
 ) -> ManyDone:
     """Do one thing to many submissions, as `do_to_many`."""
     if act == SubmissionAct.DISQUALIFY:

@@ -8,10 +8,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import count_of
 from anyshot_platform.actions.declaration import Consent
-from anyshot_platform.actions.many import ManyDone, why_by_itself
+from anyshot_platform.actions.many import ManyDone, together, why_by_itself
 from anyshot_platform.actions.merging import NOTHING_SEEN, SeenFields
-from anyshot_platform.actions.service import NO_CONSENT, NeedsConsent
+from anyshot_platform.actions.service import NO_CONSENT, JointConsent, NeedsConsent
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.leagues.actions.entry_acts import Judged, name_of
 from anyshot_platform.contest.leagues.actions.organizing import decide
@@ -129,14 +130,14 @@ def act_on(
     actor_id: str,
     reason: str = "",
     seen: SeenFields = NOTHING_SEEN,
-    consent: Consent | None = None,
+    consent: Consent = NO_CONSENT,
 ) -> ManyDone:
     """Do one thing to many entries; boards follow, teams hear, the log keeps it.
 
     Admitting and refusing is about the submission while that is not admitted itself; then, in a league that asks its
     members, about the team.
     What somebody else decided on since it was `seen` is left out. Raises `Invalid` where a reason is missing.
-    `consent` is about one entry alone, as in `do_to_many`.
+    `consent` is as in `do_to_many`.
     """
     if act in (EntryAct.REFUSE, EntryAct.DISQUALIFY) and not reason.strip():
         raise Invalid("Give the reason: the team sees it.", field="reason")
@@ -145,18 +146,19 @@ def act_on(
             Phase.competition_id == competition.id, Entry.id.in_(ids)
         )
     ).all()
-    alone = consent if len(rows) == 1 else None
+    title = f"{act.value.capitalize()} {count_of(len(rows), 'entry', 'entries')}"
     done: list[str] = []
     warnings: list[str] = []
     skipped: dict[str, str] = dict.fromkeys(set(ids) - {row[0].id for row in rows}, "It is not here.")
-    for row in rows:
-        entry: Entry = row[0]
-        why, warned = _act(session, competition, row[1], row[2], act, actor_id, reason, seen, alone)
-        warnings += warned
-        if why:
-            skipped[entry.id] = why
-        else:
-            done.append(entry.id)
+    with together(len(rows), title, competition, consent, reason) as each:
+        for row in rows:
+            entry: Entry = row[0]
+            why, warned = _act(session, competition, row[1], row[2], act, actor_id, reason, seen, each)
+            warnings += warned
+            if why:
+                skipped[entry.id] = why
+            else:
+                done.append(entry.id)
     return ManyDone(tuple(done), skipped, tuple(dict.fromkeys(warnings)))
 
 
@@ -169,21 +171,21 @@ def _act(
     actor_id: str,
     reason: str,
     seen: SeenFields,
-    consent: Consent | None,
+    consent: Consent,
 ) -> tuple[str, Sequence[str]]:
     """Do it; returns why not, in words, and what the act warned of."""
     if act in (EntryAct.DISQUALIFY, EntryAct.QUALIFY):
         found = bulk.act_on(session, [submission], bulk.SubmissionAct(act.value), actor_id, reason, consent)
         return found.skipped.get(submission.id, ""), found.warnings
     status = EntryStatus.ADMITTED if act == EntryAct.ADMIT else EntryStatus.REFUSED
-    said = status, actor_id, reason, seen, consent or NO_CONSENT
+    said = status, actor_id, reason, seen, consent
     try:
         if asks(league) and _is_admitted(session, submission, league, seen):
             (outcome,) = team_acts.judge(session, competition, league, [submission.team_id], *said)
         else:
             (outcome,) = decide(session, competition, [(submission.id, league.id)], *said)
     except NeedsConsent as error:
-        if consent is not None:
+        if not isinstance(consent, JointConsent):
             raise
         return why_by_itself(error.preview), ()
     except Conflict as error:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from anyshot_core.words import count_of
 from anyshot_platform.actions.declaration import (
     TEAM_READS,
     Act,
@@ -16,6 +17,7 @@ from anyshot_platform.actions.declaration import (
     Target,
     by_name,
 )
+from anyshot_platform.actions.many import together
 from anyshot_platform.actions.merging import NOTHING_SEEN, SeenFields, Written, require_seen
 from anyshot_platform.actions.service import NO_CONSENT, ActOutcome, carry_out
 from anyshot_platform.contest.competitions.messages import members_of_team, tell_team
@@ -64,7 +66,7 @@ def judge(
 ) -> list[ActOutcome]:
     """Admit or refuse teams in a league that asks; boards follow, the teams hear.
 
-    `consent` is about one team: where something stands in the way of one of several, it is decided on by itself.
+    `consent` is as in `together`.
 
     Raises `Stale` where one was decided on since it was `seen`.
     """
@@ -72,7 +74,9 @@ def judge(
     chosen = [find_applicant(session, competition, league, team_id) for team_id in team_ids]
     there = {one.name: _written(session, one) for one in chosen}
     require_seen(session, seen, dict.fromkeys(there, status.value), there)
-    return [carry_out(session, act, one, request, consent) for one in chosen]
+    title = act.title.replace("{}", count_of(len(chosen), "team"))
+    with together(len(chosen), title, competition, consent, reason) as each:
+        return [carry_out(session, act, one, request, each) for one in chosen]
 
 
 def name_of(team: str, league: str) -> str:
