@@ -166,7 +166,7 @@ def by_file(stage: Stage, owner: Person) -> str:
         follow_redirects=False,
     )
     assert made.status_code == 303, made.text
-    opened = owner.call("PUT", "/api/v1/competitions/filed/manage/state", json={"state": "published"})
+    opened = owner.call("POST", "/api/v1/competitions/filed/manage/acts/publish")
     assert opened.status_code == 200, opened.text
     return "filed"
 

@@ -203,10 +203,8 @@ def packs(client: Client, pool: str, paths: tuple[Path, ...], only: bool, note: 
         click.echo(f"Left out: {words}", err=True)
     if not new:
         raise SystemExit(1)
-    known = {} if only else _newest(client.ask("GET", f"/pools/{pool}"))
-    made = warned(
-        client.ask("POST", f"/pools/{pool}/versions", {"packs": list((known | new).values()), "note": note})
-    )
+    wanted = {"packs": list(new.values()), "keep": not only, "note": note}
+    made = warned(client.ask("POST", f"/pools/{pool}/acts/version", wanted))
     newest = made["versions"][0]
     click.echo(
         f"{pool} has version {newest['number']}: {', '.join(pack['name'] for pack in newest['packs'])}."
@@ -217,9 +215,3 @@ def packs(client: Client, pool: str, paths: tuple[Path, ...], only: bool, note: 
 
 def _show_sent(progress: Progress, bar: TaskID, done: int, _total: int) -> None:
     progress.update(bar, completed=done)
-
-
-def _newest(found: dict[str, Any]) -> dict[str, str]:
-    """Digest by name of the newest version, in its order."""
-    packs = found["versions"][0]["packs"] if found["versions"] else []
-    return {pack["name"]: pack["digest"] for pack in packs}

@@ -129,7 +129,7 @@ def test_a_pool_that_an_evaluation_tests_on_is_in_use(site: Site, owner: Person)
     named = "“Feedback” of “A small competition”"
     refused = owner.call("POST", f"{path}/acts/delete")
     assert refused.status_code == 409 and f"{named} uses this pool." in refused.text
-    refused = owner.call("PUT", f"{path}/publication", json={"published": True, "confirm": "more"})
+    refused = owner.call("POST", f"{path}/acts/publish", json={"confirm": "more"})
     assert refused.status_code == 409
     assert f"{named} has not ended and tests on datasets of this pool" in refused.text
     save(owner, evaluations="")
@@ -142,7 +142,7 @@ def test_images_that_an_evaluation_tests_on_are_not_published_in_another_pool(
     save(owner, evaluations=LINE)
     seeds = [*OTHERS[:-1], SEEDS[0] + 200]  # of the pool `more`
     pool_of(site, "copy", drawn(tmp_path, "Copy", seeds))
-    refused = owner.call("PUT", "/api/v1/pools/copy/publication", json={"published": True, "confirm": "copy"})
+    refused = owner.call("POST", "/api/v1/pools/copy/acts/publish", json={"confirm": "copy"})
     assert refused.status_code == 409 and "1 image of Copy is in More too" in refused.text
     with site.services.database.writing() as session:
         copy = session.scalars(select(PoolVersion.id).join(Pool).where(Pool.slug == "copy")).one()

@@ -51,8 +51,8 @@ def test_a_pool_that_a_phase_tests_on_is_not_published(site: Site) -> None:
     for fields in ({}, {"confirm": "small-pool"}, {"confirm": "small-pool", "override": "1"}):
         said = flash(post(owner, f"{POOL}/publish", **fields))
         assert "“Feedback” of “A small competition” has not ended and tests on datasets of this pool" in said
-    body = {"published": True, "confirm": "small-pool", "override": True}
-    refused = owner.call("PUT", "/api/v1/pools/small-pool/publication", json=body)
+    body = {"confirm": "small-pool", "override": True}
+    refused = owner.call("POST", "/api/v1/pools/small-pool/acts/publish", json=body)
     assert (refused.status_code, refused.json()["error"]) == (409, "act_refused")
     assert not is_public(site)
     assert page(site.person("ada"), POOL).status_code == 404

@@ -104,16 +104,14 @@ def test_a_pool_is_not_published_while_its_images_are_tested_on(site: Site, tmp_
     assert flash(post(owner, FEEDBACK, **phase_form(**{"tasks.meta_test": "hidden"}))) == "Saved."
     copy = drawn(tmp_path, "Copy", [*OTHERS[:-1], 11])
     pool_of(site, "later", copy)
-    refused = owner.call(
-        "PUT", "/api/v1/pools/later/publication", json={"published": True, "confirm": "later"}
-    )
+    refused = owner.call("POST", "/api/v1/pools/later/acts/publish", json={"confirm": "later"})
     assert refused.status_code == 409 and "1 image of Copy is in Hidden too" in refused.text
     pool_of(site, "open", drawn(tmp_path, "Open", OTHERS), public=True)
     digest = owner.call("GET", "/api/v1/pools/later").json()["versions"][0]["packs"][0]["digest"]
-    refused = owner.call("POST", "/api/v1/pools/open/versions", json={"packs": [digest]})
+    refused = owner.call("POST", "/api/v1/pools/open/acts/version", json={"packs": [digest]})
     assert refused.status_code == 409 and "This pool is public" in refused.json()["message"]
     hidden = owner.call("GET", "/api/v1/pools/hidden").json()["versions"][0]["packs"][0]["digest"]
-    refused = owner.call("POST", "/api/v1/pools/open/versions", json={"packs": [hidden]})
+    refused = owner.call("POST", "/api/v1/pools/open/acts/version", json={"packs": [hidden]})
     assert refused.status_code == 409 and "everybody would have its labels" in refused.json()["message"]
 
 
@@ -125,10 +123,8 @@ def test_a_stranger_learns_nothing_of_what_is_tested_on(site: Site, tmp_path: Pa
     assert sam.call("POST", "/api/v1/pools", json={"slug": "guess"}).status_code == 201
     content = drawn(tmp_path, "Guess", [*OTHERS[:-1], 11]).read_bytes()
     digest = sam.call("PUT", "/api/v1/pools/guess/packs", content=content).json()["digest"]
-    assert sam.call("POST", "/api/v1/pools/guess/versions", json={"packs": [digest]}).status_code == 201
-    published = sam.call(
-        "PUT", "/api/v1/pools/guess/publication", json={"published": True, "confirm": "guess"}
-    )
+    assert sam.call("POST", "/api/v1/pools/guess/acts/version", json={"packs": [digest]}).status_code == 200
+    published = sam.call("POST", "/api/v1/pools/guess/acts/publish", json={"confirm": "guess"})
     assert published.status_code == 200, published.text
     assert "1 image of Hidden is in Guess too" in page_text(page(owner, BASE).text)  # its organizers are told
 

@@ -304,13 +304,13 @@ def test_pools_are_filled_versioned_and_published(site: Site, demo_packs: dict[s
     assert sent.status_code == 201, sent.text
     assert owner.call("PUT", "/api/v1/pools/mine/packs", content=b"no pack").status_code == 422
     assert stranger.call("PUT", "/api/v1/pools/mine/packs", content=content).status_code == 404
-    made = ask(owner, "POST", "/api/v1/pools/mine/versions", {"packs": [sent.json()["digest"]]}, status=201)
+    made = ask(owner, "POST", "/api/v1/pools/mine/acts/version", {"packs": [sent.json()["digest"]]})
     assert [pack["name"] for pack in made["versions"][0]["packs"]] == [sent.json()["name"]]
-    ask(owner, "POST", "/api/v1/pools/mine/versions", {"packs": ["0" * 64]}, status=422)
+    ask(owner, "POST", "/api/v1/pools/mine/acts/version", {"packs": ["0" * 64]}, status=422)
     ask(stranger, "GET", "/api/v1/pools/mine", status=404)
-    ask(owner, "PUT", "/api/v1/pools/mine/publication", {"published": True, "confirm": "mine"})
+    ask(owner, "POST", "/api/v1/pools/mine/acts/publish", {"confirm": "mine"})
     assert ask(stranger, "GET", "/api/v1/pools/mine")["published_at"]
-    ask(stranger, "PUT", "/api/v1/pools/mine/publication", {"published": False}, status=404)
+    ask(stranger, "POST", "/api/v1/pools/mine/acts/unpublish", status=404)
     ask(owner, "POST", "/api/v1/pools/small-pool/acts/delete", status=409)
     assert ask(owner, "POST", "/api/v1/pools/mine/acts/delete")["deleted"]
     assert not ask(owner, "POST", "/api/v1/pools/mine/acts/restore")["deleted"]
@@ -345,7 +345,7 @@ def test_settings_texts_and_state(site: Site) -> None:
             "Feedback: No worker has the hardware class cpu (workers: none is connected); runs would wait."
         ],
     }
-    assert ask(owner, "PUT", "/state", {"state": "draft"})["state"] == "draft"
+    assert ask(owner, "POST", "/acts/draft")["state"] == "draft"
     ask(owner, "POST", "/acts/delete", {"confirm": "another"}, status=409)
     assert ask(owner, "POST", "/acts/delete", {"confirm": SLUG})["deleted"]
     assert not ask(owner, "POST", "/acts/restore")["deleted"]
@@ -370,7 +370,7 @@ def test_a_logo_and_a_baseline_are_uploaded(site: Site) -> None:
 
 def test_announcements_webhooks_and_the_log(site: Site) -> None:
     owner = site.owner()
-    made = ask(owner, "POST", "/announcements", {"title": "It begins", "body": "Now."}, status=201)
+    made = ask(owner, "POST", "/announcements/acts/add", {"title": "It begins", "body": "Now."})
     assert ask(owner, "POST", f"/announcements/{made['id']}/acts/delete")["deleted_at"]
     assert ask(owner, "GET", "/announcements") == []
     assert ask(owner, "GET", "/announcements?deleted=true")[0]["title"] == "It begins"

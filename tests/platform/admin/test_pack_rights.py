@@ -14,7 +14,7 @@ def make_pool(person: Person, slug: str) -> None:
 
 
 def put(person: Person, slug: str, *digests: str):
-    return person.call("POST", f"/api/v1/pools/{slug}/versions", json={"packs": list(digests)})
+    return person.call("POST", f"/api/v1/pools/{slug}/acts/version", json={"packs": list(digests)})
 
 
 def hidden_pack(folder: Path) -> bytes:
@@ -25,7 +25,7 @@ def hide(owner: Person, content: bytes) -> str:
     """Put a pack into the owner's unpublished pool; its digest."""
     make_pool(owner, "hidden")
     digest = owner.call("PUT", "/api/v1/pools/hidden/packs", content=content).json()["digest"]
-    assert put(owner, "hidden", digest).status_code == 201
+    assert put(owner, "hidden", digest).status_code == 200
     return digest
 
 
@@ -57,7 +57,7 @@ def test_the_bytes_are_a_right(site: Site, tmp_path: Path) -> None:
     stranger = site.person("sam")
     make_pool(stranger, "mine")
     assert stranger.call("PUT", "/api/v1/pools/mine/packs", content=content).status_code == 201
-    assert put(stranger, "mine", digest).status_code == 201
+    assert put(stranger, "mine", digest).status_code == 200
 
 
 def test_a_public_pool_is_a_right_and_site_administrators_have_all(site: Site, tmp_path: Path) -> None:
@@ -65,17 +65,17 @@ def test_a_public_pool_is_a_right_and_site_administrators_have_all(site: Site, t
     admin, stranger = site.person("ada", is_site_admin=True), site.person("sam")
     make_pool(admin, "all")
     make_pool(stranger, "mine")
-    assert put(admin, "all", digest).status_code == 201
+    assert put(admin, "all", digest).status_code == 200
     with site.services.database.writing() as session:
         session.query(Pool).filter(Pool.slug == "hidden").one().published_at = now()
-    assert put(stranger, "mine", digest).status_code == 201
+    assert put(stranger, "mine", digest).status_code == 200
 
 
 def test_owners_use_the_packs_of_their_other_pools(site: Site, tmp_path: Path) -> None:
     owner = site.owner()
     digest = hide(owner, hidden_pack(tmp_path))
     make_pool(owner, "second")
-    assert put(owner, "second", digest).status_code == 201
+    assert put(owner, "second", digest).status_code == 200
 
 
 def test_a_bad_file_is_refused_without_a_path_of_the_server(site: Site) -> None:
@@ -91,14 +91,13 @@ def test_a_pack_that_waits_for_a_version_is_no_pack_of_its_pool(site: Site, tmp_
     owner = site.owner()
     make_pool(owner, "mine")
     assert owner.call("PUT", "/api/v1/pools/mine/packs", content=hidden_pack(tmp_path)).status_code == 201
-    asked = {"published": True, "confirm": "mine"}
-    refused = owner.call("PUT", "/api/v1/pools/mine/publication", json=asked)
+    refused = owner.call("POST", "/api/v1/pools/mine/acts/publish", json={"confirm": "mine"})
     words = "The pool has no packs yet: uploaded packs count once a version of it holds them."
     assert refused.status_code == 409 and words in refused.text
     with site.services.database.writing() as session:
         pool = Pool(slug="both", name="both", owner_id=site.owner_id, combines=["mine"])
         session.add(pool)
-    refused = owner.call("POST", "/api/v1/pools/both/combine")
+    refused = owner.call("POST", "/api/v1/pools/both/acts/combine")
     assert (
         "The pool mine has no packs yet: uploaded packs count once a version of it holds them."
         in refused.text

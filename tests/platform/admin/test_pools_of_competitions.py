@@ -41,8 +41,8 @@ def make(person: Person, slug: str, *packs: bytes, competition: str | None = Non
     assert made.status_code == 201, made.text
     digests = [person.call("PUT", f"{POOLS}/{slug}/packs", content=pack).json()["digest"] for pack in packs]
     if digests:
-        put = person.call("POST", f"{POOLS}/{slug}/versions", json={"packs": digests})
-        assert put.status_code == 201, put.text
+        put = person.call("POST", f"{POOLS}/{slug}/acts/version", json={"packs": digests})
+        assert put.status_code == 200, put.text
 
 
 def names(person: Person, slug: str) -> list[str]:
@@ -57,7 +57,7 @@ def test_every_organizer_repairs_a_pool_of_the_competition(site: Site, tmp_path:
     assert names(dana, "hidden") == ["A", "B"]
     mended = pack_of(tmp_path / "new", "A", images=9)
     digest = dana.call("PUT", f"{POOLS}/hidden/packs", content=mended).json()["digest"]
-    put = dana.call("PUT", f"{POOLS}/hidden/datasets/A", json={"pack": digest})
+    put = dana.call("POST", f"{POOLS}/hidden/acts/version", json={"packs": [digest], "keep": True})
     assert put.status_code == 200, put.text
     versions = put.json()["versions"]
     assert [pack["name"] for pack in versions[0]["packs"]] == ["A", "B"]  # in its place
@@ -148,16 +148,16 @@ def test_a_pool_that_a_phase_uses_is_seen_by_all_organizers_and_changed_by_its_o
 def test_giving_a_pool_away_is_final_for_its_maker_and_is_logged(site: Site, tmp_path: Path) -> None:
     owner, bob = site.owner(), second(site, "bob")
     make(bob, "bobs", pack_of(tmp_path, "A"))
-    given = bob.call("PUT", f"{POOLS}/bobs/competition", json={"competition": SLUG})
+    given = bob.call("POST", f"{POOLS}/bobs/acts/give", json={"competition": SLUG})
     assert (given.status_code, given.json()["competition"]) == (200, SLUG)
     assert names(owner, "bobs") == ["A"]
-    again = bob.call("PUT", f"{POOLS}/bobs/competition", json={"competition": SLUG})
+    again = bob.call("POST", f"{POOLS}/bobs/acts/give", json={"competition": SLUG})
     assert again.status_code == 200
     with site.services.database.reading() as session:
         assert session.query(AuditEntry).filter(AuditEntry.action == "pool.give").count() == 1
     stranger = site.person("sam")
     make(stranger, "sams")
-    refused = stranger.call("PUT", f"{POOLS}/sams/competition", json={"competition": SLUG})
+    refused = stranger.call("POST", f"{POOLS}/sams/acts/give", json={"competition": SLUG})
     assert refused.status_code in (403, 404)
 
 
@@ -174,11 +174,11 @@ def test_pools_of_an_import_belong_to_the_new_competition(site: Site) -> None:
 def test_removing_a_dataset_leaves_the_others_and_the_last_one_stays(site: Site, tmp_path: Path) -> None:
     owner = site.owner()
     make(owner, "p", pack_of(tmp_path, "A"), pack_of(tmp_path, "B"))
-    assert owner.call("DELETE", f"{POOLS}/p/datasets/A").status_code == 200
-    assert names(owner, "p") == ["B"]
-    assert owner.call("DELETE", f"{POOLS}/p/datasets/A").status_code == 404
-    assert owner.call("DELETE", f"{POOLS}/p/datasets/B").status_code == 409
-    assert names(owner, "p") == ["B"]
+    for dataset, status in (("A", 200), ("A", 200), ("B", 409)):
+        said = owner.call("POST", f"{POOLS}/p/acts/remove-dataset", json={"dataset": dataset})
+        assert said.status_code == status
+        assert names(owner, "p") == ["B"]
+    assert len(owner.call("GET", f"{POOLS}/p").json()["versions"]) == 2
 
 
 def test_an_upload_that_breaks_off_goes_on_where_it_stopped(site: Site, tmp_path: Path) -> None:

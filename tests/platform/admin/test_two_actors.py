@@ -207,7 +207,7 @@ def test_two_organizers_edit_an_announcement(site: Site) -> None:
     """The public page and the feed say that it was edited; no message is sent, and the log keeps the words before."""
     dana, otto, pia = site.owner(), site.member("otto", Role.ORGANIZER), site.member("pia")
     made = dana.call(
-        "POST", f"{MANAGE}/announcements", json={"title": "The end", "body": "On Monday."}
+        "POST", f"{MANAGE}/announcements/acts/add", json={"title": "The end", "body": "On Monday."}
     ).json()
     where, api = (f"{place}/announcements/{made['id']}" for place in (BASE, MANAGE))
     sent = len(pia.call("GET", "/api/v1/notifications").json())
@@ -315,7 +315,8 @@ def test_a_field_that_a_browser_names_as_unchanged_stays_as_it_is(site: Site) ->
     """Of every form: what is left out is neither emptied nor taken for what it was when the page was opened."""
     dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)
     made = dana.call("POST", f"{MANAGE}/pages", json={"title": "Rules", "body": "None."}).json()
-    news = dana.call("POST", f"{MANAGE}/announcements", json={"title": "The end", "body": "Monday."}).json()
+    said = {"title": "The end", "body": "Monday."}
+    news = dana.call("POST", f"{MANAGE}/announcements/acts/add", json=said).json()
     for place, page_id, mine, others, read in (
         (SETTINGS, "", {"prizes": "400 euros"}, "title summary terms team_size registration", SETTINGS),
         (f"{BASE}/pages", made["id"], {"title": "All rules"}, "body", f"{BASE}/pages/{made['id']}"),
@@ -587,7 +588,6 @@ FORMS = {
 REPLACING = {
     "files/{name}": "under its name; the one before is in the log by its digest",
     "logo": "one file; the one before is in the log",
-    "state": "an act",
 }
 
 
@@ -673,13 +673,13 @@ def test_what_one_organizer_has_done_another_does_not_do_again(site: Site) -> No
         gamma = session.get_one(Pack, gamma_id)
         create_pool_version(session, spare, [gamma], created_by=dana.id)
         team_id = session.get_one(Submission, submission).team_id
-    for method, path, body, key in (
-        ("POST", f"{MANAGE}/phases/feedback/acts/pause", {}, "phase.pause"),
-        ("PUT", "/api/v1/pools/spare/publication", {"published": True, "confirm": "spare"}, "pool.publish"),
-        ("POST", f"{MANAGE}/code/{team_id}/acts/hide", {}, "code.hide"),
+    for path, body, key in (
+        (f"{MANAGE}/phases/feedback/acts/pause", {}, "phase.pause"),
+        ("/api/v1/pools/spare/acts/publish", {"confirm": "spare"}, "pool.publish"),
+        (f"{MANAGE}/code/{team_id}/acts/hide", {}, "code.hide"),
     ):
         for actor in (dana, otto):
-            answer = actor.call(method, path, json=body)
+            answer = actor.call("POST", path, json=body)
             assert answer.is_success, (path, answer.text)
         assert [entry.actor_id for entry in log(site, key)] == [dana.id], key
     body = {"act": "disqualify", "ids": [submission], "reason": "two accounts"}

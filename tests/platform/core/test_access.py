@@ -325,6 +325,7 @@ CALLS = {
     "/competitions/{}/manage/phases/new": f"POST {_MANAGE}/phases",
     "/competitions/{}/manage/phases/{}/restore/deleted": f"POST {_MANAGE}/phases/{{}}/acts/restore",
     "/competitions/{}/manage/restore": f"POST {_MANAGE}/acts/restore",
+    "/competitions/{}/manage/state": f"POST {_MANAGE}/acts/publish",
     "/organize/import": "PUT /api/v1/bundles",
     "/organize/new": "POST /api/v1/competitions",
     "/organize/pools": "POST /api/v1/pools",
@@ -447,7 +448,9 @@ def test_objects_of_others(site: Site, people: dict[str, Person | None]) -> None
     submission = petra.submit().json()
     api, mine = "/api/v1/competitions/small", "/api/v1/competitions/bobs"
     hook = owner.call("POST", f"{api}/manage/webhooks", json={"url": "https://example.org/x"}).json()["id"]
-    news = owner.call("POST", f"{api}/manage/announcements", json={"title": "t", "body": "b"}).json()["id"]
+    news = owner.call(
+        "POST", f"{api}/manage/announcements/acts/add", json={"title": "t", "body": "b"}
+    ).json()["id"]
     page = owner.call("POST", f"{api}/manage/pages", json={"title": "Rules", "body": "b"}).json()["id"]
     member, token = member_of(site, petra.id), petra.call("GET", "/api/v1/tokens").json()[0]["id"]
     run = submission["runs"][0]["id"]
@@ -462,8 +465,8 @@ def test_objects_of_others(site: Site, people: dict[str, Person | None]) -> None
         ("PUT", f"{mine}/manage/people/{member}/notes", {"notes": "x"}),
         ("GET", f"{mine}/manage/phases/feedback", {}),
         ("POST", f"{mine}/manage/phases/feedback/acts/close", {}),
-        ("PUT", "/api/v1/pools/small-pool/publication", {"published": True}),
-        ("POST", "/api/v1/pools/small-pool/combine", {}),
+        ("POST", "/api/v1/pools/small-pool/acts/publish", {"confirm": "small-pool"}),
+        ("POST", "/api/v1/pools/small-pool/acts/combine", {}),
         ("GET", "/api/v1/pools/small-pool", {}),
         ("DELETE", f"/api/v1/tokens/{token}", {}),
         ("GET", f"/api/v1/submissions/{submission['id']}", {}),

@@ -159,7 +159,7 @@ STOLEN: list[tuple[str, dict[str, Any]]] = [
     (f"{ADMIN}/users/olga/acts/demote", {}),
     (f"{MANAGE}/phases/feedback/acts/close", {}),
     (f"{MANAGE}/phases/feedback/acts/extend", {"end": "2100-01-01T00:00:00Z"}),
-    (f"{MANAGE}/announcements", {"title": "News", "body": "text"}),
+    (f"{MANAGE}/announcements/acts/add", {"title": "News", "body": "text"}),
     (f"{MANAGE}/submissions/{{submission}}/acts/disqualify", {"reason": "because"}),
     (f"{MANAGE}/webhooks", {"url": "https://receiver.example.org/"}),
     (f"{MANAGE}/submissions/acts", {"act": "disqualify", "ids": [], "reason": "because"}),

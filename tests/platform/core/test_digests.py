@@ -31,8 +31,8 @@ def _reader(site: Site, name: str, rhythm: str = "at_once") -> Person:
 
 
 def _announce(site: Site, title: str, body: str = "") -> None:
-    path = f"/api/v1/competitions/{SLUG}/manage/announcements"
-    assert site.owner().call("POST", path, json={"title": title, "body": body}).status_code == 201
+    path = f"/api/v1/competitions/{SLUG}/manage/announcements/acts/add"
+    assert site.owner().call("POST", path, json={"title": title, "body": body}).status_code == 200
 
 
 def _let_pass(site: Site) -> None:

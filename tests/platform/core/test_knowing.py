@@ -104,11 +104,9 @@ def test_publishing_a_dataset_does_not_tell_whether_somebody_tests_on_it(site: S
         secret = session.scalars(select(Pack).where(Pack.name == "SECRET")).one()
         pool = create_pool(session, slug="guess", name="guess", owner_id=lent.id)
         create_pool_version(session, pool, [secret], created_by=lent.id)
-    body = {"published": True, "confirm": "guess"}
-    assert lent.call("PUT", "/api/v1/pools/guess/publication", json=body).status_code == 200
-    own = site.owner().call(
-        "PUT", "/api/v1/pools/kept/publication", json={"published": True, "confirm": "kept"}
-    )
+    body = {"confirm": "guess"}
+    assert lent.call("POST", "/api/v1/pools/guess/acts/publish", json=body).status_code == 200
+    own = site.owner().call("POST", "/api/v1/pools/kept/acts/publish", json={"confirm": "kept"})
     assert own.status_code == 409 and "Feedback" in own.text
 
 

@@ -55,6 +55,6 @@ def test_a_title_of_the_forum_shows_all_that_it_holds(site: Site) -> None:
 @pytest.mark.parametrize("bad", ["\x0b", "\x08", "\ufffe", "\uffff", "\x1b[31m"])
 def test_no_announcement_breaks_the_feed_of_all_others(site: Site, bad: str) -> None:
     news = {"title": f"Ne{bad}ws", "body": f"It be{bad}gins."}
-    assert site.owner().call("POST", f"{API}/manage/announcements", json=news).status_code == 201
+    assert site.owner().call("POST", f"{API}/manage/announcements/acts/add", json=news).status_code == 200
     feed = ET.fromstring(site.client.get(f"/competitions/{SLUG}/announcements.atom").content)
     assert len(feed.findall("{http://www.w3.org/2005/Atom}entry")) == 1

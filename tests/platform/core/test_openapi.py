@@ -111,7 +111,7 @@ def make_objects(site: Site, callers: Callers) -> dict[str, Any]:
         "baseline_slug": baseline["key"],
         "name": "log.txt",
         "webhook_id": post(owner, f"{API}/manage/webhooks", url="https://example.org/x")["id"],
-        "announcement_id": post(owner, f"{API}/manage/announcements", title="t", body="b")["id"],
+        "announcement_id": post(owner, f"{API}/manage/announcements/acts/add", title="t", body="b")["id"],
         "page_id": post(owner, f"{API}/manage/pages", title="Rules", body="b")["id"],
     }
 

@@ -65,13 +65,13 @@ def test_nothing_is_sent_to_or_joined_by_an_address_that_is_not_confirmed(site: 
     with site.services.database.writing() as session:
         add_member(session, site.competition(session), session.get_one(User, nina.id), Role.PARTICIPANT)
     news = {"title": "News", "body": "text"}
-    assert site.owner().call("POST", f"{API}/manage/announcements", json=news).status_code == 201
+    assert site.owner().call("POST", f"{API}/manage/announcements/acts/add", json=news).status_code == 200
     (link,) = mails(site, "nina@example.org")
     assert open_link(site, link.body) == 303
     assert open_link(site, link.body) == 404
     assert nina.call("POST", f"{API}/join", json={}).status_code in (200, 201)
     more = {**news, "title": "More news"}
-    assert site.owner().call("POST", f"{API}/manage/announcements", json=more).status_code == 201
+    assert site.owner().call("POST", f"{API}/manage/announcements/acts/add", json=more).status_code == 200
     assert len(mails(site, "nina@example.org")) == 2
 
 
@@ -159,7 +159,7 @@ def test_a_draft_mails_nobody(site: Site) -> None:
     with site.services.database.writing() as session:
         site.competition(session).state = CompetitionState.DRAFT
     news = {"title": "Your password has expired", "body": "text"}
-    assert site.owner().call("POST", f"{API}/manage/announcements", json=news).status_code == 409
+    assert site.owner().call("POST", f"{API}/manage/announcements/acts/add", json=news).status_code == 409
 
 
 def test_who_may_organize_is_granted(site: Site) -> None:

@@ -201,7 +201,7 @@ def test_the_secret_is_not_in_the_database(sqlite_site: Site) -> None:
 
 DANGEROUS: list[tuple[str, str, dict[str, Any]]] = [
     ("POST", f"{API}/manage/acts/delete", {"confirm": SLUG}),
-    ("PUT", "/api/v1/pools/small-train/publication", {"published": True, "confirm": "small-train"}),
+    ("POST", "/api/v1/pools/small-train/acts/publish", {"confirm": "small-train"}),
 ]
 
 

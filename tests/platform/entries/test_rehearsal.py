@@ -57,7 +57,7 @@ def test_one_command_plays_the_competition_of_2022_to_published_results(
     with opened(Commands, site, tmp_path, SLUG) as way:
         assert isinstance(way, Commands)
         way.bring_in(owner, f"{now() + timedelta(days=20):%Y-%m-%d}")
-        assert owner.call("POST", "/api/v1/pools/metadl-set-0-and-1/combine").status_code == 201
+        assert owner.call("POST", "/api/v1/pools/metadl-set-0-and-1/acts/combine").status_code == 200
         with site.services.database.writing() as session:  # this site's worker has no GPU
             for version in session.query(PhaseVersion):
                 version.hardware_class, version.gpus = "cpu", 0

@@ -387,10 +387,7 @@ REPLACING = {
     "/api/v1/competitions/{slug}/mute": OWN_NOW,
     "/api/v1/me": "one's own; only what is named changes",
     "/api/v1/notifications/delivery": OWN_NOW,
-    "/api/v1/pools/{pool_slug}/competition": "an act",
-    "/api/v1/pools/{pool_slug}/datasets/{name}": "makes a version beside the one before",
     "/api/v1/pools/{pool_slug}/packs": ADDS,
-    "/api/v1/pools/{pool_slug}/publication": "an act",
     "/api/v1/uploads/{upload_id}": "a part of an upload, at its place",
     "/api/worker/v1/runs/{run_id}/artifacts/{name}": "of the worker that holds the run",
 }

@@ -103,7 +103,7 @@ def test_a_muted_competition_says_nothing_until_it_is_heard_again(
     site: Site, address: str, folder: Path
 ) -> None:
     logged_in(site, address)
-    announcements = f"/api/v1/competitions/{SLUG}/manage/announcements"
+    announcements = f"/api/v1/competitions/{SLUG}/manage/announcements/acts/add"
     assert "No competition is muted." in call("mute").output
     assert "Nothing has been announced yet." in call("announcements", SLUG).output
     assert call("mute", SLUG).output == call("mute").output == f"Muted: {SLUG}\n"

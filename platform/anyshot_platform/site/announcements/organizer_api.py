@@ -7,13 +7,12 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.actions.declaration import ActRequest
 from anyshot_platform.actions.merging import require_tag, tag_of
-from anyshot_platform.actions.service import ActOutcome, carry_out
+from anyshot_platform.actions.service import ActOutcome
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.running.announcements import organizing
-from anyshot_platform.running.announcements.acts import ACTS, ADD, AnnouncementOptions, Body, Title
+from anyshot_platform.running.announcements.acts import ACTS, ADD, Body, Title
 from anyshot_platform.running.announcements.models import Announcement
 from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.site.shell.act_routes import add_acts
@@ -54,13 +53,6 @@ def list_announcements(
     """Newest first; with `deleted`, those that were taken off the page too."""
     rows = organizing.list_announcements(session, access.competition, deleted=deleted)
     return [_show(row) for row in rows]
-
-
-@router.post("", status_code=201)
-def announce(access: AsOrganizer, session: SessionDep, body: AnnouncementOptions) -> AnnouncementOut:
-    """Tell all participants something; what was said last is not said twice."""
-    request = ActRequest(access.viewer.id, options=body)
-    return _newest(session, access, access.competition, carry_out(session, ADD, access.competition, request))
 
 
 @router.patch("/{announcement_id}")

@@ -38,7 +38,6 @@ SPENDING: dict[str, tuple[str, ...]] = {
     "POST /organize/pools/{slug}/packs": _PACK,
     f"POST {_API}/pools/{{pool_slug}}/uploads": ("uploads",),
     f"POST {_API}/pools/{{pool_slug}}/uploads/{{upload_id}}/pack": _PACK,
-    f"POST {_API}{_IN}/manage/announcements": _TELL,
     f"POST {_API}{_IN}/manage/announcements/acts/add": _TELL,
     f"POST {_IN}/manage/announcements": _TELL,
     f"POST {_API}{_IN}/manage/people": ("invitations",),

@@ -6,9 +6,8 @@ from fastapi import APIRouter, Depends, Path, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.actions.declaration import ActRequest
 from anyshot_platform.actions.merging import require_tag, tag_of
-from anyshot_platform.actions.service import ActOutcome, carry_out
+from anyshot_platform.actions.service import ActOutcome
 from anyshot_platform.contest.bundles.actions.reporting import read_report
 from anyshot_platform.contest.bundles.actions.service import clone_competition
 from anyshot_platform.contest.bundles.schema import QuestionSpec
@@ -20,9 +19,9 @@ from anyshot_platform.contest.competitions.states import CompetitionState, Due, 
 from anyshot_platform.foundation.errors import NotFound
 from anyshot_platform.judging.submissions.uploads import take_upload
 from anyshot_platform.judging.visibility.access import CompetitionAccess
-from anyshot_platform.site.shell.act_frame import ActAnswer, ConsentIn, IfMatch, answer, answer_model
+from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.site.shell.act_routes import add_acts
-from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsOwner, AsReviewer
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.site.shell.merge_patch import Patch, patched
 from anyshot_platform.site.web.access import may_organize
 from anyshot_platform.site.web.services import ServicesDep, SessionDep
@@ -122,12 +121,6 @@ class FileIn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     upload_id: str = Field(max_length=32)
-
-
-class StateIn(ConsentIn):
-    """Who shall see the competition. What others would lose sight of is confirmed by the competition's short name."""
-
-    state: CompetitionState
 
 
 class StateOut(BaseModel):
@@ -316,14 +309,6 @@ add_acts(router, page_acts.ACTS, _find_page, _pages_left, at="/pages/{page_id}")
 def show_state(access: AsReviewer, session: SessionDep) -> StateOut:
     """Where the competition stands, and what is missing."""
     return _state(session, access.competition)
-
-
-@router.put("/state", response_model=answer_model(StateOut))
-def set_state(access: AsOwner, session: SessionDep, body: StateIn) -> ActAnswer:
-    """Publish, take back to draft, archive, bring back."""
-    asked = ActRequest(access.viewer.id, body.reason)
-    outcome = carry_out(session, acts.STATES[body.state], access.competition, asked, body.consent())
-    return answer(StateOut, _state(session, access.competition), outcome)
 
 
 def _after(

@@ -10,7 +10,7 @@ from anyshot_platform.contest.pools.actions import acts, version_acts
 from anyshot_platform.contest.pools.models import Pool
 from anyshot_platform.foundation.errors import NotFound
 from anyshot_platform.judging.visibility.access import CompetitionAccess
-from anyshot_platform.site.pools.api import PoolOut, PoolParam, show
+from anyshot_platform.site.pools.api import PoolDetail, PoolOut, PoolParam, show, show_detail
 from anyshot_platform.site.shell.act_routes import add_acts
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/pools", tags=["organizing: pools"])
@@ -29,4 +29,11 @@ def _after(session: Session, access: CompetitionAccess, pool: Pool, outcome: Act
     return show(session, pool, access.viewer)
 
 
-add_acts(router, acts.ACTS | version_acts.ACTS, _find, _after, at="/{pool_slug}")
+def _after_version(
+    session: Session, access: CompetitionAccess, pool: Pool, outcome: ActOutcome
+) -> PoolDetail:
+    return show_detail(session, pool, access.viewer)
+
+
+add_acts(router, acts.ACTS, _find, _after, at="/{pool_slug}")
+add_acts(router, version_acts.ACTS, _find, _after_version, at="/{pool_slug}")

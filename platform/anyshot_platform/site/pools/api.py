@@ -10,8 +10,7 @@ from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.actions.declaration import NO_OPTIONS, Act, ActRequest, Opts
-from anyshot_platform.actions.service import ActOutcome, carry_out
+from anyshot_platform.actions.service import ActOutcome
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.contest.pools.actions import acts, organizing, version_acts
@@ -19,14 +18,11 @@ from anyshot_platform.contest.pools.actions.overlaps import compare_pool
 from anyshot_platform.contest.pools.actions.uses import owner_of
 from anyshot_platform.contest.pools.models import Pack, Pool, PoolVersion
 from anyshot_platform.contest.pools.service import add_pack, create_pool
-from anyshot_platform.foundation.errors import Invalid, NotFound
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.submissions import uploads
 from anyshot_platform.judging.submissions.states import UploadPurpose
 from anyshot_platform.judging.visibility.access import find_access, find_competition, require_role
-from anyshot_platform.judging.visibility.pools import find_packs
 from anyshot_platform.people.users.viewer import Scope, Viewer
-from anyshot_platform.site.shell.act_frame import ActAnswer, ConsentIn, answer, answer_model
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.submissions.schemas import UploadIn, UploadOut, show_upload_of
 from anyshot_platform.site.web.access import may_organize, signed_in_as
@@ -37,8 +33,6 @@ router = APIRouter(prefix="/api/v1/pools", tags=["organizing: pools"])
 Owner = Annotated[Viewer, Depends(signed_in_as(Scope.ORGANIZE))]
 Looker = Annotated[Viewer, Depends(signed_in_as(Scope.READ))]  # at what is public, or their own
 PoolParam = Annotated[str, Path(max_length=64)]
-DatasetParam = Annotated[str, Path(max_length=200)]
-Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class PackOut(BaseModel):
@@ -130,40 +124,6 @@ class PoolIn(BaseModel):
     )
 
 
-class PoolVersionIn(BaseModel):
-    """Packs by digest, uploaded before, in their order."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    packs: list[Digest] = Field(min_length=1, max_length=1000)
-    note: str = Field(default="", max_length=2000)
-
-
-class DatasetIn(BaseModel):
-    """A pack by digest, uploaded before, in the place of the dataset of its name."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    pack: Digest
-    note: str = Field(default="", max_length=2000)
-
-
-class GiveIn(ConsentIn):
-    """The competition that a pool shall belong to."""
-
-    competition: str = Field(max_length=64)
-
-
-class PublishIn(ConsentIn):
-    """Whether participants may download the pool, now or by the clock when all that use it is over.
-
-    Publishing asks for the pool's short name in `confirm`; 409 `confirm` shows what would happen.
-    """
-
-    published: bool
-    when_over: bool | None = Field(default=None, description="left out: as it is")
-
-
 @router.get("")
 def list_pools(session: SessionDep, viewer: Looker) -> list[PoolOut]:
     """The viewer's pools and the public ones."""
@@ -183,7 +143,7 @@ def add_pool(
         description=body.description,
         competition_id=_own_competition(session, viewer, body.competition).id if body.competition else None,
     )
-    return _show_detail(session, pool, viewer)
+    return show_detail(session, pool, viewer)
 
 
 def _own_competition(session: Session, viewer: Viewer, slug: str) -> Competition:
@@ -195,7 +155,7 @@ def _own_competition(session: Session, viewer: Viewer, slug: str) -> Competition
 @router.get("/{pool_slug}")
 def show_pool(session: SessionDep, viewer: Looker, pool_slug: PoolParam) -> PoolDetail:
     """A pool that is the viewer's own or public."""
-    return _show_detail(session, organizing.find_pool(session, viewer, pool_slug), viewer)
+    return show_detail(session, organizing.find_pool(session, viewer, pool_slug), viewer)
 
 
 @router.put(
@@ -253,85 +213,9 @@ def finish_upload(
     return _show_pack(pack)
 
 
-@router.put("/{pool_slug}/datasets/{name}", response_model=answer_model(PoolDetail))
-def put_dataset(
-    session: SessionDep, viewer: Owner, pool_slug: PoolParam, name: DatasetParam, body: DatasetIn
-) -> ActAnswer:
-    """Create a version in which the pack takes the place of the dataset of its name; all others stay."""
-    pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
-    (pack,) = find_packs(session, viewer, [body.pack])
-    if pack.name != name:
-        raise Invalid(f"This pack holds {pack.name}, not {name}.", field="pack")
-    return _make(
-        session,
-        viewer,
-        pool,
-        version_acts.VERSION,
-        version_acts.Packs(packs=[body.pack], keep=True, note=body.note),
-    )
-
-
-def _make(session: Session, viewer: Viewer, pool: Pool, act: Act[Pool, Opts], options: Opts) -> ActAnswer:
-    """Create a version of a pool as the act does."""
-    outcome = carry_out(session, act, pool, ActRequest(viewer.id, options=options, viewer=viewer))
-    session.flush()
-    return answer(PoolDetail, _show_detail(session, pool, viewer), outcome)
-
-
-@router.delete("/{pool_slug}/datasets/{name}", response_model=answer_model(PoolDetail))
-def remove_dataset(session: SessionDep, viewer: Owner, pool_slug: PoolParam, name: DatasetParam) -> ActAnswer:
-    """Create a version without a dataset; phases keep the version that they use."""
-    pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
-    if name not in {row.name for row in organizing.newest_packs(session, pool)}:
-        raise NotFound(f"The newest version of {pool_slug} holds no dataset {name}.")
-    return _make(session, viewer, pool, version_acts.REMOVE_DATASET, version_acts.DatasetChoice(dataset=name))
-
-
-@router.put("/{pool_slug}/competition", response_model=answer_model(PoolOut))
-def give_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: GiveIn) -> ActAnswer:
-    """Give a pool to a competition that the viewer organizes: from then on it belongs to its organizers."""
-    pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
-    asked = ActRequest(viewer.id, body.reason, acts.Receiver(competition=body.competition), viewer)
-    outcome = carry_out(session, acts.GIVE, pool, asked, body.consent())
-    return answer(PoolOut, show(session, pool, viewer), outcome)
-
-
 def _require_own(services: Services, viewer: Viewer, pool_slug: str) -> None:
     with services.database.reading() as session:
         organizing.find_pool(session, viewer, pool_slug, to_change=True)
-
-
-@router.post("/{pool_slug}/versions", status_code=201, response_model=answer_model(PoolDetail))
-def put_packs(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: PoolVersionIn) -> ActAnswer:
-    """Create a version of packs that the viewer uploaded before, or finds in a pool of their own or a public one.
-
-    422 `unknown_packs` for all others, whether or not they are on this site: a digest is no right to a dataset.
-    """
-    pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
-    return _make(
-        session, viewer, pool, version_acts.VERSION, version_acts.Packs(packs=body.packs, note=body.note)
-    )
-
-
-@router.post("/{pool_slug}/combine", status_code=201, response_model=answer_model(PoolDetail))
-def combine(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> ActAnswer:
-    """Create a version of the packs of the pools that this one combines."""
-    pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
-    return _make(session, viewer, pool, version_acts.COMBINE, NO_OPTIONS)
-
-
-@router.put("/{pool_slug}/publication", response_model=answer_model(PoolOut))
-def publish(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: PublishIn) -> ActAnswer:
-    """Let participants download a pool, now or when it is over, or take that back."""
-    pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
-    wanted = list[Act[Pool]]()
-    if body.published != (pool.published_at is not None):
-        wanted.append(acts.PUBLISH if body.published else acts.HIDE)
-    if body.when_over is not None and body.when_over != pool.publish_when_over:
-        wanted.append(acts.PUBLISH_LATER if body.when_over else acts.KEEP_HIDDEN)
-    asked = ActRequest(viewer.id, body.reason)
-    outcomes = [carry_out(session, act, pool, asked, body.consent()) for act in wanted]
-    return answer(PoolOut, show(session, pool, viewer), *outcomes)
 
 
 @router.get("/{pool_slug}/overlaps")
@@ -353,14 +237,12 @@ def _after(session: Session, viewer: Viewer, pool: Pool, outcome: ActOutcome) ->
     return show(session, pool, viewer)
 
 
-add_acts(
-    router,
-    acts.ACTS | version_acts.ACTS,
-    _find_own,
-    _after,
-    at="/{pool_slug}",
-    door=signed_in_as(Scope.ORGANIZE),
-)
+def _after_version(session: Session, viewer: Viewer, pool: Pool, outcome: ActOutcome) -> PoolDetail:
+    return show_detail(session, pool, viewer)
+
+
+for made, after in ((acts.ACTS, _after), (version_acts.ACTS, _after_version)):
+    add_acts(router, made, _find_own, after, at="/{pool_slug}", door=signed_in_as(Scope.ORGANIZE))
 
 
 def show(session: Session, pool: Pool, viewer: Viewer) -> PoolOut:
@@ -378,7 +260,8 @@ def show(session: Session, pool: Pool, viewer: Viewer) -> PoolOut:
     )
 
 
-def _show_detail(session: Session, pool: Pool, viewer: Viewer) -> PoolDetail:
+def show_detail(session: Session, pool: Pool, viewer: Viewer) -> PoolDetail:
+    """The same with its versions, newest first."""
     versions = organizing.list_versions(session, pool)
     return PoolDetail(
         **show(session, pool, viewer).model_dump(), versions=[_show_version(row) for row in versions]
