@@ -16,7 +16,9 @@ from anyshot_platform.contest.competitions.models import Membership
 from anyshot_platform.contest.competitions.service import find_membership
 from anyshot_platform.contest.competitions.states import CompetitionState, MemberStatus, Role
 from anyshot_platform.contest.phases.actions.acts import ACTS
+from anyshot_platform.contest.phases.actions.differences import flatten
 from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.rows import describe_phase
 from anyshot_platform.contest.pools.models import Pool, PoolPack, PoolVersion
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import PlatformError
@@ -85,12 +87,17 @@ def entries(session: Session) -> int:
     return session.scalar(select(func.count(AuditEntry.id))) or 0
 
 
+def in_editor(session: Session, subject: Any) -> dict[str, Any]:
+    """What the editor of a phase shows, by field; of anything else nothing."""
+    return flatten(describe_phase(session, subject, "")) if isinstance(subject, Phase) else {}
+
+
 def outcome(
     session: Session, act: Act[Any, Opts], subject: Any, request: ActRequest[Opts], *rows: Any
 ) -> str:
     """What becomes of an act, tried without consent and then with it; checks that nothing is ever half done."""
     session.flush()
-    before, logged = fields(*rows), entries(session)
+    before, logged, edited = fields(*rows), entries(session), in_editor(session, subject)
     shown, word = preview(session, act, subject, request), "d"
     assert shown.done or shown.refused or shown.does, f"{act.key} says nothing"
     assert shown.undo, f"{act.key} does not say how it is undone"
@@ -109,6 +116,9 @@ def outcome(
     if not done.changed:
         assert fields(*rows) == before
         return "a"
+    named = session.scalars(select(AuditEntry).order_by(AuditEntry.id.desc()).limit(1)).one().after
+    changed = {name for name, value in in_editor(session, subject).items() if value != edited[name]}
+    assert changed <= named.keys(), f"{act.key}: the log does not name the fields of the editor"
     if act.key != "phase.redraw_seeds":
         once = fields(*rows)
         again = carry_out(session, act, subject, request)

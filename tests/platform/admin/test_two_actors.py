@@ -93,6 +93,32 @@ def test_two_organizers_change_one_field_of_a_phase(site: Site) -> None:
     assert (settings["quota"]["per_day"], settings["description"]) == (9, "By Otto")
 
 
+def test_a_conflict_in_the_editor_names_who_changed_the_field_by_an_act(site: Site) -> None:
+    """Not who wrote it before: an act names what it changes as the editor does."""
+    dana, otto, phase = site.owner(), site.member("otto", Role.ORGANIZER), f"{MANAGE}/phases/feedback"
+
+    def extend() -> Response:
+        return otto.call("POST", f"{phase}/acts/extend", json={"end": "2091-01-01T00:00:00Z"})
+
+    def make_live() -> Response:
+        settings = otto.call("GET", phase).json()["settings"]
+        settings["tasks"]["count"] = 30
+        drafted = otto.call("POST", f"{phase}/versions", json={"settings": settings})
+        assert drafted.status_code == 201, drafted.text
+        return otto.call("POST", f"{phase}/versions/2/acts/make-live", json={"confirm": "feedback"})
+
+    for field, first, act, second in (
+        ("end", {"end": "2090-01-01T00:00:00Z"}, extend, {"end": "2092-01-01T00:00:00Z"}),
+        ("tasks.count", {"tasks": {"count": 20}}, make_live, {"tasks": {"count": 40}}),
+    ):
+        assert dana.call("PATCH", phase, json=first).status_code == 200
+        tag = {"if-match": dana.call("GET", phase).headers["etag"]}
+        done = act()
+        assert done.status_code == 200, done.text
+        refused = dana.call("PATCH", phase, json=second, headers=tag).json()
+        assert [(clash["field"], clash["by"]) for clash in refused["fields"]] == [(field, "otto")]
+
+
 def test_who_lets_the_others_value_stand_keeps_what_only_they_changed(site: Site) -> None:
     """The page of two values promised it, and its button threw the rest away."""
     dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)

@@ -99,13 +99,13 @@ def _look_open(session: Session, phase: Phase, request: ActRequest) -> Findings:
 
 
 def _open(session: Session, phase: Phase, request: ActRequest) -> ActDone:
-    before = {"starts_at": _iso(phase.starts_at), "closed_at": _iso(phase.closed_at)}
+    before = {"start": _iso(phase.starts_at), "closed_at": _iso(phase.closed_at)}
     phase.starts_at = min(phase.starts_at, now())
     phase.closed_at = phase.paused_at = None
     return ActDone(
         f"{phase.name} is open.",
         before,
-        {"starts_at": _iso(phase.starts_at), "closed_at": None},
+        {"start": _iso(phase.starts_at), "closed_at": None},
     )
 
 
@@ -194,7 +194,7 @@ def _extend(session: Session, phase: Phase, request: ActRequest[End]) -> ActDone
     phase.time_zone = zone_written(phase.ends_at, phase.time_zone)
     phase.closed_at = None
     words = f"The end of {phase.name} is moved."
-    return ActDone(words, {"ends_at": _iso(before)}, {"ends_at": _iso(phase.ends_at)})
+    return ActDone(words, {"end": _iso(before)}, {"end": _iso(phase.ends_at)})
 
 
 def _look_freeze(session: Session, phase: Phase, request: ActRequest) -> Findings:

@@ -107,7 +107,8 @@ def add(session: Session, phase: Phase, request: ActRequest[NewEvaluation]) -> A
     hold_pools(session, phase)
     tests, _ = queue_missing(session, live_version(session, phase))
     words = f"{said_title(read_evaluation(line))} is added; queued: {count(tests, 'test')}."
-    return ActDone(words, {"evaluations": before}, {"evaluations": phase.evaluations}, {"queued": tests})
+    was, now = {"tasks.evaluations": before}, {"tasks.evaluations": phase.evaluations}
+    return ActDone(words, was, now, {"queued": tests})
 
 
 def look_remove(session: Session, phase: Phase, request: ActRequest[KnownEvaluation]) -> Findings:
@@ -128,7 +129,8 @@ def remove(session: Session, phase: Phase, request: ActRequest[KnownEvaluation])
     phase.evaluations = "\n".join(line for key, line in lines.items() if key != name)
     hold_pools(session, phase)
     cancel_dropped(session, live_version(session, phase), by=request.actor_id)
-    return ActDone(f"{name} is gone.", {"evaluations": before}, {"evaluations": phase.evaluations})
+    was, now = {"tasks.evaluations": before}, {"tasks.evaluations": phase.evaluations}
+    return ActDone(f"{name} is gone.", was, now)
 
 
 def look_evaluate(session: Session, phase: Phase, request: ActRequest) -> Findings:

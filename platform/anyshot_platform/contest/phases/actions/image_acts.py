@@ -85,7 +85,7 @@ def _set(session: Session, version: PhaseVersion, digest: str | None, words: str
     before, version.image_digest = version.image_digest, digest
     waiting = (Run.phase_version_id == version.id, Run.state.in_(_NOT_BEGUN))
     session.execute(update(Run).where(*waiting).values(image_digest=digest))
-    return ActDone(words, {"image_digest": before}, {"image_digest": digest})
+    return ActDone(words, {"machine.image_digest": before}, {"machine.image_digest": digest})
 
 
 def _common(version: PhaseVersion, workers: Sequence[Worker]) -> tuple[str | None, str]:

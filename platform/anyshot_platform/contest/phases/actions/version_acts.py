@@ -17,8 +17,10 @@ from anyshot_platform.actions.declaration import (
     by_name,
 )
 from anyshot_platform.contest.phases.actions import versions
+from anyshot_platform.contest.phases.actions.differences import difference
 from anyshot_platform.contest.phases.actions.side_by_side import Compared, compare, progress_of
 from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.contest.phases.rows import describe_phase
 from anyshot_platform.contest.phases.service import live_version
 from anyshot_platform.contest.phases.states import RescoreMode, VersionState
 from anyshot_platform.foundation.filters import decimal, join_texts
@@ -170,10 +172,11 @@ def _differences(rows: Sequence[Compared]) -> list[str]:
 
 def _make_live(session: Session, version: PhaseVersion, request: ActRequest) -> ActDone:
     old = versions.make_live(session, version.phase, version)
+    was, now = (describe_phase(session, version.phase, "", one) for one in (old, version))
     return ActDone(
         f"Version {version.number} is live.",
-        before={"live version": old.number},
-        after={"live version": version.number},
+        before={"live version": old.number, **difference(was, now)},
+        after={"live version": version.number, **difference(now, was)},
     )
 
 
