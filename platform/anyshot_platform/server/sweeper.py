@@ -9,7 +9,6 @@ from sqlalchemy import Select, and_, or_, select, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.contest.pools.actions.acts import pools_to_publish, publish_if_over
-from anyshot_platform.contest.pools.images import fingerprint_old_pack, packs_without
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.queue.duties import take_duty
 from anyshot_platform.foundation.queue.isolation import each, forget_old_troubles
@@ -147,13 +146,6 @@ def _publish_one(services: Services, pool_id: str) -> int:
         return int(publish_if_over(session, pool_id))
 
 
-def _fingerprint(services: Services) -> int:
-    """Make the fingerprints of packs that came before there were any."""
-    with services.database.reading() as session:
-        without = packs_without(session)
-    return each(services, "fingerprints", without, lambda pack_id: fingerprint_old_pack(services, pack_id))
-
-
 def _forget_old_rows(services: Services) -> int:
     yesterday = now() - timedelta(days=1)
     with services.database.writing() as session:
@@ -259,6 +251,5 @@ HOUSEKEEPING: dict[str, Callable[[Services], int]] = {
     "uploads": forget_old_uploads,
     "parts": settle_forgotten_parts,
     "retention": collect_garbage,
-    "fingerprints": _fingerprint,
     "old rows": _forget_old_rows,
 }

@@ -7,11 +7,9 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from anyshot_core.data.pack import pack_dataset
-from anyshot_platform.contest.pools.images import fingerprints_of
 from anyshot_platform.contest.pools.models import Pack
 from anyshot_platform.contest.pools.service import add_pack, create_pool, create_pool_version
 from anyshot_platform.foundation.database import now
-from anyshot_platform.server.sweeper import keep_house
 from tests.core.tinydata import info_of
 from tests.platform.admin.test_manage import BASE, flash, page, phase_form, post
 from tests.platform.site import Site
@@ -146,18 +144,6 @@ def test_images_that_look_alike_are_a_warning_and_named_on_the_pools_page(site: 
     assert site.person("sam").call("GET", "/api/v1/pools/hidden/overlaps").status_code == 404
     # One pack waits for its fingerprints: the page must not say that none looks alike.
     assert "Nothing has been found so far" in page_text(page(owner, "/organize/pools/small-pool").text)
-
-
-def test_packs_that_came_before_get_their_fingerprints(site: Site, tmp_path: Path) -> None:
-    pool_of(site, "old", drawn(tmp_path, "Old", SEEDS))
-    with site.services.database.writing() as session:
-        row = session.query(Pack).filter_by(name="Old").one()
-        before, row.fingerprints = row.fingerprints, None
-    keep_house(site.services)
-    with site.services.database.reading() as session:
-        row = session.query(Pack).filter_by(name="Old").one()
-        assert row.fingerprints == before
-        assert len(fingerprints_of(session, row).labels) == len(SEEDS)
 
 
 def test_what_one_dataset_holds_twice_is_a_warning(site: Site, tmp_path: Path) -> None:

@@ -2,34 +2,16 @@
 
 import contextlib
 import re
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.data import pack as packs
-from anyshot_core.data.fingerprints import Fingerprints, Overlap, find_overlap, find_repeats, fingerprint
+from anyshot_core.data.fingerprints import Fingerprints, Overlap, find_overlap, find_repeats
 from anyshot_core.data.problems import DataError
 from anyshot_platform.contest.pools.models import Pack
-from anyshot_platform.foundation.artifacts.service import keep_file
-from anyshot_platform.foundation.services import Services
 from anyshot_platform.foundation.storage import STORAGE_KEY, Storage, as_file
-
-
-def keep_fingerprints(services: Services, opened: packs.Pack) -> str:
-    """Make the fingerprints of a pack's images, and store them; the digest of their file."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "fingerprints"
-        path.write_bytes(fingerprint(opened).to_bytes())
-        return keep_file(services, path).digest
-
-
-def packs_without(session: Session) -> Sequence[str]:
-    """The ids of packs that came before fingerprints were made."""
-    return session.scalars(select(Pack.id).where(Pack.fingerprints.is_(None))).all()
 
 
 @contextlib.contextmanager
@@ -42,17 +24,6 @@ def opened(storage: Storage, digest: str) -> Iterator[packs.Pack]:
 def words_without_place(problem: DataError) -> str:
     """What a problem of packs says, without the place of their files here, which tells its readers nothing."""
     return re.sub(r" \(\S+\)(?=:)", "", str(problem))
-
-
-def fingerprint_old_pack(services: Services, pack_id: str) -> int:
-    """Make the fingerprints of a pack that has none."""
-    with services.database.reading() as session:
-        digest = session.get_one(Pack, pack_id).digest
-    with opened(services.storage, digest) as pack:
-        made = keep_fingerprints(services, pack)
-    with services.database.writing() as session:
-        session.get_one(Pack, pack_id).fingerprints = made
-    return 1
 
 
 def fingerprints_of(session: Session, pack: Pack) -> Fingerprints:

@@ -41,11 +41,9 @@ def add_pack(services: Services, path: Path, user_id: str | None = None) -> Pack
     with services.database.writing() as session:
         row = session.scalars(select(Pack).where(Pack.digest == digest)).one_or_none()
         if row is None:
-            row = Pack(digest=digest, size=path.stat().st_size, **read)
+            row = Pack(digest=digest, size=path.stat().st_size, fingerprints=fingerprints, **read)
             session.add(row)
-        row.details = read["details"]  # also of a pack that came before a detail was kept
-        row.fingerprints = fingerprints
-        session.flush()
+            session.flush()
         if user_id is not None:
             note_keeper(session, row, user_id)
         return row
