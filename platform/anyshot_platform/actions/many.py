@@ -134,7 +134,7 @@ def do_to_many(
             try:
                 outcome = carry_out(session, act, subject, request, said)
             except NeedsConsent as error:
-                if len(subjects) == 1:
+                if not isinstance(said, JointConsent):
                     raise
                 skipped[subject.id] = why_by_itself(error.preview)
                 continue
