@@ -104,6 +104,27 @@ def test_every_page_of_organizers_is_there_for_reviewers_and_up_alone(site: Site
     assert post(reviewer, f"{BASE}/phases/feedback/close").status_code == 403
 
 
+def test_six_entries_lead_to_every_page_of_organizers(site: Site) -> None:
+    owner, reviewer = site.owner(), site.member("rita", Role.REVIEWER)
+
+    def links(person: Person, path: str, kind: str) -> dict[str, str]:
+        nav = page(person, path).text.partition(f'<nav class="{kind}"')[2].partition("</nav>")[0]
+        return {
+            re.sub("<.*?>", "", words).strip(): to
+            for to, words in re.findall(r'href="(.*?)".*?>(.*?)</a>', nav)
+        }
+
+    entries = links(owner, BASE, "sidenav")
+    assert list(entries) == ["Home", "Setup", "People", "Submissions", "Results", "More"]
+    tabs = {to for entry in entries.values() for to in (entry, *links(owner, entry, "tabs").values())}
+    assert tabs >= {BASE + path for path in PAGES if path.count("/") <= 1} | {
+        f"{BASE}/entries",
+        f"{BASE}/reports",
+    }
+    assert list(links(owner, f"{BASE}/audit", "tabs")) == ["Exports", "Webhooks", "Audit log"]
+    assert list(links(reviewer, f"{BASE}/audit", "tabs")) == ["Exports", "Audit log"]
+
+
 def test_every_page_of_administrators_is_theirs_alone(site: Site) -> None:
     admin = site.person("ada", is_site_admin=True)
     owner = site.owner()

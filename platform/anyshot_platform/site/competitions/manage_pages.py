@@ -61,7 +61,7 @@ def show_overview(request: Request, access: AsReviewer, session: SessionDep) -> 
         access,
         "overview.html",
         "overview",
-        heading="Overview",
+        heading="Home",
         acts=acts.ACTS,
         phase_acts=PHASE_ACTS,
         rows=phase_rows(session, access),

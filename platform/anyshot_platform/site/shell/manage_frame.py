@@ -1,6 +1,7 @@
 """The frame of the organizers' pages: who may see them, their navigation, acts that answer with a message."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
@@ -24,24 +25,64 @@ AsOrganizer = Annotated[CompetitionAccess, Depends(competition_role(Role.ORGANIZ
 ProvedOrganizer = Annotated[CompetitionAccess, Depends(proved(competition_role(Role.ORGANIZER)))]
 AsOwner = Annotated[CompetitionAccess, Depends(competition_role(Role.OWNER))]
 
-_ITEMS = (
-    ("overview", "Overview", "", "house"),
-    ("settings", "Settings", "/settings", "settings"),
-    ("pages", "Pages and files", "/pages", "file-text"),
-    ("phases", "Phases", "/phases", "calendar-clock"),
-    ("leagues", "Leagues", "/leagues", "trophy"),
-    ("baselines", "Baselines and gates", "/baselines", "gauge"),
-    ("people", "People and teams", "/people", "users"),
-    ("submissions", "Submissions", "/submissions", "layers"),
-    ("entries", "Entries", "/entries", "award"),
-    ("final", "Final phase", "/final", "flag"),
-    ("fact-sheets", "Fact sheets", "/fact-sheets", "file-text"),
-    ("reports", "Reports", "/reports", "chart-column"),
-    ("announcements", "Announcements", "/announcements", "megaphone"),
-    ("webhooks", "Webhooks", "/webhooks", "link"),
-    ("rehearsals", "Rehearsal", "/rehearsals", "play"),
-    ("exports", "Exports", "/exports", "download"),
-    ("audit", "Audit log", "/audit", "list"),
+
+@dataclass(frozen=True)
+class _Group:
+    """An entry of the side navigation; of each of its pages the key, the label and the address below *Manage*."""
+
+    key: str
+    label: str
+    icon: str
+    pages: tuple[tuple[str, str, str], ...]
+
+
+_GROUPS = (
+    _Group("home", "Home", "house", (("overview", "Overview", ""),)),
+    _Group(
+        "setup",
+        "Setup",
+        "settings",
+        (
+            ("settings", "Settings", "/settings"),
+            ("pages", "Pages and files", "/pages"),
+            ("phases", "Phases", "/phases"),
+            ("leagues", "Leagues", "/leagues"),
+            ("baselines", "Baselines and gates", "/baselines"),
+            ("rehearsals", "Rehearsal", "/rehearsals"),
+        ),
+    ),
+    _Group(
+        "people",
+        "People",
+        "users",
+        (("people", "People and teams", "/people"), ("announcements", "Announcements", "/announcements")),
+    ),
+    _Group(
+        "submissions",
+        "Submissions",
+        "layers",
+        (("submissions", "Submissions", "/submissions"), ("entries", "Entries", "/entries")),
+    ),
+    _Group(
+        "results",
+        "Results",
+        "award",
+        (
+            ("final", "Final phase", "/final"),
+            ("fact-sheets", "Fact sheets", "/fact-sheets"),
+            ("reports", "Reports", "/reports"),
+        ),
+    ),
+    _Group(
+        "more",
+        "More",
+        "list",
+        (
+            ("exports", "Exports", "/exports"),
+            ("webhooks", "Webhooks", "/webhooks"),
+            ("audit", "Audit log", "/audit"),
+        ),
+    ),
 )
 
 
@@ -50,23 +91,41 @@ def manage_path(access: CompetitionAccess, rest: str = "") -> str:
     return f"/competitions/{access.competition.slug}/manage{rest}"
 
 
-def navigation(session: Session, access: CompetitionAccess) -> list[dict[str, Any]]:
-    """The items of the side navigation, with what waits."""
+@dataclass(frozen=True)
+class Navigation:
+    """The items of the side navigation with what waits, which of them a page belongs to, and the pages of that one."""
+
+    groups: list[dict[str, Any]]
+    current: _Group
+    pages: list[dict[str, Any]]
+
+
+def navigation(session: Session, access: CompetitionAccess, current: str) -> Navigation:
+    """Where the page of this key stands."""
     counts = {
         "leagues": count_waiting(session, access.competition),
         "people": count_pending(session, access.competition),
     }
-    return [
+    pages = {
+        group.key: [
+            {"key": key, "label": label, "href": manage_path(access, rest), "count": counts.get(key) or None}
+            for key, label, rest in group.pages
+            if key != "webhooks" or access.may(Role.ORGANIZER)  # their addresses may hold secrets
+        ]
+        for group in _GROUPS
+    }
+    groups = [
         {
-            "key": key,
-            "label": label,
-            "href": manage_path(access, rest),
-            "icon": icon,
-            "count": counts.get(key, 0),
+            "key": group.key,
+            "label": group.label,
+            "href": pages[group.key][0]["href"],
+            "icon": group.icon,
+            "count": sum(page["count"] or 0 for page in pages[group.key]),
         }
-        for key, label, rest, icon in _ITEMS
-        if key != "webhooks" or access.may(Role.ORGANIZER)  # their addresses may hold secrets
+        for group in _GROUPS
     ]
+    chosen = next(group for group in _GROUPS if any(key == current for key, *_ in group.pages))
+    return Navigation(groups, chosen, pages[chosen.key])
 
 
 def render_manage(
@@ -80,7 +139,7 @@ def render_manage(
         page_class="page--wide",
         competition=access.competition,
         base=manage_path(access),
-        nav=navigation(session, access),
+        nav=navigation(session, access, current),
         alerts=list_open(session),
         current=current,
         may_change=access.may(Role.ORGANIZER),
