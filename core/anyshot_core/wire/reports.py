@@ -60,7 +60,8 @@ class ReportDescription(Message):
     """Base of the reports that organizers ask for: of one description follow wire model, form, command and job.
 
     A field is a setting: its default, its words for the command (`description`), its form (`AskedNumber`). What is
-    excluded chooses the inputs and does not travel. `question` is the command's line, `about` the form's.
+    excluded chooses the inputs and does not travel. `question` is the line of the command and of the
+    card, `about` the form's.
     """
 
     name: ClassVar[str]  # of its command and in addresses: what `analysis` says on the wire
@@ -219,7 +220,7 @@ class SubmissionShift(OnSubmissions):
     """
 
     title = "In and out of distribution"
-    question = "In- and out-of-distribution score of a submission."
+    question = "What a submission loses on novel classes."
     about = (
         "Scores on base and on novel classes, what is lost between them, and the curve along lambda, from the "
         "further evaluations base, novel and mixtures."
@@ -234,7 +235,7 @@ class PredictorTrust(OnSubmissions):
     """What support sets tell about a submission's accuracy."""
 
     title = "What support sets tell about a predictor"
-    question = "What support sets tell about your own predictor."
+    question = "What support sets tell about a predictor."
     about = (
         "Whether a task's accuracy is known from its support set alone: safe, unsafe or cannot tell, with the band "
         "and how often it holds. From the exported estimates of all runs."
@@ -254,7 +255,7 @@ class Calibration(OnSubmissions):
     """Whether the probabilities that a submission states hold."""
 
     title = "Whether probabilities hold"
-    question = "Whether your own predictor's probabilities hold."
+    question = "Whether a predictor's probabilities hold."
     about = (
         "Negative log-likelihood and calibration error of a submission's probabilities, beside what chance alone "
         "would show. From the exported probabilities of all runs."
@@ -309,7 +310,7 @@ class FeatureDiversity(OnSubmissions):
     """How different the datasets look to a learner."""
 
     title = "Diversity to a learner"
-    question = "How different the datasets of a pool look to your learner."
+    question = "How different the datasets of a pool look to a learner."
     about = (
         "How different the datasets of the meta-test pool look to a submission, beside chance. From "
         "exported features."

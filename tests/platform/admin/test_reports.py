@@ -1,5 +1,6 @@
 """Reports: asked for on the pages or over JSON, computed by a worker's own code, seen by organizers alone."""
 
+import html
 import json
 import re
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from anyshot_analysis.jobs.inputs import SAME_TASKS
-from anyshot_core.wire.reports import ANALYSIS_VERSION
+from anyshot_core.wire.reports import ANALYSIS_VERSION, REPORTS
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.contest.phases.models import Phase, PhaseVersion
 from anyshot_platform.contest.pools.models import Pack
@@ -312,6 +313,26 @@ def test_reports_name_what_is_hidden_so_only_organizers_see_them(board: Site, tm
     assert "Deleted reports" in page(owner, f"{BASE}/reports").text
     post(owner, f"{BASE}/reports/{report}/restore")
     assert [row["id"] for row in owner.call("GET", API).json()] == [report]
+
+
+def test_a_shelf_shows_what_each_report_needs_and_a_form_opens_alone(board: Site) -> None:
+    """A card has a picture, the question and whether what it needs is there; a refusal leads back to its form."""
+    owner, reviewer = board.owner(), board.member("rita", Role.REVIEWER)
+    cards = page(owner, f"{BASE}/reports").text.split('<li class="card shelf__card">')[1:]
+    assert len(cards) == len(REPORTS)
+    for kind, card in zip(REPORTS.values(), cards, strict=True):
+        assert re.search(r"<(path|rect|circle) ", card.partition("</svg>")[0]), kind.name
+        assert f'/reports/new/{kind.name}?phase=feedback&amp;league=free"' in card
+        assert kind.question in html.unescape(card)
+    assert ">ready<" in cards[0] and "Needs 2 ranked entries with results; 4 found." in cards[0]
+    assert (
+        ">not ready<" in cards[7] and "Needs a submission with exported probabilities; 0 found." in cards[7]
+    )
+    assert "/reports/new/" not in page(reviewer, f"{BASE}/reports").text
+    form = page(owner, f"{BASE}/reports/new/calibration").text
+    assert form.count('name="analysis"') == 1 and "Needs a submission with exported probabilities;" in form
+    refused = post(owner, f"{BASE}/reports", analysis="plan", phase="feedback", league="free", lead="7")
+    assert refused.headers["location"] == f"{BASE}/reports/new/plan?phase=feedback&league=free"
 
 
 def test_what_cannot_be_computed_is_refused_with_the_reason(

@@ -118,8 +118,15 @@ def words(pair: Pair, address: str) -> str:
 @pytest.mark.slow("six reports by a real worker")
 def test_reports_on_submissions_say_what_their_files_hold(pair: Pair, tmp_path: Path) -> None:
     """Each by a worker, from one page; answers are known from how the files were made."""
-    form = words(pair, f"{BASE}/reports")
-    assert "On submissions" in form and form.count(">pia #1</option>") >= 6
+    shelf = words(pair, f"{BASE}/reports")
+    for need in (
+        "2 submissions with predictions; 2 found",
+        "2 runs with exported features; 2 found",
+        "a submission with exported snapshots; 2 found",
+        "a submission tested on base and on novel classes; 0 found",
+    ):
+        assert f"Needs {need}." in shelf, need
+    assert ">pia #1</option>" in words(pair, f"{BASE}/reports/new/snapshots")
     asked = {
         "trust": ask(pair, "predictor-trust", pair.pia, wanted="0.6", coverage="0.8"),
         "calibration": ask(pair, "calibration", pair.pia, bins="10"),
@@ -279,14 +286,15 @@ def test_a_smoke_test_and_a_deleted_submission_have_no_report(pair: Pair) -> Non
     job = (worker := pair.site.worker("another")).claim()
     assert job is not None and worker.complete(job, 0.4).status_code == 204
     wish = {"analysis": "n-way-flips", "phase": "feedback"}
-    listed = page(owner, f"{BASE}/reports").text
+    form = f"{BASE}/reports/new/n-way-flips"
+    listed = page(owner, form).text
     assert pair.pia in listed and smoke not in listed
     refused = owner.call("POST", API, json={**wish, "submissions": [pair.pia, smoke]})
     assert refused.status_code == 422 and "is no scored submission" in refused.json()["message"]
     assert owner.call("POST", acts, json={"act": "delete", "ids": [pair.rob]}).status_code == 200
     refused = owner.call("POST", API, json={**wish, "submissions": [pair.pia, pair.rob]})
     assert refused.status_code == 422 and "is no scored submission" in refused.json()["message"]
-    assert pair.rob not in page(owner, f"{BASE}/reports").text
+    assert pair.rob not in page(owner, form).text
 
 
 def test_what_was_not_exported_is_said_with_what_to_change(site: Site) -> None:

@@ -43,6 +43,8 @@ MANAGE = (
     "/entries",
     "/final",
     "/reports",
+    "/reports/new/flips",
+    "/reports/new/representations",
     "/announcements",
     "/webhooks",
     "/exports",
@@ -182,6 +184,7 @@ def test_acts_of_a_table_are_within_reach(live: LiveSite, browser: webdriver.Chr
     paths = [base + table for table in tables] + ["/admin" + part for part in ADMIN]
     paths += [
         f"{base}/reports",
+        f"{base}/reports/new/flips",
         f"{base}/exports",
         f"{base}/phases/feedback",
         "/organize/pools",

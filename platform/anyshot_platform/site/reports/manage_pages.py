@@ -1,6 +1,8 @@
-"""The organizers' pages of reports: the list with what can be asked for, and one report."""
+"""The organizers' pages of reports: what can be asked for and what ran, the form of each, and one report."""
 
+from dataclasses import dataclass
 from typing import Annotated
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request
 from markupsafe import Markup
@@ -20,11 +22,13 @@ from anyshot_platform.foundation.storage import as_file
 from anyshot_platform.judging.reports.actions import service
 from anyshot_platform.judging.reports.actions.acts import ACTS
 from anyshot_platform.judging.reports.actions.catalogue import find_kind
+from anyshot_platform.judging.reports.actions.needs import Need, find_needs
 from anyshot_platform.judging.reports.actions.submissions import list_choices
 from anyshot_platform.judging.reports.models import Report
 from anyshot_platform.judging.reports.records import FILES
 from anyshot_platform.judging.runs.states import ENDED, RunState
 from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.judging.workers.places import find_place
 from anyshot_platform.site.leaderboards.api import find_league
 from anyshot_platform.site.shell.act_frame import perform_named
@@ -37,17 +41,16 @@ from anyshot_platform.site.web.services import ServicesDep, SessionDep
 router = APIRouter(prefix="/competitions/{slug}/manage/reports", include_in_schema=False)
 Word = Annotated[str, Query(max_length=64)]
 _LARGEST_PAGE = 16 << 20  # bytes
+_SHOWN = 5  # of the reports that ran; the others are folded
 
 
 @router.get("")
 def show_reports(
     request: Request, access: AsReviewer, session: SessionDep, phase: Word = "", league: Word = ""
 ) -> Response:
-    """The reports there are, and the forms that ask for one."""
-    phases = [row for row in list_phases(session, access.competition) if row.kind != PhaseKind.PUBLIC]
-    leagues = list_leagues(session, access.competition)
-    begun = [row for row in phases if status_of(row) != PhaseStatus.UPCOMING]
-    chosen = next((row for row in phases if row.slug == phase), (begun or phases or [None])[-1])
+    """The reports that can be asked for, whether what they need is there, and those that ran."""
+    about = _choose(session, access, phase, league)
+    rows = [_row(session, report) for report in service.list_reports(session, access.competition)]
     return render_manage(
         request,
         session,
@@ -56,25 +59,85 @@ def show_reports(
         "reports",
         heading="Reports",
         acts=ACTS,
-        reports=[_row(session, report) for report in service.list_reports(session, access.competition)],
+        newest=rows[:_SHOWN],
+        older=rows[_SHOWN:],
         deleted=[
             _row(session, report)
             for report in service.list_reports(session, access.competition, deleted=True)
         ],
         kinds=list(REPORTS.values()),
-        phases=[(row.slug, row.name) for row in phases],
-        phase=chosen.slug if chosen else "",
-        leagues=[(row.slug, row.name) for row in leagues],
-        league=league,
-        choices=[(row.name, list_choices(session, row)) for row in phases],
+        about=about,
+        query=urlencode({"phase": about.phase.slug, "league": about.league_slug}) if about.phase else "",
     )
+
+
+@router.get("/new/{analysis}")
+def show_form(
+    request: Request,
+    access: AsOrganizer,
+    session: SessionDep,
+    analysis: str,
+    phase: Word = "",
+    league: Word = "",
+) -> Response:
+    """The form that asks for one report."""
+    kind = find_kind(analysis)
+    about = _choose(session, access, phase, league)
+    return render_manage(
+        request,
+        session,
+        access,
+        "report_form.html",
+        "reports",
+        heading=kind.title,
+        kind=kind,
+        about=about,
+        choices=[(row.name, list_choices(session, row)) for row in about.phases]
+        if kind.subject == Subject.SUBMISSIONS
+        else [],
+    )
+
+
+@dataclass(frozen=True)
+class _About:
+    """What reports can be about, what of it is chosen, and what each report finds there, by its name."""
+
+    phases: list[Phase]
+    leagues: list[League]
+    phase: Phase | None
+    league: League | None
+    needs: dict[str, Need]
+
+    @property
+    def league_slug(self) -> str:
+        return self.league.slug if self.league else ""
+
+    @property
+    def options(self) -> dict[str, list[tuple[str, str]]]:
+        """The phases and leagues for a form."""
+        return {
+            "phase": [(row.slug, row.name) for row in self.phases],
+            "league": [(row.slug, row.name) for row in self.leagues],
+        }
+
+
+def _choose(session: Session, access: CompetitionAccess, phase: str, league: str) -> _About:
+    phases = [row for row in list_phases(session, access.competition) if row.kind != PhaseKind.PUBLIC]
+    begun = [row for row in phases if status_of(row) != PhaseStatus.UPCOMING]
+    chosen = next((row for row in phases if row.slug == phase), (begun or phases or [None])[-1])
+    leagues = list_leagues(session, access.competition)
+    board = next((row for row in leagues if row.slug == league), leagues[0] if leagues else None)
+    needs = find_needs(session, chosen, board) if chosen else {}
+    return _About(phases, leagues, chosen, board, needs)
 
 
 @router.post("")
 def request_report(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Ask for a report; one that was made from the same inputs is shown again."""
+    back = manage_path(access, "/reports")
     try:
         kind = find_kind(form.text("analysis"))
+        back += f"/new/{kind.name}?" + urlencode({name: form.text(name) for name in ("phase", "league")})
         submissions = [own for own in (form.text("submission"), form.text("other")) if own]
         phase = _phase_of(session, access, kind, form.text("phase"), submissions)
         league = (
@@ -98,7 +161,7 @@ def request_report(access: AsOrganizer, session: SessionDep, form: FormDep) -> R
         if error.status not in (404, 409, 422):
             raise
         session.rollback()
-        return redirect(manage_path(access, "/reports"), flash=error.message, tone="bad")
+        return redirect(back, flash=error.message, tone="bad")
     words = "A worker computes it now." if queued else "Nothing has changed since this report was created."
     return redirect(manage_path(access, f"/reports/{report.id}"), flash=words)
 
