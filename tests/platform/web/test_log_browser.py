@@ -103,7 +103,11 @@ def test_what_has_ended_is_not_followed_and_its_charts_zoom(
     assert headings == ["#2 proto-net.zip"]
     header = browser.find_element(By.CSS_SELECTOR, "main header, main .pagehead").text
     assert header.count("proto-net.zip") == 1, header
-    figure = browser.find_element(By.CSS_SELECTOR, CURVE)
+    log, figure = browser.find_element(By.ID, "log"), browser.find_element(By.CSS_SELECTOR, CURVE)
+    assert not log.is_displayed() and not figure.is_displayed()
+    browser.find_element(By.XPATH, "//summary[.='Log']").click()
+    until(browser, lambda b: b.execute_script("return arguments[0].scrollTop", log) > 0)  # its end is shown
+    browser.find_element(By.XPATH, "//summary[.='How it ran']").click()
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", figure)  # drawn when it is seen
     until(browser, lambda b: b.find_elements(By.CSS_SELECTOR, f"{CURVE} .u-over"))
     over = browser.find_element(By.CSS_SELECTOR, f"{CURVE} .u-over")

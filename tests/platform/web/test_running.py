@@ -283,7 +283,7 @@ def test_ways_and_shots_have_whole_numbers_at_their_axis(live: LiveSite, browser
         live.sign_in(browser, live.scene.ada)
         browser.get(live.path("finished"))
         ways = "[...document.querySelectorAll('figure')].find((one) => /Ways/.test(one.textContent))"
-        browser.execute_script(f"{ways}.scrollIntoView()")
+        browser.execute_script(f"{ways}.closest('details').open = true; {ways}.scrollIntoView()")
         wait(browser, f"{ways}.querySelector('canvas') !== null")
         browser.execute_script(
             f"const box = {ways}.querySelector('[data-chart]'), spec = JSON.parse(box.dataset.chart);"
@@ -355,8 +355,7 @@ def test_the_curve_of_a_further_evaluation_is_drawn_where_it_is_known(
     figure = "document.querySelector('#evaluation-mixtures figure')"
     board = f"{live.address}/competitions/{live.scene.competition.slug}/leaderboard"
     for address, lines in ((live.path("finished"), 1), (board, 2)):
-        browser.get(address)
-        browser.execute_script(f"{figure}.scrollIntoView()")
+        browser.get(f"{address}#evaluation-mixtures")  # which opens what it is folded into
         wait(browser, f"{figure}.querySelector('canvas') !== null")
         spec = json.loads(
             browser.execute_script(f"return {figure}.querySelector('[data-chart]').dataset.chart")

@@ -118,7 +118,10 @@ def faults(seen: dict[str, Any], *, wide: int) -> list[str]:
 
 
 def _draw_charts(browser: webdriver.Chrome) -> None:
-    """Scroll to each chart and wait until it is drawn."""
+    """Open what charts are folded into, scroll to each, and wait until it is drawn."""
+    browser.execute_script(
+        "for (const fold of document.querySelectorAll('details:has(figure)')) fold.open = true"
+    )
     for chart in browser.find_elements("css selector", "figure:not([hidden]) [data-chart]"):
         browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", chart)
         WebDriverWait(browser, 30, 0.05).until(

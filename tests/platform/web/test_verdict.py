@@ -123,7 +123,12 @@ def test_a_page_tells_how_good_why_and_what_is_next_before_how_it_ran_and_the_de
     assert page.index('id="results-title"') < page.index("By dataset") < page.index("How it ran")
     details = page.partition('id="details-title"')[2]
     folded = re.findall(r"<details class=\"disclosure[^>]*><summary>([^<]+)<", details)
-    assert folded == ["Where the time went", "Provenance: image, digests, seeds, hardware", "Downloads"]
+    assert folded == [
+        "Edit note and tags",
+        "Where the time went",
+        "Provenance: image, digests, seeds, hardware",
+        "Downloads",
+    ]
     archive = f'href="/api/v1/submissions/{scene.submissions["finished"].id}/archive"'
     assert page.count(archive) == details.count(archive) == 1, "each file is offered once"
 

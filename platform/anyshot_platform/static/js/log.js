@@ -40,7 +40,11 @@ function show(line) {
 }
 
 if (log) {
-  log.scrollTop = log.scrollHeight;
+  const showEnd = () => {
+    log.scrollTop = log.scrollHeight;
+  };
+  showEnd();
+  log.closest("details")?.addEventListener("toggle", showEnd, { once: true }); // folded, it has no height
   log.addEventListener(
     "wheel",
     () => {
@@ -49,7 +53,7 @@ if (log) {
     { passive: true },
   );
   follow?.addEventListener("change", () => {
-    if (follow.checked) log.scrollTop = log.scrollHeight;
+    if (follow.checked) showEnd();
   });
   document
     .getElementById("log-search")

@@ -158,20 +158,21 @@ document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details.menu[open]"))
     if (!menu.contains(event.target)) menu.open = false;
 });
+function openAround(element) {
+  for (let fold = element?.closest("details"); fold; fold = fold.parentElement.closest("details"))
+    fold.open = true;
+}
 /** A field that is not filled in right is shown, however deep it is folded away. */
 document.addEventListener(
   "invalid",
   (event) => {
-    for (let fold = event.target.closest("details"); fold; fold = fold.parentElement.closest("details"))
-      fold.open = true;
+    openAround(event.target);
   },
   true,
 );
-/** A link to a part of the page opens it. */
+/** A link to a part of the page opens it, and what it is folded into. */
 function unfold() {
-  const target =
-    location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  if (target instanceof HTMLDetailsElement) target.open = true;
+  openAround(document.getElementById(decodeURIComponent(location.hash.slice(1))));
 }
 addEventListener("hashchange", unfold);
 unfold();

@@ -322,13 +322,16 @@ function place(uPlot, box) {
 }
 
 function redraw() {
-  for (const box of drawn.keys()) draw(box);
+  for (const box of drawn.keys())
+    if (box.offsetParent) draw(box);
+    else seen.observe(box); // folded, it has no width
 }
 
 /** On paper, which waits for nothing: charts in light colours, or their tables where no chart was drawn yet. */
 function print(begins) {
   printing = begins;
   for (const box of document.querySelectorAll("figure:not([hidden]) [data-chart]")) {
+    if (!box.offsetParent) continue; // folded, it is not printed
     const table = box.closest("figure").querySelector(".chart__table");
     if (globalThis.uPlot) place(globalThis.uPlot, box);
     else if (table) table.open = begins;
