@@ -170,6 +170,7 @@ def test_two_organizers_in_two_browsers_change_two_fields(live: LiveSite, browse
         spec = describe_phase(session, phase, "")
         quota = spec.quota.model_copy(update={"per_day": 7})
         change_phase(session, phase, spec.model_copy(update={"quota": quota}), live.scene.admin.id)
+    browser.find_element(By.CSS_SELECTOR, "#card- > summary").click()
     fill(browser, title="Another name")
     assert browser.execute_script(SENT, here) == [["title", "Another name"]]
     press(browser, "Save")

@@ -241,20 +241,20 @@ def _editor(
         odd=odd_in(session, phase) if phase else [],
         weaknesses=[words for _, words in weaknesses(spec.tasks)],
         cards=shown,
-        unfolded=_unfolded(shown, errors or {}),
+        unfolded=_unfolded(shown, errors or {}, new=phase is None),
         roles=protocol_form.role_forms(spec),
     )
 
 
-def _unfolded(cards: list[Card], errors: dict[str, str]) -> set[str]:
-    """The parts of the form that are open from the start: those with an error, else the first."""
+def _unfolded(cards: list[Card], errors: dict[str, str], *, new: bool) -> set[str]:
+    """The parts of the form that are open from the start: those with an error, else of a new phase the first."""
     wrong = {
         card.key
         for card in cards
         for path in errors
         if path.startswith(f"{card.key}.") or path in {field.setting.path for field in card.fields}
     }
-    return wrong or {cards[0].key}
+    return wrong or ({cards[0].key} if new else set())
 
 
 @router.post("/{phase_slug}/{act}")
