@@ -7,11 +7,12 @@ from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.contest.pools.models import Pack
 from anyshot_platform.contest.pools.service import create_pool_version
-from tests.platform.admin.test_manage import page
+from tests.platform.admin.test_manage import flash, page, post
 from tests.platform.entries.test_finals import add_final
 from tests.platform.site import SLUG, Site, make_paper_pack, make_zip
 
 WORDS = "All phases get version 2 of the pool small-pool. Those with an earlier one of it: Feedback."
+STAYS = "“{}” of “A small competition” stays on version {} until its settings name the new one."
 MANAGE = f"/api/v1/competitions/{SLUG}/manage"
 
 
@@ -55,3 +56,15 @@ def test_a_rehearsal_says_it_in_its_story(corrected: Site) -> None:
     started = owner.call("POST", f"{MANAGE}/rehearsals", json={"tasks": 2, "teams": 5})
     assert started.status_code == 201, started.text
     assert WORDS in str(owner.call("GET", f"{MANAGE}/rehearsals").json()["rehearsals"][0])
+
+
+def test_who_creates_a_version_reads_which_phases_stay_on_theirs(corrected: Site) -> None:
+    """Over JSON, and on the page of the pool."""
+    owner, pool = corrected.owner(), "/api/v1/pools/small-pool"
+    newest, first = owner.call("GET", pool).json()["versions"]
+    digests = [row["digest"] for row in (*newest["packs"], *first["packs"])]
+    made = owner.call("POST", f"{pool}/versions", json={"packs": digests})
+    stay = [STAYS.format(*one) for one in (("Feedback", 1), ("Final", 2))]
+    assert (made.status_code, made.json()["warnings"]) == (201, stay)
+    shown = flash(post(owner, "/organize/pools/small-pool/packs", pack_digest=digests[1]))
+    assert shown.endswith(" ".join(stay))
