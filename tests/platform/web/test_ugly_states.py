@@ -18,7 +18,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from tests.platform.web.conftest import LiveSite, Visitor
 from tests.platform.web.scene import Scene
 from tests.platform.web.test_axe import violations
-from tests.platform.web.ugly import make_ugly
+from tests.platform.web.ugly import LONG_TEAM, make_ugly
 
 SHOTS = os.environ.get("ANYSHOT_SHOTS")
 VIEWS = {"phone": (390, "dark"), "desk": (1280, "light")}
@@ -273,6 +273,24 @@ def test_a_board_of_ten_datasets_fits_a_desk(live: LiveSite, browser: webdriver.
     assert browser.execute_script(f"return {tabs}.scrollWidth - {tabs}.clientWidth") <= 0, (
         "a tab is out of sight"
     )
+
+
+@pytest.mark.seconds("pages in a browser")
+def test_a_long_team_name_takes_two_lines_of_a_board_and_is_whole_where_the_keyboard_is(
+    live: LiveSite, browser: webdriver.Chrome
+) -> None:
+    board = add_ugly(live)["names-board"].path
+    live.sign_in(browser, live.scene.ada)
+    for view, row_lines in (("desk", 2), ("phone", 3)):  # on a phone the badge is below the name
+        _open(browser, live.address + board, view, bare=False)
+        own = browser.execute_script("return document.querySelector('tr.is-own .board__team > a')")
+        line = float(own.value_of_css_property("line-height").removesuffix("px"))
+        (row,) = own.find_elements("xpath", "..")
+        assert (round(own.size["height"] / line), round(row.size["height"] / line)) == (2, row_lines)
+        assert own.get_attribute("title") == own.text == LONG_TEAM
+        browser.execute_script("arguments[0].focus({focusVisible: true})", own)
+        left = browser.execute_script("return arguments[0].scrollHeight - arguments[0].clientHeight", own)
+        assert left == 0 and own.size["height"] > 2.5 * line
 
 
 @pytest.mark.seconds("pages in a browser")
