@@ -42,7 +42,7 @@ class Admin(click.Group):
 
 @click.group(cls=Admin)
 def admin() -> None:
-    """Run and look after an Anyshot site."""
+    """Run and maintain an Anyshot site."""
 
 
 @admin.command()

@@ -108,7 +108,7 @@ class Flips(ReportDescription):
     """Reliability of a ranking; `names`, `feedback` and `submissions` (of its team, scored) are by submission."""
 
     title = "Reliability of the ranking"
-    question = "How likely the order of a board would turn round."
+    question = "How likely the order of a board would reverse."
     about = (
         "How likely each entry is truly the best, intervals of ranks, paired differences, flips, how many tasks, "
         "classes and datasets would settle the top, agreement with the feedback phase, worst run against mean."

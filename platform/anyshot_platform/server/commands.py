@@ -1,3 +1,3 @@
 """What this package adds to the command `anyshot`."""
 
-COMMANDS = {"admin": ("anyshot_platform.cli:admin", "Run and look after an Anyshot site.")}
+COMMANDS = {"admin": ("anyshot_platform.cli:admin", "Run and maintain an Anyshot site.")}

@@ -36,7 +36,7 @@ def acts(client: Client, only: str) -> None:
 def do(client: Client, key: str, objects: tuple[str, ...], values: tuple[str, ...], **said: Any) -> None:
     """Do ACT, like user.block or worker.pause, to NAME (or its id), and print the answer as JSON.
 
-    With several names it is done to each, and who is left out is named. What an act makes, like
+    With several names it is done to each, and the answer names those that were left out. What an act makes, like
     worker.token, is named with --set.
     """
 

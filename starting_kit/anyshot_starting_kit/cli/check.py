@@ -19,7 +19,7 @@ _SIGNS = {CheckOutcome.OK: "ok", CheckOutcome.WARNING: "warning", CheckOutcome.F
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON.")
 def check(submission: Path, train_datasets: int | None, as_json: bool) -> None:
-    """Check SUBMISSION, a folder or a zip, as the platform does at upload: nothing of it is run.
+    """Check SUBMISSION, a folder or a zip, as the platform does at upload, without running it.
 
     The platform also compares validation_datasets with the datasets that a run of the phase trains on: one where the
     phase goes dataset by dataset. Name their number with --train-datasets.

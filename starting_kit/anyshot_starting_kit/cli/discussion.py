@@ -48,8 +48,8 @@ def discussion(
     """List the threads of COMPETITION, or read THREAD: its id, or the end of it.
 
     You write under your user name, as on the page. Only the author of a thread, or an organizer, accepts an answer.
-    Authors remove their own posts, organizers any; with the first post goes the thread, for all but
-    organizers, unless its author removed it and others had answered.
+    Authors remove their own posts, organizers any. Without its first post only organizers see the thread, unless its
+    author removed that post after others had answered.
     Only organizers put a post back (--remove POST --off), and pin and close threads.
     """
     acts = [

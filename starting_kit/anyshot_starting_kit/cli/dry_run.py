@@ -105,7 +105,7 @@ EVALUATE_HELP = (
 @click.command("dry-run")
 @click.argument("submission", type=click.Path(exists=True, path_type=Path))
 @click.option(
-    "--quick", is_flag=True, help="Does it run? Few tasks, meta-training cut short: about a minute."
+    "--quick", is_flag=True, help="A quick test of about a minute: few tasks, and meta-training is cut short."
 )
 @click.option(
     "--data",

@@ -16,7 +16,7 @@ from anyshot_starting_kit.cli.account import connection_options
 @click.option(
     "--public/--no-public",
     default=None,
-    help="Agree to show it beside the results, or no longer. Without it that stays as it is.",
+    help="Agree to show it beside the results, or withdraw that [unchanged].",
 )
 @connection_options
 def fact_sheet(

@@ -19,7 +19,9 @@ _METHOD = 'Path("my-method")'  # in the notebook: the folder that it works with
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
-    "--notebook", is_flag=True, help="Also FOLDER.ipynb beside it: from the data to a dry run, cell by cell."
+    "--notebook",
+    is_flag=True,
+    help="Also write FOLDER.ipynb beside it: from the data to a dry run, cell by cell.",
 )
 @click.option(
     "--from", "baseline", metavar="BASELINE", help="Start with a baseline of a site's release instead."

@@ -14,7 +14,7 @@ from anyshot_starting_kit.cli.account import connection_options, outlasting, whi
 @click.command()
 @click.argument("submission", required=False)
 @click.option("--follow", is_flag=True, help="Keep printing until the submission has ended.")
-@click.option("--find", default="", metavar="TEXT", help="Print the lines alone that hold TEXT, in any case.")
+@click.option("--find", default="", metavar="TEXT", help="Print only lines that contain TEXT, ignoring case.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @connection_options
 def log(client: Client, submission: str | None, follow: bool, find: str, as_json: bool) -> None:

@@ -20,9 +20,9 @@ _MOST = 10  # mistakes of a dataset
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: all counts of all classes.")
 @connection_options
 def confusion(client: Client, submission: str | None, as_json: bool) -> None:
-    """Show which classes SUBMISSION (its number or id; without it your latest) takes for which others.
+    """Show which classes SUBMISSION (its number or id; without it your latest) confuses.
 
-    Of each dataset the ten most frequent mistakes. Classes have the numbers of their dataset.
+    It prints the ten most frequent mistakes of each dataset. Classes have the numbers of their dataset.
     """
     found = client.confusions(which_submission(client, submission))
     if as_json:

@@ -86,7 +86,7 @@ def show_command(objects: Objects) -> click.Command:
         only: str | None,
         as_json: bool,
     ) -> None:
-        """Show WHAT of the competition, phase or pool that NAME is; of lists all pages, unless --where names one."""
+        """Show WHAT of the competition, phase or pool NAME; all pages of a list, unless --where names one."""
         found = _read(client, what, objects[what], names, where)
         if as_json:
             click.echo(json.dumps(found, indent=1, ensure_ascii=False))

@@ -61,7 +61,7 @@ def do(
 ) -> None:
     """Do ACT, like phase.open, to OBJECT, with the words that `acts` lists; prints the answer as JSON.
 
-    An act that takes one word takes several: it is done to each, and who is left out is named.
+    An act that takes one word takes several: it is done to each, and the answer names those that were left out.
     """
 
     def send(path: str, options: dict[str, Any]) -> Any:

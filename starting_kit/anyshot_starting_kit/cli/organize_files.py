@@ -130,7 +130,7 @@ def page(client: Client, competition: str, key: str, path: Path | None, title: s
 def announcement(
     client: Client, competition: str, identity: str, path: Path | None, title: str | None
 ) -> None:
-    """Write the announcement ID anew from the Markdown FILE; nobody gets a message."""
+    """Replace the text of announcement ID by the Markdown FILE; nobody gets a message."""
     body = _text(path) | ({} if title is None else {"title": title})
     client.organize("PATCH", competition, f"/announcements/{identity}", body)
     click.echo("The announcement is saved.")
@@ -149,7 +149,7 @@ def _text(path: Path | None) -> dict[str, str]:
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=_File)
 @connection_options
 def attach(client: Client, competition: str, paths: tuple[Path, ...]) -> None:
-    """Keep images and other FILEs for pages of COMPETITION, which show them by ![words](files/NAME).
+    """Upload images and other FILEs for pages of COMPETITION, which show them by ![words](files/NAME).
 
     The token needs the scope submit too, to upload.
     """

@@ -311,7 +311,10 @@ def test_nobody_writes_to_a_draft_what_is_refused_then(site: Site) -> None:
     with site.services.database.writing() as session:
         site.competition(session).state = CompetitionState.DRAFT
     shown = page(owner, f"{BASE}/announcements").text
-    assert "A draft has nobody to tell" in shown and "<textarea" not in shown
+    assert (
+        "Nobody gets announcements of a draft: publish the competition first." in shown
+        and "<textarea" not in shown
+    )
 
 
 def test_what_is_announced_twice_is_told_once(site: Site) -> None:

@@ -182,7 +182,7 @@ def test_a_whole_competition_through_the_pages(live: Live, browser: webdriver.Ch
     visitor.put_file("bundle", bundle)
     visitor.press("Check and import")
     assert "The pool tiny-pool waits for its packs" in visitor.text
-    visitor.press("Go on to the competition")
+    visitor.press("Open the competition")
     visitor.press("Publish")
     assert "Not ready to be published" in visitor.text
     visitor.go("/organize/pools/tiny-pool")

@@ -261,7 +261,7 @@ def test_the_meta_learning_league_looks_at_the_evidence(site: Site) -> None:
         )
         for name in found
     }
-    assert "The zip was looked through: nothing suspicious." in rows["alice"]
+    assert "The inspection of the zip found nothing suspicious." in rows["alice"]
     assert "net.npy is torchvision resnet18 (ImageNet)." in rows["bob"], rows["bob"]
     assert "1 file looked at" in rows["bob"] and "net.npy: numpy, 328 B, 50 numbers" in rows["bob"]
     assert "The inspection did not end" in rows["eve"] and "the worker sent no report of it" in rows["zoe"]

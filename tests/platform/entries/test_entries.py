@@ -296,7 +296,7 @@ def test_who_has_not_answered_when_all_is_over_is_asked_nothing(site: Site) -> N
     site.set_phase(ends_at=now() - timedelta(minutes=1))
     shown = " ".join(page(ada, where).text.split())
     assert f'action="{where}/women/answers"' not in shown
-    assert "The competition is over: answers cannot be changed any more." in shown
+    assert "The competition is over: answers can no longer be changed." in shown
     late = ada.call("PUT", f"{LEAGUES}/women/answers", json={"answers": {"woman": "yes"}})
     assert late.status_code == 409 and "The competition is over" in late.json()["message"]
 

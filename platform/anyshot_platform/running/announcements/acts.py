@@ -51,7 +51,7 @@ def _look_announce(
     session: Session, competition: Competition, request: ActRequest[AnnouncementOptions]
 ) -> Findings:
     if competition.deleted_at is not None or competition.state == CompetitionState.DRAFT:
-        return Findings(refused=["A draft has nobody to tell: publish the competition first."])
+        return Findings(refused=["Nobody gets announcements of a draft: publish the competition first."])
     last, wishes = _said_last(session, competition), request.options
     if last is not None and (last.title, last.body) == (wishes.title, wishes.body):
         return Findings(
