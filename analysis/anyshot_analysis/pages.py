@@ -16,7 +16,7 @@ from anyshot_analysis.undefined import Quantity, Undefined, as_json
 from anyshot_core.charts import Bar, Chart
 from anyshot_core.report.estimates import Estimate, check
 from anyshot_core.report.pages import wrap_page
-from anyshot_core.report.stored import FIGURES, RESULT, render_stored
+from anyshot_core.report.storage import FIGURES, RESULT, render_stored
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.summary import Group
 

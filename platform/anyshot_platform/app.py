@@ -37,7 +37,7 @@ from anyshot_platform.site.web.rendering import STATIC_FOLDER
 from anyshot_platform.site.web.routing import match_at_once
 from anyshot_platform.site.web.tickets import Places
 from anyshot_platform.site.web.viewer import refuse_writing_while_looking
-from anyshot_platform.standings.leaderboards.ready import BoardsReady
+from anyshot_platform.standings.leaderboards.precomputation import BoardsReady
 
 # Sent as they are: packed already, or large files that programs fetch.
 _NOT_COMPRESSED = (

@@ -16,9 +16,9 @@ from anyshot_platform.judging.visibility.access import find_competition
 from anyshot_platform.judging.workers.tokens import DAYS, Reach, create_worker_token
 from anyshot_platform.people.accounts import service as users
 from anyshot_platform.running.operations import backup as backups
-from anyshot_platform.running.operations import set_aside as given_up
+from anyshot_platform.running.operations import dead_letters
+from anyshot_platform.running.operations.dead_letter_acts import RETRY, RETRY_ALL
 from anyshot_platform.running.operations.retention import collect_orphans
-from anyshot_platform.running.operations.set_aside_acts import RETRY, RETRY_ALL
 from anyshot_platform.server import sweeper as sweeping
 from anyshot_platform.server.bundle_commands import COMMANDS as BUNDLE_COMMANDS
 from anyshot_platform.server.demo.command import demo
@@ -137,7 +137,7 @@ def sweep(home: Path) -> None:
 def set_aside(home: Path) -> None:
     """List e-mails, webhook messages and rows that were tried too often."""
     with services_of(home).database.reading() as session:
-        for one in given_up.list_set_aside(session):
+        for one in dead_letters.list_set_aside(session):
             click.echo(f"{one.kind}\t{one.id}\t{one.attempts} tries\t{one.what}\t{one.error}")
 
 
@@ -153,7 +153,7 @@ def retry(home: Path, kind: str | None, identity: str | None, everything: bool) 
     with services_of(home).database.writing() as session:
         wish = ActRequest("")
         if kind and identity:
-            done = carry_out(session, RETRY, given_up.find_given_up(session, kind, identity), wish)
+            done = carry_out(session, RETRY, dead_letters.find_given_up(session, kind, identity), wish)
         else:
             done = carry_out(session, RETRY_ALL, [], wish)
     count = (done.result or 0) if everything else int(done.changed)

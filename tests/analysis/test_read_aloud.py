@@ -16,8 +16,8 @@ from anyshot_analysis.equivalence import compare_paired
 from anyshot_analysis.features import Features
 from anyshot_analysis.jobs.distribution_shift import Parameters as ShiftParameters
 from anyshot_analysis.jobs.distribution_shift import describe as describe_shift
+from anyshot_analysis.jobs.excluded_datasets import say_left_out
 from anyshot_analysis.jobs.inputs import BadAnalysis
-from anyshot_analysis.jobs.left_out import say_left_out
 from anyshot_analysis.jobs.pool_diversity import shared_rows, shared_words
 from anyshot_analysis.jobs.registry import run
 from anyshot_analysis.jobs.snapshots import beside_last
@@ -27,7 +27,7 @@ from anyshot_analysis.shift import LambdaPoint
 from anyshot_core.charts import Bar, draw_bars, draw_curves, draw_difficulty, draw_distributions
 from anyshot_core.data.overlap import SharedImages
 from anyshot_core.report.estimates import mean
-from anyshot_core.report.stored import cell_words
+from anyshot_core.report.storage import cell_words
 from anyshot_core.results import Identity, write_results
 from anyshot_scoring.difficulty import Difficulty
 from anyshot_scoring.summary import Group

@@ -49,7 +49,7 @@ HOMES = {
         "platform/anyshot_platform/standings/entries/entering.py",
         "platform/anyshot_platform/standings/entries/eligibility.py",
         "platform/anyshot_platform/contest/leagues/evidence.py",
-        "platform/anyshot_platform/standings/leaderboards/frozen.py",
+        "platform/anyshot_platform/standings/leaderboards/frozen_board.py",
         "platform/anyshot_platform/judging/submissions/actions/withdrawing.py",
         "platform/anyshot_platform/judging/submissions/actions/handing_in.py",
         "platform/anyshot_platform/standings/baselines/actions/gates.py",

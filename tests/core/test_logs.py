@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from anyshot_core.installed import package_files, package_folder
+from anyshot_core.installation import package_files, package_folder
 from anyshot_core.logs import JsonLines
 
 

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from anyshot_core.report.documentation import draw_page, drawn_below, reproductions, verdicts
-from anyshot_core.report.published import EXPERIMENT, read_published
-from anyshot_core.report.stored import read_report
+from anyshot_core.report.published_values import EXPERIMENT, read_published
+from anyshot_core.report.storage import read_report
 from anyshot_studies.reproduce.__main__ import NAMES
 from anyshot_studies.reproduce.conditions import main as write_conditions
 from anyshot_studies.reproduce.conditions import stored_conditions

@@ -22,7 +22,7 @@ import pytest
 
 from anyshot_core.taskserver import child
 from anyshot_core.taskserver.tuning import runner_environment
-from anyshot_worker.images.ours import python_path
+from anyshot_worker.images.own_packages import python_path
 from anyshot_worker.sandbox import processes
 from tests.services import warm_runner_parent
 

@@ -10,7 +10,7 @@ from anyshot_scoring.table import COLUMNS, STRINGS, TaskTable
 from anyshot_studies.experiment.carry_out import Done, FurtherTable
 from anyshot_studies.experiment.comparisons import compare_all, compare_two, make_matrix
 from anyshot_studies.experiment.findings import _slope, find
-from anyshot_studies.experiment.further import UNTRAINED, further_scores, gaps, welch
+from anyshot_studies.experiment.further_evaluations import UNTRAINED, further_scores, gaps, welch
 from anyshot_studies.experiment.page import _gaps
 from anyshot_studies.experiment.tables import make_rows, pooled
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from anyshot_core.baselines import find_baselines
 from anyshot_core.data.domains import meta_album_set
 from anyshot_core.protocols import AnyWayAnyShot, Range, Roles, WithinDomain, read_protocol
-from anyshot_core.report.stored import read_report
+from anyshot_core.report.storage import read_report
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.reliability import ScoreMatrix
 from anyshot_scoring.summary import Group
@@ -27,10 +27,10 @@ from anyshot_studies.experiment.comparisons import make_matrix
 from anyshot_studies.experiment.conditions import conditions_of_experiments
 from anyshot_studies.experiment.figures import together
 from anyshot_studies.experiment.findings import find
-from anyshot_studies.experiment.joined import harder_across, read_scores
+from anyshot_studies.experiment.join_report import write_facts
+from anyshot_studies.experiment.joins import harder_across, read_scores
 from anyshot_studies.experiment.plan import Experiment
 from anyshot_studies.experiment.report import facts_of, write_findings
-from anyshot_studies.experiment.stored import write_facts
 from anyshot_studies.experiment.tables import make_rows, pooled, write_tables
 from tests.baselines.trial import FOLDER
 from tests.core.tinydata import write_pack

@@ -14,7 +14,7 @@ from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import AttributePairs, Writers
 from anyshot_scoring.undefined import Undefined
 from anyshot_studies.reproduce import in_distribution as study
-from anyshot_studies.reproduce import sources, trained
+from anyshot_studies.reproduce import sources, trained_bundles
 from anyshot_studies.reproduce.conditions import conditions_of
 from anyshot_studies.reproduce.material import Material
 from anyshot_studies.reproduce.stand_ins import GROUPS, WRITER, draw_things, draw_writers
@@ -175,7 +175,7 @@ def test_the_bundles_that_it_trains_are_those_that_its_stored_result_names() -> 
     named = sources.code_of("in-distribution")
     assert {f"baselines/{name}" for name in study.METHODS.values()} <= set(named)
     assert "anyshot_starting_kit.training.loop" in named
-    assert f"{sources.HERE}.stand_ins" in named and f"{sources.HERE}.trained" not in named
+    assert f"{sources.HERE}.stand_ins" in named and f"{sources.HERE}.trained_bundles" not in named
     assert not [name for name in named if name.startswith("anyshot_core.taskserver")]
 
 
@@ -195,5 +195,5 @@ def test_methods_are_trained_on_the_pairs_and_a_failure_says_which(drawn: Path, 
     assert len(kept) == 2
     again = run(4)
     assert np.array_equal(found["PN"], again["PN"]) and kept == sorted((tmp_path / "runs" / "runs").iterdir())
-    with pytest.raises(trained.FailedStudy, match="prototypical_networks"):
+    with pytest.raises(trained_bundles.FailedStudy, match="prototypical_networks"):
         run(4, backbone="nothing")

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_info
 
 from anyshot_analysis.pages import ReportPage
 from anyshot_core.report.estimates import share
-from anyshot_core.report.stored import manifest_markup, read_report
+from anyshot_core.report.storage import manifest_markup, read_report
 from anyshot_studies.reproduce import __main__ as reproduce
 from anyshot_studies.reproduce import sources
 from anyshot_studies.reproduce.sources import changed, code_of

@@ -8,16 +8,16 @@ from pydantic import Field
 
 from anyshot_analysis.episodes import draw_within_datasets
 from anyshot_analysis.heads import BaselineHead, compact, problem_of
+from anyshot_analysis.jobs.excluded_datasets import say_left_out
 from anyshot_analysis.jobs.heads import features_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.jobs.left_out import say_left_out
 from anyshot_analysis.jobs.options import Backbone, Cache, Pixels, Query, Shots, Tasks, Ways, Weights
 from anyshot_analysis.pages import PageTable, ReportPage, bar_of, points
 from anyshot_analysis.task_level.baseline_cv import STRENGTHS, baseline_cv
 from anyshot_analysis.task_level.estimate import oracle
 from anyshot_core.charts import draw_bars
 from anyshot_core.report.estimates import mean
-from anyshot_core.report.stored import estimate_words
+from anyshot_core.report.storage import estimate_words
 from anyshot_core.wire.reports import Seed
 
 

@@ -20,7 +20,7 @@ from anyshot_analysis.jobs.predictor import FEWEST, OVER
 from anyshot_analysis.pages import Cell, PageTable, ReportPage, points
 from anyshot_core.charts import ReliabilityBin, draw_reliability
 from anyshot_core.report.estimates import Estimate, exact, mean
-from anyshot_core.report.stored import estimate_words
+from anyshot_core.report.storage import estimate_words
 from anyshot_core.wire.reports import Calibration
 from anyshot_scoring.calibration import (
     LEAST,

@@ -19,7 +19,7 @@ from anyshot_analysis.undefined import Undefined, is_defined
 from anyshot_analysis.whitening import centre_and_normalise, moments, whiten_within
 from anyshot_core.charts import draw_curves, draw_distributions
 from anyshot_core.report.estimates import Estimate, mean, share
-from anyshot_core.report.stored import estimate_words, percent_words
+from anyshot_core.report.storage import estimate_words, percent_words
 from anyshot_core.wire.reports import Choices, Seed
 from anyshot_scoring.summary import Group
 

@@ -13,7 +13,7 @@ from anyshot_analysis.undefined import Undefined
 from anyshot_core.chances import chance_words
 from anyshot_core.charts import draw_distributions
 from anyshot_core.report.estimates import Estimate
-from anyshot_core.report.stored import interval_cell
+from anyshot_core.report.storage import interval_cell
 from anyshot_core.wire.reports import RuleName
 from anyshot_core.words import count_of
 from anyshot_scoring.intervals import t_interval

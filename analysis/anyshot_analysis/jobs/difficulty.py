@@ -11,7 +11,7 @@ from anyshot_analysis.jobs.inputs import SAME_TASKS, BadAnalysis, Inputs, Progre
 from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_core.charts import draw_difficulty
 from anyshot_core.report.estimates import Estimate, around
-from anyshot_core.report.stored import estimate_words
+from anyshot_core.report.storage import estimate_words
 from anyshot_core.wire.reports import Difficulty as DifficultyReport
 from anyshot_core.words import count_of
 from anyshot_scoring.difficulty import Difficulty, measure_difficulty

@@ -9,9 +9,9 @@ from pydantic import Field
 from scipy import special
 
 from anyshot_analysis.equivalence import EquivalenceVerdict, compare_paired
+from anyshot_analysis.jobs.excluded_datasets import say_left_out
 from anyshot_analysis.jobs.heads import features_of, heads_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
-from anyshot_analysis.jobs.left_out import say_left_out
 from anyshot_analysis.jobs.options import (
     Backbone,
     Cache,
@@ -29,7 +29,7 @@ from anyshot_analysis.shift import LAMBDAS, LambdaPoint, lambda_curves, split_si
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_curves
 from anyshot_core.report.estimates import Estimate, around, mean
-from anyshot_core.report.stored import estimate_words
+from anyshot_core.report.storage import estimate_words
 from anyshot_core.wire.reports import Seed
 from anyshot_core.words import count_of
 from anyshot_scoring.intervals import t_interval

@@ -20,7 +20,7 @@ from anyshot_analysis.pages import Cell, PageTable, ReportPage
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_heat_map
 from anyshot_core.report.estimates import Estimate, around
-from anyshot_core.report.stored import estimate_words
+from anyshot_core.report.storage import estimate_words
 from anyshot_core.wire.messages import IMAGE_ARRAYS
 from anyshot_core.wire.reports import FeatureDiversity
 

@@ -20,7 +20,7 @@ from anyshot_analysis.jobs.options import Tasks
 from anyshot_analysis.pages import PageTable, ReportPage, bar_of, points
 from anyshot_core.charts import draw_bars, draw_curves, draw_distributions
 from anyshot_core.report.estimates import around, exact, mean
-from anyshot_core.report.stored import estimate_words
+from anyshot_core.report.storage import estimate_words
 from anyshot_core.wire.reports import Seed
 from anyshot_core.words import count_of
 from anyshot_scoring.summary import Group

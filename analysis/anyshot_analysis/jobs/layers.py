@@ -24,7 +24,7 @@ from anyshot_analysis.representations.jackknife import jackknife
 from anyshot_analysis.undefined import Undefined, is_defined
 from anyshot_core.charts import Bar, draw_bars, draw_heat_map
 from anyshot_core.report.estimates import Estimate, around
-from anyshot_core.report.stored import estimate_words
+from anyshot_core.report.storage import estimate_words
 from anyshot_core.wire.messages import IMAGE_ARRAYS
 from anyshot_core.wire.reports import Choices, Representations
 from anyshot_core.words import number_words

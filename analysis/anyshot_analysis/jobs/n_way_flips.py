@@ -7,7 +7,7 @@ from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_core.charts import draw_distributions
 from anyshot_core.report.estimates import Estimate, mean, share
-from anyshot_core.report.stored import percent_words
+from anyshot_core.report.storage import percent_words
 from anyshot_core.wire.reports import NWayFlips
 from anyshot_scoring.predictions import ClassTable
 from anyshot_scoring.reliability import NotComparable, align

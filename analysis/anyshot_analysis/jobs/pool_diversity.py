@@ -28,7 +28,7 @@ from anyshot_core.charts import Chart, draw_distributions, draw_heat_map
 from anyshot_core.data.overlap import SharedImages, find_shared_images
 from anyshot_core.protocols import protocol_from_dict
 from anyshot_core.report.estimates import Estimate, around
-from anyshot_core.report.stored import estimate_words, percent_words
+from anyshot_core.report.storage import estimate_words, percent_words
 from anyshot_core.wire.reports import Choices, Diversity
 from anyshot_core.words import count_of
 

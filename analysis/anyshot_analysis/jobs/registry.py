@@ -16,7 +16,7 @@ from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, silent
 from anyshot_analysis.jobs.options import settings_of
 from anyshot_analysis.pages import TABLE, Manifest, ReportPage, write_report
 from anyshot_core.data.pack import SUFFIX, Pack
-from anyshot_core.report.stored import FIGURES, RESULT
+from anyshot_core.report.storage import FIGURES, RESULT
 from anyshot_core.wire.reports import ANALYSIS_VERSION, REPORTS, Subject
 
 # What numbers come from, in a report's manifest: another version may give others.

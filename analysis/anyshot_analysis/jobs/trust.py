@@ -9,9 +9,9 @@ from pydantic import Field
 
 from anyshot_analysis.episodes import draw_within_datasets
 from anyshot_analysis.heads import HEADS, BaselineHead, FittingProblem, Head, compact, problem_of
+from anyshot_analysis.jobs.excluded_datasets import say_left_out
 from anyshot_analysis.jobs.heads import features_of, heads_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.jobs.left_out import say_left_out
 from anyshot_analysis.jobs.options import Backbone, Cache, Heads, Pixels, Query, Shots, Tasks, Ways, Weights
 from anyshot_analysis.jobs.ranges import held_within
 from anyshot_analysis.pages import Cell, PageTable, ReportPage, bar_of, points
@@ -28,7 +28,7 @@ from anyshot_analysis.task_level.trust import Band, Trust, calibrate, coverage_o
 from anyshot_analysis.undefined import Quantity, Undefined, defined_only, is_defined
 from anyshot_core.charts import draw_bars, draw_distributions
 from anyshot_core.report.estimates import Estimate, mean, share, undefined
-from anyshot_core.report.stored import estimate_words
+from anyshot_core.report.storage import estimate_words
 from anyshot_core.wire.reports import Seed
 
 BASELINE = (

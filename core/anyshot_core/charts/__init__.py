@@ -6,11 +6,11 @@ a title and a text alternative. The same input gives the same bytes.
 
 from anyshot_core.charts.bars import Bar, draw_bars, draw_difficulty
 from anyshot_core.charts.canvas import Chart
+from anyshot_core.charts.chart_data import UnknownChart, redraw
 from anyshot_core.charts.critical import draw_critical_difference
 from anyshot_core.charts.curves import draw_curves
 from anyshot_core.charts.distributions import draw_distributions, draw_heat_map
 from anyshot_core.charts.ranks import RankBar, draw_rank_intervals
-from anyshot_core.charts.recorded import UnknownChart, redraw
 from anyshot_core.charts.reliability import ReliabilityBin, draw_reliability
 
 __all__ = [

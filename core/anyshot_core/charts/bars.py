@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from anyshot_core.charts.canvas import PALETTE, Chart, clean, draw, empty, interval_words, subject
+from anyshot_core.charts.chart_data import recorded
 from anyshot_core.charts.inline_svg import INK
-from anyshot_core.charts.recorded import recorded
 from anyshot_scoring.difficulty import Difficulty
 from anyshot_scoring.summary import Group
 

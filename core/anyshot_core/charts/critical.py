@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from anyshot_core.charts.canvas import PALETTE, Chart, clean, draw, empty
-from anyshot_core.charts.recorded import recorded
+from anyshot_core.charts.chart_data import recorded
 
 
 @recorded()

@@ -8,7 +8,7 @@ from matplotlib.ticker import FixedLocator, Locator, MaxNLocator
 
 from anyshot_core.charts.bars import SCORE
 from anyshot_core.charts.canvas import Chart, clean, draw, empty, interval_words, style, subject
-from anyshot_core.charts.recorded import recorded
+from anyshot_core.charts.chart_data import recorded
 from anyshot_scoring.summary import Group
 
 _MOST_BANDS = 2  # more that overlap cannot be told apart

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from anyshot_core.charts.bars import SCORE
 from anyshot_core.charts.canvas import PALETTE, Chart, clean, draw, empty
+from anyshot_core.charts.chart_data import recorded
 from anyshot_core.charts.inline_svg import INK
-from anyshot_core.charts.recorded import recorded
 from anyshot_core.words import decimal_words
 
 _LEVELS = (5, 25, 50, 75, 95)

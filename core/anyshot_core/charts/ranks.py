@@ -8,7 +8,7 @@ from matplotlib.ticker import MaxNLocator
 
 from anyshot_core.chances import chance_words
 from anyshot_core.charts.canvas import PALETTE, Chart, clean, draw, empty
-from anyshot_core.charts.recorded import recorded
+from anyshot_core.charts.chart_data import recorded
 
 
 @dataclass(frozen=True)

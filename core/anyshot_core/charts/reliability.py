@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 
 from anyshot_core.charts.canvas import Chart, clean, draw, empty, style
-from anyshot_core.charts.recorded import recorded
+from anyshot_core.charts.chart_data import recorded
 
 
 @dataclass(frozen=True)

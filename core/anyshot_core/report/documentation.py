@@ -16,8 +16,8 @@ from markupsafe import Markup
 
 from anyshot_core.charts import redraw
 from anyshot_core.report.pages import figure
-from anyshot_core.report.published import BesidePublished, published_table, read_published, verdicts_of
-from anyshot_core.report.stored import FIGURES, RESULT, read_report, render_stored, table_markup
+from anyshot_core.report.published_values import BesidePublished, published_table, read_published, verdicts_of
+from anyshot_core.report.storage import FIGURES, RESULT, read_report, render_stored, table_markup
 
 SECTION = "reproductions"
 SECTIONS = (

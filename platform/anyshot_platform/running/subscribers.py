@@ -3,7 +3,7 @@
 from anyshot_platform.foundation.domain_events import Subscribers
 from anyshot_platform.foundation.storage import Storage
 from anyshot_platform.judging.domain_events import PartsFinished, RunEnded, ScoresChanged, SubmissionEnded
-from anyshot_platform.judging.execution.further import follow_scores as follow_further
+from anyshot_platform.judging.execution.further_tests import follow_scores as follow_further
 from anyshot_platform.judging.execution.shards import PartsJoiner
 from anyshot_platform.judging.receipts.service import ReceiptMaker
 from anyshot_platform.judging.reports.actions.announcing import announce_report

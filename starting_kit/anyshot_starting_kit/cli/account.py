@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from anyshot_core.client import OUTAGE_SECONDS, Client, NotAllowed, PerhapsQueued, Refused, Unreachable
-from anyshot_core.installed import CPU_TORCH, install_line
+from anyshot_core.installation import CPU_TORCH, install_line
 from anyshot_starting_kit.cli.exits import Exit
 
 # A competition's and a phase's short name, and the number that a team's submissions to a phase have.

@@ -23,7 +23,7 @@ from anyshot_core.evaluations import (
     read_evaluation,
 )
 from anyshot_core.evaluations.needs import require_scorable, require_spread
-from anyshot_core.exports.asked import MOST_SNAPSHOTS, Asked
+from anyshot_core.exports.requests import MOST_SNAPSHOTS, Asked
 from anyshot_core.protocols import AnyWayAnyShot, Protocol, Range, WithinDomain, read_protocol
 from anyshot_core.taskserver.channel import NoSandbox
 from anyshot_core.taskserver.job import Hooks
@@ -43,7 +43,7 @@ from anyshot_starting_kit.dryrun.evaluate import (
     export,
     require_sandbox,
 )
-from anyshot_starting_kit.dryrun.further import all_points, by_evaluation
+from anyshot_starting_kit.dryrun.further_evaluations import all_points, by_evaluation
 from anyshot_starting_kit.dryrun.publicdata import NoData, default_cache, find_public_data
 
 QUICK_TASKS, QUICK_ITEMS, QUICK_SECONDS = 5, 3, 300.0

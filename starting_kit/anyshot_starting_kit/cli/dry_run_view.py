@@ -22,7 +22,7 @@ from anyshot_core.report import (
     render_page,
     report_text,
 )
-from anyshot_core.report.looked_at import tasks_page
+from anyshot_core.report.task_gallery import tasks_page
 from anyshot_core.results import Identity, write_predictions, write_results
 from anyshot_core.taskserver.job import Hooks, JobOutcome, LogLine, ServerProgress
 from anyshot_core.taskserver.tasks import PoolTasks

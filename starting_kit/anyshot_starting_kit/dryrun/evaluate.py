@@ -29,7 +29,7 @@ from anyshot_core.wire.worker_api import Budget, LogPolicy
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import RunSummary, summarize
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.dryrun.further import check_further, further_pool, point_name, seen_pool
+from anyshot_starting_kit.dryrun.further_evaluations import check_further, further_pool, point_name, seen_pool
 from anyshot_starting_kit.dryrun.parts import carry_out_parts, shown_packs
 from anyshot_starting_kit.dryrun.publicdata import PublicData
 

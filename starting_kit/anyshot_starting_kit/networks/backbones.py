@@ -12,7 +12,7 @@ from anyshot_starting_kit.networks.conv4 import Conv4
 from anyshot_starting_kit.networks.drop_block import add_drop_block
 from anyshot_starting_kit.networks.resnet import ResNet12, ResNet18
 from anyshot_starting_kit.networks.weights import MOUNTED, find_weights, load_weights
-from anyshot_starting_kit.networks.wide import WideResNet16
+from anyshot_starting_kit.networks.wide_resnet import WideResNet16
 
 NAMES = {"conv4": Conv4, "resnet12": ResNet12, "resnet18": ResNet18, "wrn16": WideResNet16}
 TIMM = "timm:"  # before the name of a model of timm

@@ -18,7 +18,7 @@ from anyshot_core.results import BadResultsFile, Identity, Maker, read_results, 
 from anyshot_core.taskserver.job import Hooks
 from anyshot_scoring.table import TaskTable
 from anyshot_starting_kit.dryrun.evaluate import DryRun, DryRunPlan, PointRun, carry_out, carry_out_further
-from anyshot_starting_kit.dryrun.further import by_evaluation, point_name
+from anyshot_starting_kit.dryrun.further_evaluations import by_evaluation, point_name
 from anyshot_studies.experiment.plan import Experiment, PlannedRun
 
 

@@ -9,7 +9,7 @@ from anyshot_core.baselines import ExperimentBundle, merged_config
 from anyshot_core.bundle.config import BadConfig, read_config
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import AnyWayAnyShot
-from anyshot_starting_kit.dryrun.further import check_further
+from anyshot_starting_kit.dryrun.further_evaluations import check_further
 from anyshot_starting_kit.dryrun.parts import training_packs
 from anyshot_studies.experiment.arms import Arm, setting_names
 from anyshot_studies.experiment.plan import Experiment

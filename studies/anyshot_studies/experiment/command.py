@@ -30,7 +30,7 @@ from anyshot_studies.experiment.arms import make_arms
 from anyshot_studies.experiment.carry_out import Done, run_experiment
 from anyshot_studies.experiment.changes import parse_changes
 from anyshot_studies.experiment.checks import BadExperiment, check
-from anyshot_studies.experiment.joined import read_scores, words_of, write_joined
+from anyshot_studies.experiment.joins import read_scores, words_of, write_joined
 from anyshot_studies.experiment.plan import Experiment, PlannedRun
 from anyshot_studies.experiment.site import collect, fetch_archive, send
 

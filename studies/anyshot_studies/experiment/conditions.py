@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from anyshot_core.data.domains import meta_album_set
-from anyshot_core.report.published import as_conditions
+from anyshot_core.report.published_values import as_conditions
 from anyshot_studies.experiment.facts import (
     PROTOCOLS,
     SEEDS,

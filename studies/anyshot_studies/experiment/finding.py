@@ -10,7 +10,7 @@ from typing import Any
 
 import anyshot_studies
 from anyshot_core.report.estimates import Estimate
-from anyshot_core.report.published import (
+from anyshot_core.report.published_values import (
     EXPERIMENT,
     BesidePublished,
     beside,

@@ -7,12 +7,12 @@ from html import escape
 from anyshot_core.charts import Chart
 from anyshot_core.charts.evaluations import draw_evaluation
 from anyshot_core.evaluations import PointScore, point_words
-from anyshot_core.report.published import BesidePublished, published_table
+from anyshot_core.report.published_values import BesidePublished, published_table
 from anyshot_studies.experiment.carry_out import Done
 from anyshot_studies.experiment.comparisons import Comparison, shown
 from anyshot_studies.experiment.figures import Figure
 from anyshot_studies.experiment.finding import Finding, FindingVerdict
-from anyshot_studies.experiment.further import UNTRAINED, Gap, Scores
+from anyshot_studies.experiment.further_evaluations import UNTRAINED, Gap, Scores
 from anyshot_studies.experiment.tables import BaselineTasks, group
 
 TITLE = "Baselines on this pool"

@@ -17,7 +17,7 @@ from anyshot_core.protocols import AnyWayAnyShot, ProtocolError, Range, Roles, W
 from anyshot_core.protocols.splits import CLASS_SPLITS, PARTS, split_classes
 from anyshot_core.wire.worker_api import Budget
 from anyshot_starting_kit.dryrun.evaluate import DryRunPlan
-from anyshot_starting_kit.dryrun.further import all_points, further_pool, point_name
+from anyshot_starting_kit.dryrun.further_evaluations import all_points, further_pool, point_name
 from anyshot_starting_kit.dryrun.publicdata import PublicData
 from anyshot_studies.experiment.arms import Arm
 from anyshot_studies.experiment.fingerprints import derive_seed, kit_digest, pack_digest

@@ -10,7 +10,7 @@ from anyshot_core.charts import Chart
 from anyshot_core.data.layout import read_meta
 from anyshot_core.protocols import AnyWayAnyShot, Protocol, Range
 from anyshot_core.report.protocol_lines import write_protocol
-from anyshot_core.report.stored import FIGURES
+from anyshot_core.report.storage import FIGURES
 from anyshot_core.words import count_of
 from anyshot_studies.experiment import facts as words
 from anyshot_studies.experiment.carry_out import Done, comparable
@@ -20,11 +20,11 @@ from anyshot_studies.experiment.figures import draw_figures
 from anyshot_studies.experiment.finding import FINDINGS, Finding, beside_published
 from anyshot_studies.experiment.findings import find
 from anyshot_studies.experiment.fingerprints import pack_digest
-from anyshot_studies.experiment.further import further_scores, gaps, write_further
+from anyshot_studies.experiment.further_evaluations import further_scores, gaps, write_further
+from anyshot_studies.experiment.join_report import write_facts
 from anyshot_studies.experiment.page import Content, make_html, make_markdown
 from anyshot_studies.experiment.plan import Experiment
 from anyshot_studies.experiment.site import Collected
-from anyshot_studies.experiment.stored import write_facts
 from anyshot_studies.experiment.tables import BaselineTasks, make_rows, pooled, write_tables
 
 PAGE = "index.html"

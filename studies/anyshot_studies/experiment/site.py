@@ -21,7 +21,7 @@ from anyshot_scoring.table import TaskTable
 from anyshot_studies.experiment.arms import Arm
 from anyshot_studies.experiment.carry_out import Done
 from anyshot_studies.experiment.checks import BadExperiment
-from anyshot_studies.experiment.further import Scores
+from anyshot_studies.experiment.further_evaluations import Scores
 
 KIND = "baseline"  # of submissions that are an experiment's
 

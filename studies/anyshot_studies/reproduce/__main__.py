@@ -15,7 +15,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from anyshot_analysis.pages import Manifest, write_report
-from anyshot_core.report.published import CONDITIONS
+from anyshot_core.report.published_values import CONDITIONS
 from anyshot_starting_kit.dryrun.publicdata import default_cache
 from anyshot_studies.reproduce.conditions import conditions_of
 from anyshot_studies.reproduce.material import Material

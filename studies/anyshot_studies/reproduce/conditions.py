@@ -13,8 +13,8 @@ import click
 
 from anyshot_analysis.diversity.hellinger import published_benchmarks
 from anyshot_analysis.pages import write_json
-from anyshot_core.report.published import CONDITIONS, EXPERIMENT, PaperConditions, as_conditions
-from anyshot_core.report.stored import RESULT
+from anyshot_core.report.published_values import CONDITIONS, EXPERIMENT, PaperConditions, as_conditions
+from anyshot_core.report.storage import RESULT
 from anyshot_studies.experiment.conditions import conditions_of_experiments
 from anyshot_studies.reproduce import (
     base_flips,

@@ -34,7 +34,7 @@ from anyshot_starting_kit.dryrun.publicdata import PublicData
 from anyshot_starting_kit.runner.generators import stream_of
 from anyshot_studies.reproduce.material import Material
 from anyshot_studies.reproduce.stand_ins import draw_things, draw_writers
-from anyshot_studies.reproduce.trained import SEED, train_and_test
+from anyshot_studies.reproduce.trained_bundles import SEED, train_and_test
 
 METHODS = {"PN": "prototypical_networks", "Ridge": "r2d2", "SVM": "metaoptnet_svm", "FO-MAML": "fo_maml"}
 WITHOUT_LOGITS = ("PN", "Ridge", "SVM")  # of tasks with any number of ways, as the paper has them

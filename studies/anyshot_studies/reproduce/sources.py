@@ -26,7 +26,7 @@ BESIDE = (
     "anyshot_core.words",
     "anyshot_analysis.pages",
     "anyshot_studies.reproduce.sources",
-    "anyshot_studies.reproduce.trained",
+    "anyshot_studies.reproduce.trained_bundles",
     "anyshot_analysis.jobs.inputs",
     "anyshot_analysis.jobs.options",
     "anyshot_core.wire.reports",

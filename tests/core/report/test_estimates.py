@@ -19,7 +19,7 @@ from anyshot_core.report.estimates import (
     undefined,
 )
 from anyshot_core.report.pages import half_words
-from anyshot_core.report.published import (
+from anyshot_core.report.published_values import (
     BadPublished,
     Published,
     Reproduced,
@@ -27,7 +27,7 @@ from anyshot_core.report.published import (
     published_table,
     verdicts_of,
 )
-from anyshot_core.report.stored import estimates_table, table_markup
+from anyshot_core.report.storage import estimates_table, table_markup
 from anyshot_platform.foundation.filters import interval
 from anyshot_scoring.undefined import Undefined
 

@@ -48,11 +48,11 @@ from anyshot_platform.running.announcements.models import Announcement
 from anyshot_platform.running.operations import (
     account_acts,
     alert_acts,
+    dead_letter_acts,
     image_acts,
-    set_aside_acts,
     worker_acts,
 )
-from anyshot_platform.running.operations.set_aside import SetAside, find_given_up, give_up
+from anyshot_platform.running.operations.dead_letters import SetAside, find_given_up, give_up
 from anyshot_platform.standings.baselines.actions import acts as baseline_acts
 from anyshot_platform.standings.baselines.models import Baseline
 from anyshot_platform.standings.entries import eligibility
@@ -530,9 +530,9 @@ def test_acts_of_administrators_on_what_no_worker_holds(site: Site) -> None:
         return find_given_up(session, "webhook", failed.id)
 
     aside = (trouble(now()), trouble(None), given_up, of_removed_webhook)
-    hold(site, "set_aside", set_aside_acts.ACTS, aside)
+    hold(site, "set_aside", dead_letter_acts.ACTS, aside)
     all_ = [lambda session, make=make: [make(session)] for make in (trouble(now()), trouble(None))]
-    hold(site, "set_aside", set_aside_acts.OF_ALL, tuple(all_))
+    hold(site, "set_aside", dead_letter_acts.OF_ALL, tuple(all_))
 
 
 def test_an_administrator_reads_what_an_act_does_to_whom_before_it_is_done(site: Site) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from anyshot_platform.contest.bundles import files
 from anyshot_platform.contest.bundles.files import LIMIT_ENTRIES, BundleUnreadable
-from anyshot_platform.contest.bundles.marked import read_marked
 from anyshot_platform.contest.bundles.reading import BundleInvalid, read_bundle
 from anyshot_platform.contest.bundles.writing import write_bundle, write_definition
+from anyshot_platform.contest.bundles.yaml_lines import read_marked
 from anyshot_platform.foundation.schema.quantities import parse_duration, parse_size
 from tests.platform.admin.zips import zipped
 

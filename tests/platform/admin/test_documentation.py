@@ -6,8 +6,8 @@ from pathlib import Path
 import yaml
 
 from anyshot_platform.contest.bundles import schema
-from anyshot_platform.contest.bundles.marked import Marked
 from anyshot_platform.contest.bundles.schema import CompetitionSpec
+from anyshot_platform.contest.bundles.yaml_lines import Marked
 from anyshot_platform.contest.leagues import description as leagues
 from anyshot_platform.contest.phases import description as phases
 from anyshot_platform.foundation.schema.parts import Part

@@ -19,7 +19,7 @@ from anyshot_platform.people.notifications.models import Email, Notification
 from anyshot_platform.people.users.models import MailRhythm, User
 from anyshot_platform.running.announcements.results import say_change
 from anyshot_platform.standings.leaderboards.models import BoardRow
-from anyshot_platform.standings.leaderboards.ready import BoardsReady
+from anyshot_platform.standings.leaderboards.precomputation import BoardsReady
 from anyshot_scoring.reliability.board_pairs import know_boards
 from tests.platform.admin.results import draw_table, finish_with_table
 from tests.platform.site import Person, Site, make_zip

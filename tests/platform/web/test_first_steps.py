@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from sqlalchemy import delete
 
-from anyshot_core.installed import CPU_TORCH
+from anyshot_core.installation import CPU_TORCH
 from anyshot_platform.people.accounts.service import begin_session
 from anyshot_platform.people.audit.service import select_entries
 from anyshot_platform.people.users.models import ApiToken, User

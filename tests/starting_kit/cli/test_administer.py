@@ -7,7 +7,7 @@ from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.queue.models import Trouble
 from anyshot_platform.judging.workers.tokens import create_worker_token
-from anyshot_platform.running.operations.set_aside import count_set_aside
+from anyshot_platform.running.operations.dead_letters import count_set_aside
 from tests.platform.admin.test_guarded_acts import log
 from tests.platform.admin.test_manage import acts, page
 from tests.platform.site import SLUG, Site

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from anyshot_core.command import AS_PROCESS, main
 from anyshot_core.data.pack import pack_dataset
 from anyshot_core.data.pool import Pool
-from anyshot_core.installed import CPU_TORCH
+from anyshot_core.installation import CPU_TORCH
 from anyshot_core.protocols import (
     AnyWayAnyShot,
     ClassSide,

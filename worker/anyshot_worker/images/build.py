@@ -15,7 +15,7 @@ from typing import IO
 
 from anyshot_core.data.digests import digest_file
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_worker.images.ours import inside_files, package_folders
+from anyshot_worker.images.own_packages import inside_files, package_folders
 from anyshot_worker.images.recipe import (
     PYTHON,
     UIDS,

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from anyshot_worker.images.ours import inside_files, package_folders
+from anyshot_worker.images.own_packages import inside_files, package_folders
 
 Flavour = Literal["cpu", "gpu"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.images.inventory import list_packages
-from anyshot_worker.images.ours import python_path
+from anyshot_worker.images.own_packages import python_path
 from anyshot_worker.images.recipe import IMPORTED, PYTHON, UIDS, Recipe
 from anyshot_worker.sandbox.interface import SCRATCH_INSIDE, SandboxError
 

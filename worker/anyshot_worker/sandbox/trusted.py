@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_worker.images.ours import python_path
+from anyshot_worker.images.own_packages import python_path
 from anyshot_worker.sandbox.flags import environment
 from anyshot_worker.sandbox.flavours import labels_of_this_python
 from anyshot_worker.sandbox.guarantees import GUARANTEES

@@ -25,9 +25,9 @@ from anyshot_platform.contest.bundles.codabench_report import (
     mapping,
 )
 from anyshot_platform.contest.bundles.files import BundleFiles, missing_file, normal
-from anyshot_platform.contest.bundles.marked import TWICE, FileProblem, Marked, Path, decode
 from anyshot_platform.contest.bundles.naming import key_from, unique
 from anyshot_platform.contest.bundles.schema import FILES, CompetitionSpec
+from anyshot_platform.contest.bundles.yaml_lines import TWICE, FileProblem, Marked, Path, decode
 from anyshot_platform.contest.competitions.files import MOST_BYTES, is_image
 from anyshot_platform.foundation.filters import decimal, join_texts
 from anyshot_platform.foundation.schema.problems import in_words

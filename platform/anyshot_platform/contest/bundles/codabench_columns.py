@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from anyshot_platform.contest.bundles.codabench_report import is_true, number_of
-from anyshot_platform.contest.bundles.marked import Path
 from anyshot_platform.contest.bundles.naming import key_from, unique
+from anyshot_platform.contest.bundles.yaml_lines import Path
 
 _METRICS = (
     (r"normali[sz]ed.*acc|norm.?acc|^nacc$", "normalized_accuracy"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from anyshot_platform.contest.bundles.codabench_columns import ImportedBoard, metric_of
 from anyshot_platform.contest.bundles.codabench_report import mapping, whole_of
-from anyshot_platform.contest.bundles.marked import Path
+from anyshot_platform.contest.bundles.yaml_lines import Path
 
 _RANKS = re.compile(r"(avg|average|mean)[ _-]?rank", re.IGNORECASE)
 _BY_DATASET = "dataset_ranks_worst"

@@ -27,8 +27,8 @@ from anyshot_platform.contest.bundles.codabench_report import (
     whole_of,
 )
 from anyshot_platform.contest.bundles.foreign_data import input_data_of
-from anyshot_platform.contest.bundles.marked import Path
 from anyshot_platform.contest.bundles.naming import key_from, unique
+from anyshot_platform.contest.bundles.yaml_lines import Path
 
 _MIGRATES = ("auto_migrate_to_this_phase", "auto_migration")
 _LIMITS = ("execution_time_limit", "execution_time_limit_ms")

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from anyshot_platform.contest.bundles.codabench_keys import PLACES
-from anyshot_platform.contest.bundles.marked import FileProblem, Marked, Path
+from anyshot_platform.contest.bundles.yaml_lines import FileProblem, Marked, Path
 from anyshot_platform.foundation.filters import join_texts
 
 

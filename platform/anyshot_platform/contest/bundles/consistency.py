@@ -12,7 +12,7 @@ from typing import Any
 
 from anyshot_core.evaluations import read_evaluations
 from anyshot_core.evaluations.needs import require_scorable
-from anyshot_core.exports.asked import snapshot_points
+from anyshot_core.exports.requests import snapshot_points
 from anyshot_core.protocols import BaseNovel, ClassSide, ProtocolError, Roles, protocol_from_dict
 from anyshot_core.zones import find_zone
 from anyshot_platform.contest.bundles.schema import CompetitionSpec

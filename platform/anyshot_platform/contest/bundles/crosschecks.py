@@ -19,7 +19,7 @@ from anyshot_platform.contest.bundles.consistency import (
     words_on_seeds,
 )
 from anyshot_platform.contest.bundles.files import BundleFiles, missing_file
-from anyshot_platform.contest.bundles.marked import FileProblem, Marked, Path
+from anyshot_platform.contest.bundles.yaml_lines import FileProblem, Marked, Path
 from anyshot_platform.foundation.schema.quantities import parse_moment
 from anyshot_platform.foundation.zones import words_on_zone
 

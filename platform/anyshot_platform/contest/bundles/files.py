@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from anyshot_platform.contest.bundles.marked import FileProblem
+from anyshot_platform.contest.bundles.yaml_lines import FileProblem
 
 LIMIT_ENTRIES = 5_000
 LIMIT_NAMES = 250_000  # with the files of its data, which are not read

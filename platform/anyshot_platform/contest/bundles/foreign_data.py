@@ -10,7 +10,7 @@ from typing import Any
 
 from anyshot_platform.contest.bundles.codabench_report import entries, mapping
 from anyshot_platform.contest.bundles.files import BundleUnreadable, Tree, ZipTree, normal, open_tree
-from anyshot_platform.contest.bundles.marked import read_marked
+from anyshot_platform.contest.bundles.yaml_lines import read_marked
 from anyshot_platform.foundation.filters import decimal
 
 MOST_DATASETS = 40

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from anyshot_platform.contest.bundles.codabench_report import Notice
 from anyshot_platform.contest.bundles.files import BundleUnreadable
-from anyshot_platform.contest.bundles.marked import FileProblem
 from anyshot_platform.contest.bundles.reading import BundleInvalid, CompetitionBundle
 from anyshot_platform.contest.bundles.schema import CompetitionSpec
+from anyshot_platform.contest.bundles.yaml_lines import FileProblem
 from anyshot_platform.foundation.isolated_parsing.service import run_confined
 
 PACK_SECONDS = 50  # of CPU, for one dataset

@@ -16,9 +16,9 @@ from anyshot_platform.contest.bundles.consistency import judge, place_phase
 from anyshot_platform.contest.bundles.crosschecks import cross_check
 from anyshot_platform.contest.bundles.files import BundleFiles, nearest_instead, open_bundle
 from anyshot_platform.contest.bundles.foreign_data import FoundData, data_paths, take_out
-from anyshot_platform.contest.bundles.marked import FileProblem, Marked, read_marked
 from anyshot_platform.contest.bundles.page_values import has_values, unknown_in, values_of
 from anyshot_platform.contest.bundles.schema import FILES, CompetitionSpec
+from anyshot_platform.contest.bundles.yaml_lines import FileProblem, Marked, read_marked
 from anyshot_platform.foundation.filters import join_texts
 from anyshot_platform.foundation.schema.parts import Part
 from anyshot_platform.foundation.schema.problems import in_words

@@ -2,7 +2,7 @@
 
 import json
 
-from anyshot_core.installed import install_line, package_folder
+from anyshot_core.installation import install_line, package_folder
 from anyshot_platform.contest.kit.wheels import kit_version
 
 NAME = "anyshot-tutorial.ipynb"

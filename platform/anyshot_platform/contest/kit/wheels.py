@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from anyshot_core.installed import package_files, package_folder
+from anyshot_core.installation import package_files, package_folder
 
 PROJECTS = ("anyshot-core", "anyshot-scoring", "anyshot-starting-kit")
 _BEGINNING = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever they are made

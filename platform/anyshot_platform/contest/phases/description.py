@@ -14,7 +14,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from anyshot_core.evaluations.registry import read_evaluations
-from anyshot_core.exports.asked import MOST_SNAPSHOTS
+from anyshot_core.exports.requests import MOST_SNAPSHOTS
 from anyshot_core.protocols import PROTOCOLS, ProtocolError
 from anyshot_core.protocols.keys import KEY_PATTERN
 from anyshot_core.protocols.registry import SEEDS

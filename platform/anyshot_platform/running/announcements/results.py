@@ -23,7 +23,7 @@ from anyshot_platform.judging.visibility.standing import standing_of
 from anyshot_platform.standings.entries.choosing import COMPETES
 from anyshot_platform.standings.entries.service import list_entries
 from anyshot_platform.standings.entries.states import EntryState
-from anyshot_platform.standings.leaderboards.best import find_best_other
+from anyshot_platform.standings.leaderboards.best_submission import find_best_other
 from anyshot_platform.standings.leaderboards.reading import find_place_of
 from anyshot_platform.standings.leaderboards.trust import read_beside
 

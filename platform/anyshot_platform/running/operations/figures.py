@@ -20,7 +20,7 @@ from anyshot_platform.judging.workers.images import count_workers
 from anyshot_platform.judging.workers.models import Worker
 from anyshot_platform.people.alerts.models import Alert
 from anyshot_platform.people.notifications.service import due_emails
-from anyshot_platform.running.operations.set_aside import count_by_kind
+from anyshot_platform.running.operations.dead_letters import count_by_kind
 
 
 def collect_figures(session: Session) -> CollectorRegistry:

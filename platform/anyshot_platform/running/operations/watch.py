@@ -16,7 +16,7 @@ from anyshot_platform.judging.workers.images import count_workers
 from anyshot_platform.people.alerts.models import Alert
 from anyshot_platform.people.alerts.service import close_alert, open_alert
 from anyshot_platform.people.notifications.service import due_emails
-from anyshot_platform.running.operations.set_aside import count_set_aside
+from anyshot_platform.running.operations.dead_letters import count_set_aside
 
 _FEWEST_FOR_A_RATE = 5
 LOOP_LATE = "loop_late"

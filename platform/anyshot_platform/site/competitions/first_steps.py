@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.installed import CPU_TORCH, install_line
+from anyshot_core.installation import CPU_TORCH, install_line
 from anyshot_platform.contest.kit.wheels import kit_version
 from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.judging.submissions.models import Submission
@@ -16,7 +16,7 @@ from anyshot_platform.judging.visibility.data import has_public_data
 from anyshot_platform.judging.visibility.smoke import smoke_pool
 from anyshot_platform.judging.visibility.standing import kept
 from anyshot_platform.people.users.models import ApiToken
-from anyshot_platform.site.pools.data_taken import has_taken_data
+from anyshot_platform.site.pools.data_downloads import has_taken_data
 from anyshot_platform.site.shell.page_header import join_state, open_for_uploads
 
 

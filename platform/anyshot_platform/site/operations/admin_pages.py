@@ -22,12 +22,12 @@ from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.running.operations import (
     account_acts,
     alert_acts,
+    dead_letter_acts,
     image_acts,
     overview,
-    set_aside_acts,
     worker_acts,
 )
-from anyshot_platform.running.operations.set_aside import find_given_up, list_set_aside
+from anyshot_platform.running.operations.dead_letters import find_given_up, list_set_aside
 from anyshot_platform.running.operations.watch import late_loops
 from anyshot_platform.site.shell.act_frame import merge, perform_named, read_options, save_merged
 from anyshot_platform.site.web.access import site_admin
@@ -59,8 +59,8 @@ def show_operations(request: Request, viewer: Admin, session: SessionDep, servic
         loops=read_loops(session),
         late={loop.name for loop in late_loops(session, services.settings)},
         set_aside=list_set_aside(session),
-        set_aside_acts=set_aside_acts.ACTS,
-        all_acts=set_aside_acts.OF_ALL,
+        set_aside_acts=dead_letter_acts.ACTS,
+        all_acts=dead_letter_acts.OF_ALL,
         now=now().astimezone(UTC),
     )
 
@@ -78,7 +78,7 @@ def act_on_alert(
 def act_on_all(request: Request, viewer: Admin, session: SessionDep, act: str, form: FormDep) -> Response:
     """Try everything again that is set aside."""
     found = list_set_aside(session)
-    return perform_named(request, session, form, set_aside_acts.OF_ALL, act, found, viewer, "/admin")
+    return perform_named(request, session, form, dead_letter_acts.OF_ALL, act, found, viewer, "/admin")
 
 
 @router.post("/set-aside/{kind}/{identity}/{act}")
@@ -87,7 +87,7 @@ def act_on_one(
 ) -> Response:
     """Try one thing again that is set aside, or give it up."""
     found = find_given_up(session, kind, identity)
-    return perform_named(request, session, form, set_aside_acts.ACTS, act, found, viewer, "/admin")
+    return perform_named(request, session, form, dead_letter_acts.ACTS, act, found, viewer, "/admin")
 
 
 @router.get("/users")

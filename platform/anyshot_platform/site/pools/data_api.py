@@ -10,7 +10,7 @@ from anyshot_platform.contest.pools.models import Pack
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.judging.visibility.data import PoolShown, data_of, find_public_pack, suggested_split
 from anyshot_platform.people.users.viewer import Scope
-from anyshot_platform.site.pools.data_taken import note_data_taken
+from anyshot_platform.site.pools.data_downloads import note_data_taken
 from anyshot_platform.site.web.access import signed_in_as, visible_competition
 from anyshot_platform.site.web.files import send_stored
 from anyshot_platform.site.web.services import ServicesDep, SessionDep

@@ -13,7 +13,7 @@ from anyshot_platform.judging.visibility.access import SubmissionAccess
 from anyshot_platform.standings.entries.choosing import COMPETES
 from anyshot_platform.standings.entries.service import TeamEntry, list_entries
 from anyshot_platform.standings.entries.states import EntryState
-from anyshot_platform.standings.leaderboards.best import find_best_baseline, find_best_other
+from anyshot_platform.standings.leaderboards.best_submission import find_best_baseline, find_best_other
 from anyshot_platform.standings.leaderboards.reading import read_board, read_rank_of
 from anyshot_platform.standings.leaderboards.trust import read_beside
 

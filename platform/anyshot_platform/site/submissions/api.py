@@ -29,7 +29,8 @@ from anyshot_platform.judging.visibility.submissions import Sight
 from anyshot_platform.people.teams.models import Team
 from anyshot_platform.people.users.viewer import Scope, Viewer
 from anyshot_platform.site.shell.act_frame import IfMatch
-from anyshot_platform.site.submissions import exported, views
+from anyshot_platform.site.submissions import views
+from anyshot_platform.site.submissions.archive import MeanOfTasks, read_figures, receipts_json, write_everything
 from anyshot_platform.site.submissions.code_view import changed, compare_code, find_other, read_code
 from anyshot_platform.site.submissions.compared import find_compared, read_all_pairs, title_of, versions_of
 from anyshot_platform.site.submissions.downloads import (
@@ -37,8 +38,8 @@ from anyshot_platform.site.submissions.downloads import (
     note_reading,
     send_everything,
 )
-from anyshot_platform.site.submissions.exported import MeanOfTasks, read_figures, write_everything
-from anyshot_platform.site.submissions.noting import note_fields, who_noted
+from anyshot_platform.site.submissions.filters import WantedDep
+from anyshot_platform.site.submissions.notes import note_fields, who_noted
 from anyshot_platform.site.submissions.schemas import (
     AllowanceOut,
     ChangesOut,
@@ -58,7 +59,6 @@ from anyshot_platform.site.submissions.schemas import (
     show_upload_of,
 )
 from anyshot_platform.site.submissions.show import find_version, read_runs
-from anyshot_platform.site.submissions.wanted import WantedDep
 from anyshot_platform.site.web.access import (
     competition_role,
     signed_in_as,
@@ -359,7 +359,7 @@ def download_archive(found: Reader, services: ServicesDep) -> Response:
 @router.get("/submissions/{submission_id}/receipts", response_class=Response)
 def download_receipts(found: Reader, session: SessionDep) -> Response:
     """The signed receipts of the runs that count, as a JSON list; 404 while the viewer may not see the score."""
-    return Response(exported.receipts_json(session, found), media_type="application/json")
+    return Response(receipts_json(session, found), media_type="application/json")
 
 
 @router.get("/submissions/{submission_id}/everything", response_class=Response)

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from anyshot_platform.foundation.tables import MEDIA, Form
 from anyshot_platform.judging.visibility.access import SubmissionAccess
-from anyshot_platform.site.submissions import exported
+from anyshot_platform.site.submissions import archive
 from anyshot_platform.site.submissions.downloads import (
     attached,
     note_reading,
@@ -26,7 +26,7 @@ Reader = Annotated[SubmissionAccess, Depends(submission_reader)]
 def download_log(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
     """All lines that the viewer may see."""
     runs = read_runs(session, found.submission, find_version(session, found.submission))
-    lines = exported.log_text(services, found, [run.id for run in runs])
+    lines = archive.log_text(services, found, [run.id for run in runs])
     return StreamingResponse(
         lines, media_type="text/plain; charset=utf-8", headers=attached(found, "log.txt")
     )
@@ -35,14 +35,14 @@ def download_log(found: Reader, session: SessionDep, services: ServicesDep) -> R
 @router.get("/tasks.csv")
 def download_tasks(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
     """One line a run and task."""
-    sheet = exported.tasks_csv(session, services, found)
+    sheet = archive.tasks_csv(session, services, found)
     return PlainTextResponse(sheet, media_type=MEDIA[Form.CSV], headers=attached(found, "tasks.csv"))
 
 
 @router.get("/figures.csv")
 def download_figures(found: Reader, session: SessionDep) -> Response:
     """One line a run and dataset, number of ways, number of shots."""
-    sheet = exported.figures_csv(session, found)
+    sheet = archive.figures_csv(session, found)
     return PlainTextResponse(sheet, media_type=MEDIA[Form.CSV], headers=attached(found, "figures.csv"))
 
 
@@ -56,7 +56,7 @@ def download_receipts(found: Reader, session: SessionDep) -> Response:
 @router.get("/report.html")
 def download_report(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
     """The same report as a dry run's, as one file."""
-    page = exported.report_page(session, services, found)
+    page = archive.report_page(session, services, found)
     return HTMLResponse(page, headers=attached(found, "report.html"))
 
 
@@ -64,4 +64,4 @@ def download_report(found: Reader, session: SessionDep, services: ServicesDep) -
 def download_everything(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
     """Code, log, results, provenance and all other files, in one zip."""
     note_reading(services, found, "everything")
-    return send_everything(found, *exported.write_everything(session, services, found))
+    return send_everything(found, *archive.write_everything(session, services, found))

@@ -30,15 +30,16 @@ from anyshot_platform.site.shell.page_header import open_for_uploads, read_heade
 from anyshot_platform.site.submissions.answer import read_answer
 from anyshot_platform.site.submissions.confusion_view import offers_confusion
 from anyshot_platform.site.submissions.failures import FailureView, show_failed_evaluation
+from anyshot_platform.site.submissions.filters import SORTS, WantedDep, known_tags, narrow
 from anyshot_platform.site.submissions.log_view import read_log
 from anyshot_platform.site.submissions.menu import BULK, CHOICES
 from anyshot_platform.site.submissions.next_steps import read_next_steps
-from anyshot_platform.site.submissions.noting import note_fields, who_noted
+from anyshot_platform.site.submissions.notes import note_fields, who_noted
 from anyshot_platform.site.submissions.progress import is_live
 from anyshot_platform.site.submissions.quota_view import quota_view
 from anyshot_platform.site.submissions.results import read_results_view
 from anyshot_platform.site.submissions.rows import own_submissions, page_rows, team_submissions
-from anyshot_platform.site.submissions.running import read_running
+from anyshot_platform.site.submissions.run_charts import read_running
 from anyshot_platform.site.submissions.show import (
     find_version,
     read_failure,
@@ -46,7 +47,6 @@ from anyshot_platform.site.submissions.show import (
     read_submission,
 )
 from anyshot_platform.site.submissions.smoke_answer import read_smoke_answer
-from anyshot_platform.site.submissions.wanted import SORTS, WantedDep, known_tags, narrow
 from anyshot_platform.site.web.access import (
     browser_session,
     competition_role,

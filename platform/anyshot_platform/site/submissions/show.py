@@ -34,7 +34,7 @@ from anyshot_platform.judging.visibility.access import SubmissionAccess
 from anyshot_platform.judging.visibility.submissions import Sight
 from anyshot_platform.judging.workers.places import find_place
 from anyshot_platform.site.submissions.failures import FailureView, find_failed, show_failure
-from anyshot_platform.site.submissions.noting import note_fields
+from anyshot_platform.site.submissions.notes import note_fields
 from anyshot_platform.site.submissions.progress import (
     QueueForecast,
     RunProgress,

@@ -15,7 +15,7 @@ from anyshot_platform.judging.run_logs.service import read_events
 from anyshot_platform.judging.run_logs.watching import changes, watching_of
 from anyshot_platform.judging.visibility.access import find_submission_access
 from anyshot_platform.site.submissions.log_view import part_key, part_titles, second_of, stage_words
-from anyshot_platform.site.submissions.running import stream_measures
+from anyshot_platform.site.submissions.run_charts import stream_measures
 from anyshot_platform.site.submissions.show import find_version, read_runs, stream_state
 from anyshot_platform.site.web.access import submission_reader
 from anyshot_platform.site.web.rendering import environment

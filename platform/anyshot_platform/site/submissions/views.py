@@ -29,7 +29,8 @@ from anyshot_platform.judging.visibility.submissions import Sight
 from anyshot_platform.judging.workers.places import find_place
 from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.site.submissions.answer import read_answer
-from anyshot_platform.site.submissions.noting import note_fields
+from anyshot_platform.site.submissions.filters import SearchedSubmissions, narrow
+from anyshot_platform.site.submissions.notes import note_fields
 from anyshot_platform.site.submissions.progress import forecast_words
 from anyshot_platform.site.submissions.provenance import repeat_command, shown_provenance, train_seed_of
 from anyshot_platform.site.submissions.rows import find_page, own_submissions
@@ -45,7 +46,6 @@ from anyshot_platform.site.submissions.schemas import (
 )
 from anyshot_platform.site.submissions.show import find_version, read_runs
 from anyshot_platform.site.submissions.smoke_answer import read_smoke_answer
-from anyshot_platform.site.submissions.wanted import SearchedSubmissions, narrow
 
 
 def show_submission(sight: Sight, tags: list[str]) -> SubmissionOut:

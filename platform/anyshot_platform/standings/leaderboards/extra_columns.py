@@ -11,8 +11,8 @@ from anyshot_platform.contest.leagues.models import League
 from anyshot_platform.contest.phases.models import PhaseVersion
 from anyshot_platform.foundation.filters import duration
 from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.scores.generations import newest_scored
 from anyshot_platform.judging.scores.models import RunScore
-from anyshot_platform.judging.scores.newest import newest_scored
 from anyshot_platform.standings.leaderboards.reading import BoardPlace
 
 DURATION = "duration"

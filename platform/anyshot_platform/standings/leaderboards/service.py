@@ -14,7 +14,7 @@ from anyshot_platform.judging.visibility.phases import publication_of
 from anyshot_platform.people.teams.models import Team
 from anyshot_platform.standings.entries.service import stand
 from anyshot_platform.standings.leaderboards.candidates import find_candidates
-from anyshot_platform.standings.leaderboards.frozen import keep_frozen, shown_since, stood_under
+from anyshot_platform.standings.leaderboards.frozen_board import keep_frozen, shown_since, stood_under
 from anyshot_platform.standings.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.standings.leaderboards.rows import (
     BoardCandidate,

@@ -15,7 +15,7 @@ from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.judging.visibility.phases import publication_of
 from anyshot_platform.judging.visibility.standing import counting
 from anyshot_platform.people.teams.models import Team
-from anyshot_platform.standings.leaderboards.frozen import shown_since
+from anyshot_platform.standings.leaderboards.frozen_board import shown_since
 from anyshot_platform.standings.leaderboards.models import BoardRow
 from anyshot_platform.standings.leaderboards.reading import count_ranked, count_ranks
 

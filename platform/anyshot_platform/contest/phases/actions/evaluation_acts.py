@@ -16,7 +16,7 @@ from anyshot_platform.foundation.errors import Invalid
 from anyshot_platform.foundation.filters import count, decimal, join_texts
 from anyshot_platform.judging.evaluations.points import hold_pools, points_of
 from anyshot_platform.judging.evaluations.words import said_title
-from anyshot_platform.judging.execution.further import cancel_dropped, count_missing, queue_missing
+from anyshot_platform.judging.execution.further_tests import cancel_dropped, count_missing, queue_missing
 
 RANKS_NOTHING = "No ranking changes, and no learner is trained again: each test costs a meta-test."
 

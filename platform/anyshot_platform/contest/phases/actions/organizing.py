@@ -28,7 +28,7 @@ from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import Conflict, Invalid
 from anyshot_platform.foundation.schema.settings import Effect, effects
 from anyshot_platform.judging.evaluations.points import hold_pools
-from anyshot_platform.judging.execution.further import cancel_dropped, queue_missing
+from anyshot_platform.judging.execution.further_tests import cancel_dropped, queue_missing
 from anyshot_platform.judging.runs.secrets import commitment_of
 from anyshot_platform.judging.submissions.counting import count_uploads
 from anyshot_platform.judging.submissions.models import Submission

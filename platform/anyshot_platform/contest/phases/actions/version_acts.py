@@ -24,7 +24,7 @@ from anyshot_platform.contest.phases.rows import describe_phase
 from anyshot_platform.contest.phases.service import live_version
 from anyshot_platform.contest.phases.states import RescoreMode, VersionState
 from anyshot_platform.foundation.filters import decimal, join_texts
-from anyshot_platform.judging.execution.further import count_missing
+from anyshot_platform.judging.execution.further_tests import count_missing
 from anyshot_platform.judging.execution.joining import not_queued, still_running, without_score
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.visibility.phases import publication_of

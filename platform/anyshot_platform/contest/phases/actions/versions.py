@@ -24,7 +24,7 @@ from anyshot_platform.contest.phases.states import RescoreMode, VersionState
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import Conflict, Invalid, NotFound
 from anyshot_platform.foundation.filters import join_texts
-from anyshot_platform.judging.execution.further import queue_missing
+from anyshot_platform.judging.execution.further_tests import queue_missing
 from anyshot_platform.judging.execution.joining import not_queued, queue_under
 from anyshot_platform.judging.scores.models import SubmissionScore
 from anyshot_platform.judging.submissions.models import Submission

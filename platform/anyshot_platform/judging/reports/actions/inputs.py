@@ -20,8 +20,8 @@ from anyshot_platform.judging.execution.tables import PREDICTIONS
 from anyshot_platform.judging.reports.records import RunTable
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.scores.generations import newest_scored
 from anyshot_platform.judging.scores.models import RunScore
-from anyshot_platform.judging.scores.newest import newest_scored
 from anyshot_platform.judging.scores.tables import RESULTS
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionKind

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from anyshot_core.charts import redraw
 from anyshot_core.report.estimates import Estimate
 from anyshot_core.report.pages import figure
-from anyshot_core.report.published import BesidePublished, published_table
+from anyshot_core.report.published_values import BesidePublished, published_table
 from anyshot_core.words import number_words
 from anyshot_scoring.undefined import Undefined
 

@@ -15,7 +15,7 @@ import numpy as np
 from anyshot_analysis.pages import Manifest, PageTable, ReportPage
 from anyshot_core.charts import Chart
 from anyshot_core.report.estimates import Estimate, around
-from anyshot_core.report.published import CONDITIONS, EXPERIMENT
+from anyshot_core.report.published_values import CONDITIONS, EXPERIMENT
 from anyshot_scoring.summary import Group
 from anyshot_studies.experiment.conditions import conditions_of_experiments
 from anyshot_studies.experiment.facts import COMMAND

@@ -35,7 +35,7 @@ from anyshot_platform.site.submissions.log_view import missing_words, part_key, 
 from anyshot_platform.site.submissions.progress import run_title
 from anyshot_platform.site.submissions.provenance import provenance_facts, repeat_command
 from anyshot_platform.site.submissions.rows import submission_title
-from anyshot_platform.site.submissions.running import read_running
+from anyshot_platform.site.submissions.run_charts import read_running
 from anyshot_platform.site.submissions.schemas import MeasureOut
 from anyshot_platform.site.submissions.show import find_version, read_runs
 from anyshot_scoring.table import TaskTable

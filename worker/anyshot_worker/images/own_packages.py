@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from anyshot_core.installed import package_files, package_folder
+from anyshot_core.installation import package_files, package_folder
 
 _PACKAGES = ("anyshot_scoring", "anyshot_core", "anyshot_starting_kit")
 _LEFT_OUT = {  # what a participant uses outside of a run

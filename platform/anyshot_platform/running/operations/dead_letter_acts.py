@@ -14,7 +14,7 @@ from anyshot_platform.actions.declaration import (
     Target,
     by_name,
 )
-from anyshot_platform.running.operations.set_aside import (
+from anyshot_platform.running.operations.dead_letters import (
     SetAside,
     count_set_aside,
     find_given_up,

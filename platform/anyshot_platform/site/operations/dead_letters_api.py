@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.actions.service import ActOutcome
 from anyshot_platform.people.users.viewer import Viewer
-from anyshot_platform.running.operations.set_aside import SetAside, find_given_up, list_set_aside
-from anyshot_platform.running.operations.set_aside_acts import ACTS, OF_ALL
+from anyshot_platform.running.operations.dead_letter_acts import ACTS, OF_ALL
+from anyshot_platform.running.operations.dead_letters import SetAside, find_given_up, list_set_aside
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.web.access import site_admin
 from anyshot_platform.site.web.services import SessionDep

@@ -12,8 +12,8 @@ import numpy as np
 from anyshot_core.data.images import IMAGE_SHAPE
 from anyshot_core.data.pool import Pool
 from anyshot_core.evaluations import EvaluationPoint
-from anyshot_core.exports.asked import Asked, snapshot_points
 from anyshot_core.exports.files import ESTIMATES, LAYERS, PROBABILITIES, SNAPSHOTS, write_arrays
+from anyshot_core.exports.requests import Asked, snapshot_points
 from anyshot_core.exports.support import FoldTasks, hits_by_task
 from anyshot_core.protocols import Roles
 from anyshot_core.protocols.keys import Seed, draw_mark, exports_seed

@@ -9,7 +9,7 @@ from pathlib import Path
 from anyshot_analysis.pages import figures_of, write_report
 from anyshot_core.charts import Bar, Chart, draw_bars, draw_curves, draw_difficulty
 from anyshot_core.report.pages import wrap_page
-from anyshot_core.report.stored import render_stored
+from anyshot_core.report.storage import render_stored
 from anyshot_scoring.difficulty import measure_difficulty
 from anyshot_scoring.summary import Group
 from anyshot_studies.experiment.checks import BadExperiment
@@ -21,9 +21,9 @@ from anyshot_studies.experiment.finding import (
     beside_published_of,
     sampled,
 )
+from anyshot_studies.experiment.join_report import FACTS, SCORES, Scores, manifest_of, portable, report_of
 from anyshot_studies.experiment.page import findings_table, markdown_table, published
 from anyshot_studies.experiment.report import write_findings
-from anyshot_studies.experiment.stored import FACTS, SCORES, Scores, manifest_of, portable, report_of
 from anyshot_studies.experiment.tables import Row
 
 CLAIM = "Tasks across domains are harder than within a domain"

@@ -17,7 +17,7 @@ from anyshot_analysis.selection import choose, oracle_calls_lost
 from anyshot_analysis.undefined import Quantity
 from anyshot_core.charts import draw_curves
 from anyshot_core.report.estimates import resampled
-from anyshot_core.report.stored import estimate_words
+from anyshot_core.report.storage import estimate_words
 from anyshot_core.wire.reports import Seed
 from anyshot_core.words import count_of
 from anyshot_scoring.reliability import tau_b
