@@ -173,6 +173,8 @@ def test_a_team_with_members_who_have_not_answered_is_admitted_by_name_alone(
     body = {"league": "women", "teams": [listed[0]["team"]], "admit": True}
     said = owner.call("POST", f"{MANAGE}/teams/decide", json=body)
     assert (said.status_code, said.json()["preview"]["blocked"]) == (409, [words])
+    named = owner.call("POST", f"{MANAGE}/teams/decide", json={**body, "confirm": "ada"})
+    assert (named.status_code, names(site, "women")) == (409, []), "the name alone overrides nothing"
     team = listed[0]["team"]
     admit = [
         "organize",
