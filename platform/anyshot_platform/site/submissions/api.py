@@ -30,7 +30,12 @@ from anyshot_platform.people.teams.models import Team
 from anyshot_platform.people.users.viewer import Scope, Viewer
 from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.site.submissions import views
-from anyshot_platform.site.submissions.archive import MeanOfTasks, read_figures, receipts_json, write_everything
+from anyshot_platform.site.submissions.archive import (
+    MeanOfTasks,
+    read_figures,
+    receipts_json,
+    write_everything,
+)
 from anyshot_platform.site.submissions.code_view import changed, compare_code, find_other, read_code
 from anyshot_platform.site.submissions.compared import find_compared, read_all_pairs, title_of, versions_of
 from anyshot_platform.site.submissions.downloads import (

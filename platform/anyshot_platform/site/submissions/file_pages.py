@@ -49,7 +49,7 @@ def download_figures(found: Reader, session: SessionDep) -> Response:
 @router.get("/receipts.json")
 def download_receipts(found: Reader, session: SessionDep) -> Response:
     """The signed receipts of the runs that count."""
-    signed = exported.receipts_json(session, found)
+    signed = archive.receipts_json(session, found)
     return Response(signed, media_type=MEDIA[Form.JSON], headers=attached(found, "receipts.json"))
 
 
