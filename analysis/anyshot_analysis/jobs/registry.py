@@ -92,7 +92,7 @@ JOBS: dict[str, Analysis] = {
         "baseline_cv", ReportAudience.PARTICIPANT, "A penalty that each support set chooses, or a fixed one."
     ),
     "selection": Analysis(
-        "selecting",
+        "model_selection",
         ReportAudience.PARTICIPANT,
         "What rules of choosing lose, and what oracle calls would cost.",
     ),

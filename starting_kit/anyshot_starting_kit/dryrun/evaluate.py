@@ -44,7 +44,7 @@ class DryRunPlan:
     it leaves of the datasets tested, unless `train_protocol` says otherwise. With `each_dataset`, each has a learner of
     its own and an equal part of the time.
     With `learner`, a file that an earlier run kept, meta-training is skipped; `keep_learner` is where to keep it.
-    `further` are evaluations of the same learner (`dryrun.further`), `exports` what is written of it besides, and
+    `further` are evaluations of the same learner (`dryrun.further_evaluations`), `exports` what is written of it, and
     `keep_snapshots` the folder for snapshots of its training.
     """
 
