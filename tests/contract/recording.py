@@ -43,6 +43,7 @@ FREE = {
     "gpus",
     "images",
     "image_digests",
+    "inventories",
     "packs",
 }
 TIMES = {"at", "seconds_used", "memory_bytes", "fit_seconds", "predict_seconds", "cores"}  # and machines

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from anyshot_platform.judging.runs.models import Checkpoint, Run
+from anyshot_platform.judging.runs.models import Run, RunCheckpoint
 from anyshot_platform.server.sweeper import sweep
 from anyshot_worker import checkpoints
 from tests.contract.stage import Stage, Wire
@@ -112,7 +112,7 @@ def test_a_run_ends_with_one_score_and_the_same_whenever_its_worker_dies(
     assert run["score"] == undisturbed["score"]
     assert run["usage"]["participant_seconds"] < 3 * undisturbed["usage"]["participant_seconds"] + 5
     with stage.site.services.database.reading() as session:
-        assert not session.scalars(select(Checkpoint)).all()
+        assert not session.scalars(select(RunCheckpoint)).all()
 
 
 @pytest.mark.seconds("runs by several workers")
@@ -170,7 +170,7 @@ def test_a_checkpoint_of_another_team_is_not_used(stage: Stage, undisturbed: Any
         mine = select(Run.id).where(Run.submission_id == other)
         stolen = [
             (one.name, one.first, one.stop, one.digest, one.size)
-            for one in session.scalars(select(Checkpoint).where(Checkpoint.run_id.in_(mine)))
+            for one in session.scalars(select(RunCheckpoint).where(RunCheckpoint.run_id.in_(mine)))
         ]
     assert stolen
     stage.worker("second").work()
@@ -179,7 +179,7 @@ def test_a_checkpoint_of_another_team_is_not_used(stage: Stage, undisturbed: Any
         run = session.scalars(select(Run).where(Run.submission_id == shown)).one()
         for name, first, stop, digest, size in stolen:
             files = {"name": name, "first": first, "stop": stop, "digest": digest, "size": size}
-            session.add(Checkpoint(run_id=run.id, epoch=0, **files))
+            session.add(RunCheckpoint(run_id=run.id, epoch=0, **files))
     stage.worker("third").work()
     assert score_of(stage, alice, shown)["score"] == undisturbed["score"]
     assert "A checkpoint of an earlier attempt cannot be used." in stage.page(

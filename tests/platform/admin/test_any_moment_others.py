@@ -169,6 +169,7 @@ MOMENTS: dict[type[Any], dict[str, str]] = {
         "deleted_at": HELD,
         "code_published_at": HELD,
         "noted_at": NO_STATE,
+        "arrived_at": NO_STATE,
         "quota_decided_at": NO_STATE,
         "finished_at": "goes with its status",
     },

@@ -58,8 +58,8 @@ def test_a_pinned_phase_is_run_by_workers_with_exactly_that_image_and_everybody_
         entries = session.query(AuditEntry).order_by(AuditEntry.id)
         logged = [(entry.action, entry.after) for entry in entries if "image" in entry.action]
     assert logged == [
-        ("phase.pin_image", {"image_digest": OLD}),
-        ("phase.unpin_image", {"image_digest": None}),
+        ("phase.pin_image", {"machine.image_digest": OLD}),
+        ("phase.unpin_image", {"machine.image_digest": None}),
     ]
 
 

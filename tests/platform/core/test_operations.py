@@ -253,6 +253,7 @@ def test_retention_knows_every_reference_to_a_file() -> None:
         "competition_files.digest",
         "packs.fingerprints",
         "artifacts.digest",
+        "checkpoints.digest",
         "baselines.digest",
     }
 

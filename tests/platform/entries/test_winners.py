@@ -251,7 +251,7 @@ def test_a_tie_for_a_prize_is_named_before_publication_and_the_earlier_submissio
     """Four teams tie for three prizes; the two behind them tie for nothing."""
     scores = {"dan": 0.6, "ada": 0.6, "cem": 0.6, "ben": 0.6, "eve": 0.5, "fay": 0.5}
     (words,) = play(final, scores)
-    moment = r"submitted \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC"
+    moment = r"submitted \d+ \w{3} \d{4}, \d\d:\d\d:\d\d\.\d{3} UTC"
     assert re.fullmatch(
         r"Free style: 4 teams tie with 0\.600\. The earlier submission is ranked first: "
         rf"1\. “dan”, {moment}, 400 EUR; 2\. “ada”, {moment}, 250 EUR; 3\. “cem”, {moment}, 150 EUR; "

@@ -118,7 +118,7 @@ def test_a_team_on_no_board_that_one_may_see_is_not_there(visitor: Visitor, scen
 
 def test_boards_and_discussions_lead_to_teams_and_people(visitor: Visitor, scene: Scene) -> None:
     board = visitor.see(f"/competitions/{scene.competition.slug}/leaderboard")
-    assert f'<a href="{_team(scene)}">' in board
+    assert f'href="{_team(scene)}" title=' in board
     thread = re.search(
         rf'href="(/competitions/{scene.competition.slug}/discussion/\w{{32}})"',
         visitor.see(f"/competitions/{scene.competition.slug}/discussion"),

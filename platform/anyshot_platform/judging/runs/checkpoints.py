@@ -6,7 +6,7 @@ from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.checkpoints import LEARNER
-from anyshot_platform.judging.runs.models import Checkpoint, Run
+from anyshot_platform.judging.runs.models import Run, RunCheckpoint
 
 
 def add_checkpoint(
@@ -17,27 +17,27 @@ def add_checkpoint(
     A learner replaces all that earlier attempts stored, and answers replace those to the same tasks, and later ones.
     """
     first, stop = span
-    earlier = Checkpoint.epoch < run.epoch
-    beyond = earlier if name == LEARNER else earlier & (Checkpoint.stop > first)
-    again = (Checkpoint.epoch == run.epoch) & (Checkpoint.name == name)
-    session.execute(delete(Checkpoint).where(Checkpoint.run_id == run.id, or_(beyond, again)))
+    earlier = RunCheckpoint.epoch < run.epoch
+    beyond = earlier if name == LEARNER else earlier & (RunCheckpoint.stop > first)
+    again = (RunCheckpoint.epoch == run.epoch) & (RunCheckpoint.name == name)
+    session.execute(delete(RunCheckpoint).where(RunCheckpoint.run_id == run.id, or_(beyond, again)))
     session.add(
-        Checkpoint(
+        RunCheckpoint(
             run_id=run.id, epoch=run.epoch, name=name, first=first, stop=stop, digest=digest, size=size
         )
     )
     session.flush()
 
 
-def list_checkpoints(session: Session, run_id: str) -> Sequence[Checkpoint]:
+def list_checkpoints(session: Session, run_id: str) -> Sequence[RunCheckpoint]:
     """The files of a run in the order of their tasks."""
-    order = (Checkpoint.first, Checkpoint.stop)
-    return session.scalars(select(Checkpoint).where(Checkpoint.run_id == run_id).order_by(*order)).all()
+    order = (RunCheckpoint.first, RunCheckpoint.stop)
+    return session.scalars(select(RunCheckpoint).where(RunCheckpoint.run_id == run_id).order_by(*order)).all()
 
 
 def count_answered(session: Session, run_id: str) -> int:
     """The tasks of a run whose answers are stored."""
-    return session.scalar(select(func.max(Checkpoint.stop)).where(Checkpoint.run_id == run_id)) or 0
+    return session.scalar(select(func.max(RunCheckpoint.stop)).where(RunCheckpoint.run_id == run_id)) or 0
 
 
 def words_on_next_attempt(session: Session, run: Run) -> str:
@@ -52,4 +52,4 @@ def words_on_next_attempt(session: Session, run: Run) -> str:
 
 def drop_checkpoints(session: Session, run_id: str) -> None:
     """Forget the files of a run that has ended; they are removed with all that nothing refers to."""
-    session.execute(delete(Checkpoint).where(Checkpoint.run_id == run_id))
+    session.execute(delete(RunCheckpoint).where(RunCheckpoint.run_id == run_id))

@@ -113,7 +113,7 @@ class Run(Base):
         return self.stage_times or StageTimes()
 
 
-class Checkpoint(Base):
+class RunCheckpoint(Base):
     """A file from which the next attempt of a run may go on: answers to tasks `first` to `stop` - 1, or a learner."""
 
     __tablename__ = "checkpoints"

@@ -15,7 +15,7 @@ from anyshot_platform.foundation.queue.isolation import each
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.foundation.settings import PlatformSettings
 from anyshot_platform.judging.run_logs.models import RunEvent, RunMeasure
-from anyshot_platform.judging.runs.models import Checkpoint, Run
+from anyshot_platform.judging.runs.models import Run, RunCheckpoint
 from anyshot_platform.judging.scores.verification import PREDICTIONS
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.standings.baselines.models import Baseline
@@ -102,7 +102,7 @@ def referenced() -> Select[str]:
             select(Pack.fingerprints).where(Pack.fingerprints.is_not(None)),
             select(Baseline.digest).where(Baseline.digest.is_not(None)),
             select(Artifact.digest).where(Artifact.expired_at.is_(None)),
-            select(Checkpoint.digest),
+            select(RunCheckpoint.digest),
             select(Competition.logo_digest).where(Competition.logo_digest.is_not(None)),
         )
         .subquery()
