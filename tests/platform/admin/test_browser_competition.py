@@ -53,7 +53,7 @@ phases:
     start: 2020-01-01
     accepts_uploads: false
     tasks: *tasks
-    scoring: {runs: 3, combine: worst}
+    scoring: {runs: 3, ranking: worst_run}
     shown: {board: organizers, scores: false, after_publishing: true}
     entries: {phase: feedback, gates: [{league: free, score: 0.3}]}
 """

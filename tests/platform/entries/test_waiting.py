@@ -19,7 +19,8 @@ NOTHING = "Nothing to decide"
 def waiting(owner: Person) -> tuple[int, int]:
     """What waits, as the badge at Leagues and the overview say."""
     text = " ".join(page(owner, BASE).text.split())
-    (link,) = re.findall(rf'<a[^>]*href="{BASE}/leagues"[^>]*>(?:(?!</a>).)*Leagues(?:(?!</a>).)*</a>', text)
+    tabs = " ".join(page(owner, f"{BASE}/leagues").text.split())
+    (link,) = re.findall(rf'<a[^>]*href="{BASE}/leagues"[^>]*>(?:(?!</a>).)*Leagues(?:(?!</a>).)*</a>', tabs)
     badge = re.findall(r">\s*(\d+)\s*<", link)
     said = re.findall(r"Entries waiting for a decision: (\d+)", text)
     return int(badge[0]) if badge else 0, int(said[0]) if said else 0
