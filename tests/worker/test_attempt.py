@@ -13,7 +13,7 @@ import pytest
 from anyshot_core.data.digests import digest_file
 from anyshot_core.results import read_predictions, read_results
 from anyshot_core.wire import jobs
-from anyshot_core.wire.jobs import Budget, Evaluate, Limits, PackRef, Rescore
+from anyshot_core.wire.jobs import Budget, Evaluate, Limits, PackRef, Rescore, Smoke
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import LogPolicy, Series
 from anyshot_core.wire.worker_api import Stage as Phase
@@ -136,6 +136,12 @@ def test_a_finished_attempt_announces_its_score_after_its_files(stage: Stage) ->
     assert done.usage.participant_seconds > 0
     assert {"prepare", "sandbox_start", "scoring"} <= set(done.usage.platform_seconds)
     assert done.provenance.protocol_digest and done.provenance.worker == "tester"
+
+
+def test_a_smoke_test_of_isolated_tasks_is_scored(stage: Stage) -> None:
+    """Its learner is kept by nobody: it crosses from box to box alone."""
+    carry_out(stage.assignment(stage.baseline("nearest_prototype"), Smoke, isolated_tasks=True), stage.site)
+    assert [one.tasks for one in stage.platform.scored] == [6], stage.platform.failed
 
 
 def test_what_the_logger_says_goes_to_the_platform_while_the_attempt_lasts(stage: Stage) -> None:

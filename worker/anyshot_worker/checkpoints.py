@@ -1,14 +1,16 @@
 """What an attempt takes from the checkpoints of those before it, and the checkpoints that it stores itself."""
 
+import io
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from anyshot_core.taskserver.checkpoints import BadCheckpoint, Checkpoint, read_checkpoint
-from anyshot_core.taskserver.job import Resumed, TaskResult, TaskServerJob, TimeUse
+from anyshot_core.taskserver.job import JobOutcome, Resumed, TaskResult, TaskServerJob, TimeUse
 from anyshot_core.wire.checkpoints import LEARNER, answers_name, job_key
 from anyshot_core.wire.jobs import Evaluate, Smoke, Tested
 from anyshot_core.wire.worker_api import EarlierAttempt, Provenance, Stage, Usage
@@ -33,13 +35,6 @@ class Earlier:
     attempts: list[EarlierAttempt]
     tables: bytes  # of the logger, as a zip
 
-    def write_tables(self, target: Path) -> Path | None:
-        """The logger's tables as a file, where there are some."""
-        if not self.tables:
-            return None
-        target.write_bytes(self.tables)
-        return target
-
 
 def can_resume(assignment: Tested, parts: Sequence[TestedPart]) -> bool:
     """Whether checkpoints serve a job: a smoke test is short, `legacy` is one process from import to the last
@@ -48,6 +43,15 @@ def can_resume(assignment: Tested, parts: Sequence[TestedPart]) -> bool:
     if isinstance(assignment, Smoke) or assignment.snapshots or len(parts) > 1:
         return False
     return parts[0].tasks.seeds_tasks
+
+
+def zip_tables(tables: Mapping[str, bytes]) -> bytes:
+    """The participant's own training curves, as CSV files in one zip; empty where there are none."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, table in sorted(tables.items()):
+            archive.writestr(Path(name).name, table)
+    return content.getvalue() if tables else b""
 
 
 def find_earlier(attempt: RunAttempt[Tested], parts: Sequence[TestedPart]) -> Earlier | None:
@@ -119,16 +123,15 @@ class Checkpointer:
         """`measure` gives what the run has used when the participant's time is that, and what it runs on."""
         self._attempt, self._measure = attempt, measure
         self._key = job_key(attempt.assignment)
-        self._resumed = job.resumed or Resumed()
         stored = attempt.assignment.checkpoints.learner
         self._learner = stored.digest if stored is not None and job.resumed is not None else ""
         self._waits_for_learner = job.learner is None
-        self._next = len(self._resumed.results)
-        self._trained: tuple[Path, TimeUse, bytes] | None = (
-            None  # the learner's file, the time, the logger's tables
+        self._next = len(job.resumed.results) if job.resumed is not None else 0
+        self._trained: tuple[Path, JobOutcome] | None = (
+            None  # the learner's file, and what came of the job by then
         )
         self._answers: list[TaskResult] = []
-        self._time = TimeUse(dict(self._resumed.seconds))
+        self._time = TimeUse()  # at the last of them
         self._guard, self._ended = threading.Lock(), threading.Event()
         self._began = time.monotonic()
         name = f"checkpoints-{attempt.assignment.run_id}"
@@ -142,11 +145,11 @@ class Checkpointer:
         self._ended.set()
         self._thread.join(PATIENCE)
 
-    def learner(self, file: Path, time: TimeUse, tables: Path | None) -> None:
+    def learner(self, file: Path, so_far: JobOutcome) -> None:
         """Meta-training is over, and `file` has its learner; an empty one cannot be gone on from."""
         if self._waits_for_learner and file.stat().st_size:
             with self._guard:
-                self._trained = file, time, tables.read_bytes() if tables else b""
+                self._trained = file, so_far
 
     def answer(self, result: TaskResult, time: TimeUse) -> None:
         """One more task is answered, and the participant's code had used that time by then."""
@@ -176,9 +179,9 @@ class Checkpointer:
             trained = self._trained
         if trained is None or not self._waits_for_learner:
             return
-        file, spent, tables = trained
+        file, so_far = trained
         self._learner = self._upload(LEARNER, file)
-        self._upload_answers((), spent, tables)
+        self._upload_answers((), so_far.time, zip_tables(so_far.logger_tables))
         self._waits_for_learner = False
 
     def _store_answers(self) -> None:

@@ -28,7 +28,7 @@ from anyshot_worker.meter import Meter
 log = logging.getLogger(__name__)
 
 GRACE_SECONDS = (
-    12.0  # for a task when its worker is stopped; what it answered has to be stored in the seconds after
+    12.0  # for a task when its worker is stopped; the answer has to be stored in the seconds after
 )
 
 

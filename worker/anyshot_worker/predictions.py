@@ -5,8 +5,7 @@ to start from, the conversation only tests it.
 """
 
 import platform
-import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
@@ -31,11 +30,10 @@ from anyshot_core.wire.verdicts import Cause
 from anyshot_core.wire.worker_api import PartFailure, PlatformStep, Progress, Provenance, Stage, Usage
 from anyshot_scoring.predictions import Predictions
 from anyshot_worker.attempt import Failed, RunAttempt, failure_fields
-from anyshot_worker.checkpoints import Checkpointer, Earlier, can_resume
+from anyshot_worker.checkpoints import Checkpointer, Earlier, can_resume, zip_tables
 from anyshot_worker.materials import Materials, TestedPart
 from anyshot_worker.sandbox import OpenBox
 
-TABLES_FILE = "logger.zip"  # of the participant's logger
 SMOKE_ITEMS = 3  # tasks or batches that a generator yields a call in a trial run
 
 
@@ -139,26 +137,23 @@ def train_and_test(
     What `earlier` attempts did is not done again. Raises `Stopped` where the attempt is to stop, once what it used
     until then is counted.
     """
-    file, tables = job.keep_learner, None
+    file = job.keep_learner
     if earlier is not None:
         attempt.account.begin_with(earlier.usage)
-        tables = earlier.write_tables(attempt.folder / TABLES_FILE)
         job = replace(job, resumed=earlier.resumed)
-        if earlier.learner is not None:
-            job, file = (
-                replace(job, learner=earlier.learner, keep_learner=None),
-                attempt.folder / "learner.bin",
-            )
+        if earlier.learner is not None and file is not None:
             file.hardlink_to(earlier.learner)
+            job = replace(job, learner=file, keep_learner=None)
     stored = can_resume(attempt.assignment, parts)
     outcomes = serve_parts(
         lambda joined: _converse(attempt, joined, earlier, stored), job, [part.tasks for part in parts]
     )
-    first = outcomes[0]
-    tables = tables or _zip_tables(first.logger_tables, attempt.folder)
-    return TrainedLearner(
-        file if attempt.assignment.keep_learner else None, first.snapshots, tables
-    ), outcomes
+    first, tables = outcomes[0], None
+    if content := (earlier.tables if earlier else b"") or zip_tables(first.logger_tables):
+        tables = attempt.folder / "logger.zip"
+        tables.write_bytes(content)
+    kept = file if attempt.assignment.keep_learner else None
+    return TrainedLearner(kept, first.snapshots, tables), outcomes
 
 
 def _converse(
@@ -186,22 +181,17 @@ def _converse(
         usage = _usage(time, boxes.opened, max(training_peaks, default=0))
         return attempt.account.with_boxes(usage), _provenance(attempt, boxes.opened)
 
-    def keep_learner(outcome: JobOutcome) -> None:
-        assert job.keep_learner is not None
-        tables = _zip_tables(outcome.logger_tables, attempt.folder)
-        checkpointer.learner(job.keep_learner, outcome.time, tables)
-
     boxes = Boxes(attempt, lambda box: meter.watch(box, lambda: sandboxes.gpu_use(attempt.key)))
     checkpointer = Checkpointer(attempt, job, measure)
     hooks = Hooks(
         on_progress=report,
         on_log=attempt.log.add,
         on_row=meter.row,
-        on_learner=keep_learner,
-        on_answer=checkpointer.answer,
         cancelled=attempt.must_stop,
         stops=attempt.is_stopped,
     )
+    if stored:
+        hooks = replace(hooks, on_learner=checkpointer.learner, on_answer=checkpointer.answer)
     try:
         with checkpointer if stored else nullcontext():
             outcome = boxes.serve(job, hooks)
@@ -250,17 +240,6 @@ def processor_name(information: Path = Path("/proc/cpuinfo")) -> str:
         return f"CPU, {platform.machine()}"
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next((name for name in names if name), f"CPU, {platform.machine()}")[:200]
-
-
-def _zip_tables(tables: Mapping[str, bytes], folder: Path) -> Path | None:
-    """The participant's own training curves, as CSV files in one zip."""
-    if not tables:
-        return None
-    target = folder / TABLES_FILE
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in sorted(tables.items()):
-            archive.writestr(Path(name).name, content)
-    return target
 
 
 def collect_answers(

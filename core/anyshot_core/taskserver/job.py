@@ -218,7 +218,7 @@ class Hooks:
     on_progress: Callable[[ServerProgress], object] = _ignore
     on_log: Callable[[LogLine], object] = _ignore
     on_row: Callable[[LoggerRow], object] = _ignore  # of its logger, where the log policy shows it
-    on_learner: Callable[[JobOutcome], object] = _ignore  # `keep_learner` is written
+    on_learner: Callable[[Path, JobOutcome], object] = lambda file, so_far: None  # it is in that file
     on_answer: Callable[[TaskResult, TimeUse], object] = lambda answer, time: None
     cancelled: Callable[[], bool] = lambda: False
     stops: Callable[[], bool] = lambda: False  # asked between tasks

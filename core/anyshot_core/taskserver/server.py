@@ -223,7 +223,7 @@ class _Run:
 
     def _keep_learner(self, talk: Conversation, target: Path) -> None:
         talk.export(target, self._training_limits())
-        self._hooks.on_learner(self._outcome())
+        self._hooks.on_learner(target, self._outcome())
 
     def _training_limits(self) -> list[Limit]:
         return _present(self._ledger.run_limit(), self._ledger.meta_train_limit())
