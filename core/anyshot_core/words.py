@@ -10,14 +10,15 @@ def decimal_words(value: float, places: int = 3) -> str:
     return f"{value:z,.{places}f}".replace("-", "−")
 
 
-def in_utc(moment: datetime) -> datetime:
-    """The moment in UTC; one without a zone is taken as UTC, as the platform's database keeps them."""
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+def in_utc(moment: datetime | str) -> datetime:
+    """A moment, or its ISO form, in UTC; one without a zone is taken as UTC, as the platform's database keeps them."""
+    found = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
 
 
 def moment_words(moment: datetime | str, until: str = "minutes") -> str:
     """`28 Nov 2026, 13:50 UTC`, of a moment or its ISO form, `until` minutes, seconds or milliseconds."""
-    utc = in_utc(datetime.fromisoformat(moment) if isinstance(moment, str) else moment)
+    utc = in_utc(moment)
     return f"{utc.day} {utc:%b %Y}, {utc.time().isoformat(until)} UTC"
 
 
@@ -29,13 +30,9 @@ def deadline_words(moment: datetime | str, zone: str) -> str:
 
 def words_there(moment: datetime | str, zone: str) -> str:
     """`28 Nov 2026, 23:59 AoE`; empty where clocks of the zone show UTC then, or there is no such zone."""
-    utc, found = (
-        in_utc(datetime.fromisoformat(moment) if isinstance(moment, str) else moment),
-        find_zone(zone),
-    )
-    if found is None or not utc.astimezone(found).utcoffset():
+    found = find_zone(zone)
+    if found is None or not (there := in_utc(moment).astimezone(found)).utcoffset():
         return ""
-    there = utc.astimezone(found)
     return f"{there.day} {there:%b %Y, %H:%M} {found}"
 
 

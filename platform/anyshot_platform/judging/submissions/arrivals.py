@@ -13,9 +13,7 @@ from anyshot_platform.foundation.database import now
 from anyshot_platform.judging.submissions.models import Submission, Upload, UsedTicket
 from anyshot_platform.judging.submissions.states import UploadPurpose
 
-PLACE_KEPT = timedelta(
-    minutes=15
-)  # how long after it was refused for load a request can come again as the same
+PLACE_KEPT = timedelta(minutes=15)  # in which a request that was refused for load can come again as the same
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,14 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
+from datetime import timedelta
 from enum import Enum
 from weakref import WeakKeyDictionary
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anyshot_platform.foundation.metrics import REFUSED
+from anyshot_platform.judging.submissions.arrivals import PLACE_KEPT
 from anyshot_platform.site.web.tickets import keeps_place
 
 FREE = ("/static/", "/health")
@@ -31,7 +33,8 @@ RETRY_AFTER = 2  # seconds
 FIRST_PACE = 0.02  # seconds from one free place to the next, until it is known
 _WORDS = "The site has more visitors than it can answer just now. Please try again in a moment."
 _KEPT = (
-    f"{_WORDS} Your place is kept: the moment of this request counts if you send it again within 15 minutes."
+    f"{_WORDS} Your place is kept: the moment of this request counts if you send it again within "
+    f"{PLACE_KEPT // timedelta(minutes=1)} minutes."
 )
 
 
