@@ -72,7 +72,7 @@ def measure_database(options: argparse.Namespace) -> None:
 
 def measure_crowd(options: argparse.Namespace) -> None:
     """A thousand visitors at the same moment; results in `crowd.json`."""
-    options.users = min(options.users, 50)  # accounts that half of the crowd shares
+    options.users = options.visitors // 2  # each member is somebody else
     options.submissions = min(options.submissions, 2000)
 
     def visit(address: str, members: list[Member], spent: Spent) -> list[Figure]:

@@ -103,6 +103,7 @@ def create_app(settings: PlatformSettings, services: Services | None = None) -> 
         at_once=min(settings.web_requests_at_once, settings.database_pool_size),
         queue=settings.web_queue,
         wait=settings.web_wait_seconds,
+        services=lambda: app.state.services,
     )
     app.add_middleware(Places, services=lambda: app.state.services)  # the last one is the first to be asked
     return app

@@ -11,6 +11,9 @@ REQUEST_SECONDS = Histogram(
     registry=REGISTRY,
 )
 REFUSED = Counter("anyshot_refused", "Requests told 503: too many visitors", registry=REGISTRY)
+SHARED = Counter(
+    "anyshot_shared_pages", "Requests answered in a crowd with a page for many", registry=REGISTRY
+)
 UPLOADS = Counter("anyshot_uploads", "Submissions uploaded, by outcome", ["outcome"], registry=REGISTRY)
 CLAIMS = Counter("anyshot_claims", "Claims by workers, by outcome", ["outcome"], registry=REGISTRY)
 CLAIM_WAIT = Histogram(

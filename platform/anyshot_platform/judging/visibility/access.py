@@ -14,7 +14,14 @@ from anyshot_platform.foundation.errors import Forbidden, NotFound, NotSignedIn
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.visibility.phases import PhaseSight, look_at_phase
 from anyshot_platform.judging.visibility.submissions import Sight, look
-from anyshot_platform.people.users.viewer import Scope, Viewer, lacks, require_second_factor
+from anyshot_platform.people.users.viewer import (
+    STANDS_FOR_MANY,
+    Cohort,
+    Scope,
+    Viewer,
+    lacks,
+    require_second_factor,
+)
 
 
 @dataclass(frozen=True)
@@ -47,15 +54,34 @@ def find_access(session: Session, viewer: Viewer, competition: Competition) -> C
     A token without the scope `organize` is a participant's: no seed, hidden dataset or secret of others comes by it.
     """
     membership = None
-    if viewer.user_id is not None:
+    if viewer.cohort == Cohort.PARTICIPANTS:
+        membership = _usual_member(competition)
+    elif viewer.user_id is not None and viewer.cohort is None:
         membership = session.scalars(
             select(Membership).where(
                 Membership.competition_id == competition.id, Membership.user_id == viewer.user_id
             )
         ).one_or_none()
+    return access_of(viewer, competition, membership)
+
+
+def access_of(viewer: Viewer, competition: Competition, membership: Membership | None) -> CompetitionAccess:
+    """What the viewer, whose membership it is, is in the competition."""
     role = membership.role if membership is not None and membership.status == MemberStatus.APPROVED else None
     role = Role.OWNER if viewer.is_site_admin else role
     return CompetitionAccess(competition, viewer, membership, _as_scoped(role, viewer))
+
+
+def _usual_member(competition: Competition) -> Membership:
+    """A participant of whom nothing is asked: no row, so nothing that it owns is found."""
+    return Membership(
+        competition_id=competition.id,
+        user_id=STANDS_FOR_MANY,
+        status=MemberStatus.APPROVED,
+        role=Role.PARTICIPANT,
+        team_id=STANDS_FOR_MANY,
+        terms_version=competition.terms_version,
+    )
 
 
 def _as_scoped(role: Role | None, viewer: Viewer) -> Role | None:

@@ -28,6 +28,14 @@ class Look:
     role: str
 
 
+class Cohort(StrEnum):
+    """All who see the same of a page but for what is their own."""
+
+    VISITORS = "visitors"  # who are not signed in
+    MEMBERS = "members"  # who are signed in, and have nothing to do with the competition
+    PARTICIPANTS = "participants"  # who are in a team of the competition
+
+
 @dataclass(frozen=True)
 class Viewer:
     """The one who asks. A browser session has all scopes, a token those it was given."""
@@ -46,6 +54,7 @@ class Viewer:
     lacks_second_factor: bool = False  # the site demands one, and takes rights away until it is there
     proved_at: datetime | None = None  # when password or code were said last
     look: Look | None = None  # as somebody else; nothing is written meanwhile
+    cohort: Cohort | None = None  # nobody in particular: a page is made for all of these
 
     @property
     def is_signed_in(self) -> bool:
@@ -66,6 +75,13 @@ class Viewer:
 
 
 NOBODY = Viewer()
+STANDS_FOR_MANY = "cohort"  # is the id of nobody
+
+
+def stand_in(cohort: Cohort) -> Viewer:
+    """One who sees what everybody in the cohort sees, and owns nothing."""
+    known = None if cohort == Cohort.VISITORS else STANDS_FOR_MANY
+    return Viewer(user_id=known, cohort=cohort)
 
 
 def lacks(viewer: Viewer, scope: Scope) -> Forbidden:

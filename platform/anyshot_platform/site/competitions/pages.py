@@ -146,7 +146,9 @@ def _show_text(
         leagues=_leagues(session, competition.id) if page in (None, *competition.pages[:1]) else (),
         phases=phases,
         facts=_facts(access),
-        first_steps=read_first_steps(session, access, every, site_address(request)),
+        first_steps=[]
+        if access.viewer.cohort
+        else read_first_steps(session, access, every, site_address(request)),
     )
 
 

@@ -1,6 +1,7 @@
 """All that a page of a board shows: who may see it, its rows, what is around them."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from urllib.parse import urlencode
 
 from sqlalchemy import select
@@ -34,6 +35,7 @@ from anyshot_platform.standings.leaderboards.reading import (
     read_history,
     read_lines,
     read_rank,
+    read_ranks,
 )
 from anyshot_platform.standings.leaderboards.sorting import sort_board
 from anyshot_platform.standings.leaderboards.trust import Neighbour, read_neighbours, recall_against_above
@@ -133,8 +135,13 @@ def read_board_view(
         query=text,
         keep=(*chosen, ("sort", sort)),
         clear_href=f"{base}?{urlencode(chosen)}",
-        own_href=_own_href(base, chosen, rank, team_id),
-        own_words=_own_words(session, version, league, state, rank) if rank else "",
+        own_href=_own_href(base, chosen, rank, team_id) if rank else None,
+        own_words=_own_words(rank, read_board(session, version, league, limit=PAGE_SIZE, state=state).total)
+        if rank
+        else "",
+        find_own=partial(_find_own, read_ranks(session, version, league, state), base, chosen)
+        if access.viewer.cohort and not hidden
+        else None,
         neighbours=_neighbours(session, storage, version, league, state, rank)
         if rank and sight.scores and ranked and any(place.rank == rank for place in places)
         else (),
@@ -197,8 +204,7 @@ def _read(
     return found, page_of(number, PAGE_SIZE, total)
 
 
-def _own_words(session: Session, version: PhaseVersion, league: League, state: BoardState, rank: int) -> str:
-    ranked = read_board(session, version, league, limit=PAGE_SIZE, state=state).total
+def _own_words(rank: int, ranked: int) -> str:
     return f"Your team is on rank {decimal(rank)} of {decimal(ranked)}."
 
 
@@ -241,11 +247,18 @@ def _gate_x(scale: Scale, gate: float | None) -> float | None:
     return scale.x(gate) if gate is not None and scale.low < gate < scale.high else None
 
 
-def _own_href(
-    base: str, chosen: tuple[tuple[str, str], ...], rank: int | None, team_id: str | None
-) -> str | None:
-    if rank is None or team_id is None:
-        return None
+def _find_own(
+    ranks: Mapping[str, int], base: str, chosen: tuple[tuple[str, str], ...], team_id: str
+) -> dict[str, str]:
+    """What a board that is made for many shows to a team alone."""
+    own = {f"row-{team_id}": ""}
+    if rank := ranks.get(team_id):
+        own["own_words"] = _own_words(rank, len(ranks))
+        own["own_href"] = _own_href(base, chosen, rank, team_id)
+    return own
+
+
+def _own_href(base: str, chosen: tuple[tuple[str, str], ...], rank: int, team_id: str | None) -> str:
     page = (rank - 1) // PAGE_SIZE + 1
     return f"{base}?{urlencode([*chosen, ('page', page)])}#row-{team_id}"
 

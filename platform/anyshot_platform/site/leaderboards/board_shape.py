@@ -8,6 +8,7 @@ from anyshot_platform.site.evaluations.view import EvaluationCard
 from anyshot_platform.site.leaderboards.board_view import BoardColumn, RowView
 from anyshot_platform.site.shell.chart_data import ChartView
 from anyshot_platform.site.shell.page_header import Tab
+from anyshot_platform.site.web.gaps import Own
 from anyshot_platform.standings.leaderboards.extra_columns import ExtraColumn
 from anyshot_platform.standings.leaderboards.trust import Neighbour
 
@@ -52,6 +53,7 @@ class BoardView:
     clear_href: str
     own_href: str | None
     own_words: str
+    find_own: Own | None  # what is a team's own, on a board that is made for many
     neighbours: tuple[Neighbour, ...]
     updated_at: datetime | None
     score_title: str

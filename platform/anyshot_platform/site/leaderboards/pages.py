@@ -43,6 +43,8 @@ def show_board(
     board = read_board_view(
         session, services.storage, access, phases, chosen, league, sort=sort, text=q.strip(), number=page
     )
+    if access.viewer.cohort is not None:
+        request.state.own = board.find_own
     return render(
         request,
         "leaderboards/show.html",

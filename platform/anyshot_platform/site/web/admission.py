@@ -2,7 +2,8 @@
 
 A request that is worked on needs a thread for each of its steps, and keeps a database connection from one step to
 the next. More requests than either would wait for one another for ever, so only as many get in as there are threads
-and connections for; those whose turn comes soon enough wait for it, and the rest is told 503 at once. While a request
+and connections for; of the others, who asks for a page that many see gets it made for many (`crowd`), those
+whose turn comes soon enough wait for it, and the rest is told 503 at once. While a request
 waits for bytes of its visitor, or its answer goes out, its place is another one's.
 
 This is the outermost part of the application: to refuse costs next to nothing, or refusing a crowd would be a crowd.
@@ -19,7 +20,9 @@ from weakref import WeakKeyDictionary
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anyshot_platform.foundation.metrics import REFUSED
+from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.submissions.arrivals import PLACE_KEPT
+from anyshot_platform.site.web.crowd import SharedPages
 from anyshot_platform.site.web.tickets import keeps_place
 
 FREE = ("/static/", "/health")
@@ -166,8 +169,17 @@ def asker_of(path: str) -> Asker:
 class RequestAdmission:
     """Plain ASGI: lets as many requests in as can be worked on."""
 
-    def __init__(self, app: ASGIApp, *, at_once: int, queue: int, wait: float) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        at_once: int,
+        queue: int,
+        wait: float,
+        services: Callable[[], Services] | None = None,
+    ) -> None:
         self.app = app
+        self._shared = SharedPages(app, services) if services else None
         self._sizes = {
             Asker.VISITOR: (at_once, queue, wait),
             Asker.MACHINE: (MACHINES_AT_ONCE, MACHINES_QUEUE, MACHINES_WAIT),
@@ -188,6 +200,8 @@ class RequestAdmission:
             await self.app(scope, receive, send)
             return
         slots = self.slots(asker_of(scope["path"]))
+        if self._shared and not slots.free and await self._shared.answer(scope, send):
+            return
         if not await slots.take():
             await say_busy(scope, send)
             return

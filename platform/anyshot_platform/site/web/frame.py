@@ -4,7 +4,7 @@ import base64
 import binascii
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,6 +18,7 @@ from anyshot_platform.judging.workers.unconfined import unconfined_worker
 from anyshot_platform.people.notifications.models import Notification
 from anyshot_platform.people.users.viewer import NOBODY, Viewer
 from anyshot_platform.site.web.csrf import csrf_token
+from anyshot_platform.site.web.gaps import GAPS
 from anyshot_platform.site.web.viewer import get_viewer
 
 FLASH_COOKIE = "anyshot_flash"
@@ -107,6 +108,17 @@ def _read_state(request: Request, viewer: Viewer, services: Services | None) -> 
     return {"unread": count, "banners": (UNCONFINED,) if bare else ()}
 
 
+def _named(viewer: Viewer) -> Viewer:
+    return replace(viewer, display_name=GAPS.text("name")) if viewer.cohort else viewer
+
+
+def _token(request: Request, viewer: Viewer, services: Services | None) -> str:
+    """The token of the page's forms; visitors of a page for many get none, since it has no form of theirs."""
+    if viewer.cohort is not None:
+        return GAPS.text("csrf")
+    return csrf_token(request, services) if services else ""
+
+
 def frame(request: Request) -> dict[str, Any]:
     """The context that `base.html` needs and every page may use."""
     services: Services | None = getattr(request.app.state, "services", None)
@@ -116,9 +128,10 @@ def frame(request: Request) -> dict[str, Any]:
         "site_name": services.settings.site_name if services else "Anyshot",
         "site_address": services.settings.base_url if services else "",
         "footer_links": {**SITE_PAGES, **(services.settings.footer_links if services else {})},
-        "viewer": viewer if viewer.is_signed_in else None,
+        "viewer": _named(viewer) if viewer.is_signed_in else None,
         "look": viewer.look,
-        "csrf_token": csrf_token(request, services) if services else "",
+        "gaps": GAPS if viewer.cohort else None,
+        "csrf_token": _token(request, viewer, services),
         "flashes": _read_flashes(request),
         **_read_state(request, viewer, services),
         "errors": {},

@@ -6,8 +6,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
-from sqlalchemy import select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import Select, select, update
 
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.competitions.states import Role
@@ -17,7 +16,7 @@ from anyshot_platform.foundation.services import Services
 from anyshot_platform.foundation.signing import digest_secret
 from anyshot_platform.judging.visibility.access import find_access
 from anyshot_platform.people.users.models import ApiToken, LoginSession, User
-from anyshot_platform.people.users.viewer import NOBODY, TOKEN_PREFIX, Look, Scope, Viewer
+from anyshot_platform.people.users.viewer import NOBODY, TOKEN_PREFIX, Cohort, Look, Scope, Viewer, stand_in
 from anyshot_platform.site.web.services import SAFE_METHODS, ServicesDep
 
 SESSION_COOKIE = "anyshot_session"
@@ -36,7 +35,10 @@ def get_viewer(request: Request, services: ServicesDep) -> Viewer:
 
 def find_viewer(request: Request, services: Services) -> Viewer:
     """Who a request's token or cookie belongs to; raises `NotSignedIn` for a token that is not valid."""
-    viewer = _without_rights(_find(request, services), services.settings.second_factor)
+    cohort: Cohort | None = getattr(request.state, "cohort", None)
+    if cohort is not None:
+        return stand_in(cohort)
+    viewer = _find(request, services)
     wanted = request.cookies.get(LOOK_COOKIE, "") if viewer.session_id is not None else ""
     return _as_somebody_else(viewer, wanted, services) if wanted else viewer
 
@@ -83,16 +85,21 @@ def _find(request: Request, services: Services) -> Viewer:
         scheme, _, token = header.partition(" ")
         if scheme.lower() != "bearer" or not token.startswith(TOKEN_PREFIX):
             raise NotSignedIn("The Authorization header holds no API token of this site.")
-        return _viewer_of_token(services.database, token)
+        return _without_rights(_viewer_of_token(services.database, token), services.settings.second_factor)
     cookie = request.cookies.get(SESSION_COOKIE)
     if not cookie:
         return NOBODY
     with services.database.glancing() as session:
-        return _viewer_of_cookie(session, cookie)
+        row = session.execute(select_session(cookie)).first()
+    if row is None:
+        return NOBODY
+    login, user = row
+    return viewer_in(login, user, services)
 
 
-def _viewer_of_cookie(session: Session, cookie: str) -> Viewer:
-    row = session.execute(
+def select_session(cookie: str) -> Select[LoginSession, User]:
+    """A query for the valid session of a cookie, and whose it is."""
+    return (
         select(LoginSession, User)
         .join(User, User.id == LoginSession.user_id)
         .where(
@@ -102,8 +109,13 @@ def _viewer_of_cookie(session: Session, cookie: str) -> Viewer:
             User.deleted_at.is_(None),
             User.blocked_at.is_(None),
         )
-    ).first()
-    return NOBODY if row is None else _viewer_of(row[1], session_id=row[0].id, proved_at=row[0].proved_at)
+    )
+
+
+def viewer_in(login: LoginSession, user: User, services: Services) -> Viewer:
+    """The user of a session, as far as the site's demands let them."""
+    viewer = _viewer_of(user, session_id=login.id, proved_at=login.proved_at)
+    return _without_rights(viewer, services.settings.second_factor)
 
 
 def _viewer_of_token(database: Database, token: str) -> Viewer:

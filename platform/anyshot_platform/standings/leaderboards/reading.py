@@ -1,6 +1,6 @@
 """Reads leaderboards: pages, one's own rank, the history of the top."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
@@ -95,6 +95,15 @@ def read_rank(
     state = state or read_state(session, version, league)
     own = BoardRow.row_key == team_id
     return recall(state, ("rank", team_id), lambda: _find_rank(session, version, league, own))
+
+
+def read_ranks(
+    session: Session, version: PhaseVersion, league: League, state: BoardState
+) -> Mapping[str, int]:
+    """The rank of each team's row, by the team's id."""
+    rank = func.rank().over(order_by=(BoardRow.sort_value, BoardRow.submitted_at)).label("rank")
+    query = select(BoardRow.row_key, rank).where(on_board(version, league), BoardRow.ranked)
+    return recall(state, "ranks", lambda: {row.row_key: row.rank for row in session.execute(query)})
 
 
 def read_rank_of(

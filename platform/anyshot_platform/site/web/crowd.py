@@ -1,0 +1,233 @@
+"""Pages in a crowd: who would have to wait for a place gets a page that is made once for all who see the same.
+
+Such a page is made for an `Cohort`, which is nobody in particular, so nothing of anybody is on it. What is a
+person's own and costs little (the account's menu, the row of the team on a board) is filled into its gaps; the rest is
+left out, and the page says so. Nobody gets a page that is older than `_OLDEST`; without a crowd, each is made anew.
+"""
+
+import asyncio
+import gzip
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import anyio
+from anyio import to_thread
+from fastapi import Request
+from markupsafe import Markup
+from sqlalchemy import and_, func, select
+from sqlalchemy.orm import Session
+from starlette.types import ASGIApp, Message, Scope, Send
+
+from anyshot_platform.contest.competitions.models import Competition, Membership
+from anyshot_platform.contest.competitions.service import must_accept
+from anyshot_platform.contest.competitions.states import MemberStatus, Role
+from anyshot_platform.foundation.metrics import SHARED
+from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.visibility.access import CompetitionAccess, access_of
+from anyshot_platform.people.notifications.models import Notification
+from anyshot_platform.people.users.models import User
+from anyshot_platform.people.users.viewer import Cohort, Viewer
+from anyshot_platform.site.web.csrf import csrf_token
+from anyshot_platform.site.web.frame import FLASH_COOKIE
+from anyshot_platform.site.web.gaps import Own, fill, split
+from anyshot_platform.site.web.rendering import environment
+from anyshot_platform.site.web.viewer import LOOK_COOKIE, SESSION_COOKIE, select_session, viewer_in
+
+PAGES = re.compile(
+    r"/|/competitions|/competitions/(?P<slug>[^/]+)(/leaderboard|/results|/data|/announcements)?|/docs(/.*)?"
+)
+_FRESH = 1.0  # seconds: then it is made anew, and shown meanwhile
+_OLDEST = 3.0
+_MOST = 64  # pages that a process keeps
+_MAKING_AT_ONCE = 4
+_LOOKING_AT_ONCE = 4  # threads that find out who asks
+
+
+@dataclass(frozen=True)
+class _Page:
+    """A page that was made; `parts` are text, then again and again kind and name of a gap and the text behind it."""
+
+    made_at: float
+    headers: list[tuple[bytes, bytes]]
+    parts: tuple[str, ...]
+    own: Own | None
+
+
+T = TypeVar("T")
+_Key = tuple[str, bytes, Cohort]
+
+
+class SharedPages:
+    """The pages that a process has made for cohorts; `app` makes them."""
+
+    def __init__(self, app: ASGIApp, services: Callable[[], Services]) -> None:
+        self._app = app
+        self._services = services
+        self._pages: OrderedDict[_Key, _Page | None] = OrderedDict()
+        self._competitions: dict[str, tuple[Competition | None, float]] = {}
+        self._makings: dict[_Key, asyncio.Task[_Page | None]] = {}
+        self._lookers: anyio.CapacityLimiter | None = None
+
+    async def answer(self, scope: Scope, send: Send) -> bool:
+        """Answer with a shared page; False for a request that no such page answers."""
+        request = Request(scope)
+        match = PAGES.fullmatch(scope["path"]) if scope["method"] == "GET" else None
+        if match is None or not _may_share(request):
+            return False
+        person = _VISITOR
+        if request.cookies.get(SESSION_COOKIE):
+            found = await self._in_thread(partial(self._find_person, request, match.groupdict()["slug"]))
+            if found is None:
+                return False
+            person = found
+        page = await self._get((scope["path"], scope["query_string"], person.cohort), scope)
+        if page is None:
+            return False
+        SHARED.inc()
+        texts = {**person.texts, **(page.own(person.team_id) if page.own and person.team_id else {})}
+        body, headers = fill(page.parts, texts), [*page.headers, (b"vary", b"accept-encoding")]
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            body = gzip.compress(body, 1)
+            headers.append((b"content-encoding", b"gzip"))
+        headers.append((b"content-length", str(len(body)).encode()))
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+        return True
+
+    async def _in_thread(self, function: Callable[[], T]) -> T:
+        if self._lookers is None:
+            self._lookers = anyio.CapacityLimiter(_LOOKING_AT_ONCE)
+        return await to_thread.run_sync(function, limiter=self._lookers)
+
+    def _find_person(self, request: Request, slug: str | None) -> "_Person | None":
+        """Who asks, and with whom they see the same; None for those who see more, or are asked for something."""
+        services = self._services()
+        with services.database.glancing() as session:
+            competition = self._find_competition(session, slug) if slug else None
+            unread = (
+                select(func.count(Notification.id))
+                .where(Notification.user_id == User.id, Notification.read_at.is_(None))
+                .scalar_subquery()
+            )
+            member = and_(
+                Membership.user_id == User.id,
+                Membership.competition_id == (competition.id if competition else ""),
+            )
+            query = select_session(request.cookies[SESSION_COOKIE]).outerjoin(Membership, member)
+            row = session.execute(query.add_columns(Membership, unread)).first()
+        if row is None:
+            return None
+        login, user, membership, count = row
+        viewer = viewer_in(login, user, services)
+        if viewer.is_site_admin or viewer.lacks_second_factor:
+            return None
+        own = _account(request, services, viewer, count)
+        if competition is None or membership is None:
+            return _Person(Cohort.MEMBERS, None, own)
+        access = access_of(viewer, competition, membership)
+        return _Person(Cohort.PARTICIPANTS, access.team_id, own) if _is_usual(access) else None
+
+    def _find_competition(self, session: Session, slug: str) -> Competition | None:
+        """The competition of an address, remembered as long as a page is."""
+        known, until = self._competitions.get(slug, (None, 0.0))
+        if time.monotonic() < until:
+            return known
+        found = session.scalars(select(Competition).where(Competition.slug == slug)).one_or_none()
+        if len(self._competitions) >= _MOST:
+            self._competitions.clear()
+        self._competitions[slug] = found, time.monotonic() + _FRESH
+        return found
+
+    async def _get(self, key: _Key, scope: Scope) -> _Page | None:
+        page, age = self._pages.get(key), float("inf")
+        if page is not None:
+            age = time.monotonic() - page.made_at
+        if age < _FRESH:
+            return page
+        making = self._makings.get(key)
+        if making is None:
+            if len(self._makings) >= _MAKING_AT_ONCE:
+                return page if age < _OLDEST else None
+            making = self._makings[key] = asyncio.create_task(self._make(key, scope))
+        return page if age < _OLDEST else await asyncio.shield(making)
+
+    async def _make(self, key: _Key, scope: Scope) -> _Page | None:
+        try:
+            self._pages[key] = made = await _ask(self._app, scope, key[2])
+            self._pages.move_to_end(key)
+            while len(self._pages) > _MOST:
+                self._pages.popitem(last=False)
+            return made
+        finally:
+            del self._makings[key]
+
+
+@dataclass(frozen=True)
+class _Person:
+    cohort: Cohort
+    team_id: str | None
+    texts: Mapping[str, str]
+
+
+_VISITOR = _Person(Cohort.VISITORS, None, {})
+
+
+def _may_share(request: Request) -> bool:
+    """Whether a browser asks for a page, and for nothing that is on one page alone."""
+    cookies, headers = request.cookies, request.headers
+    plain = FLASH_COOKIE not in cookies and LOOK_COOKIE not in cookies and "authorization" not in headers
+    return plain and "text/html" in headers.get("accept", "")
+
+
+def _is_usual(access: CompetitionAccess) -> bool:
+    """Whether somebody is a participant of whom nothing is asked, with a team."""
+    member = access.membership
+    return (
+        member is not None
+        and (member.status, access.role) == (MemberStatus.APPROVED, Role.PARTICIPANT)
+        and member.team_id is not None
+        and not must_accept(access.competition, member)
+    )
+
+
+def _account(request: Request, services: Services, viewer: Viewer, unread: int) -> dict[str, str]:
+    """What every page has of the one who is signed in."""
+    token = csrf_token(request, services)
+    menu = environment().get_template("components/account.html")
+    html = menu.render(viewer=viewer, unread=unread, csrf_token=token)
+    return {"account": Markup(html), "csrf": token, "name": viewer.display_name}
+
+
+async def _ask(app: ASGIApp, scope: Scope, cohort: Cohort) -> _Page | None:
+    """Let the application make a page for a cohort; None for what is no page for everyone in it."""
+    kept: Iterable[tuple[bytes, bytes]] = (pair for pair in scope["headers"] if pair[0] == b"host")
+    state: dict[str, Any] = {"cohort": cohort}
+    asked = {**scope, "headers": [*kept, (b"accept", b"text/html")], "state": state}
+    asked.pop("extensions", None)
+    start: Message = {}
+    body = bytearray()
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            start.update(message)
+        else:
+            body.extend(message.get("body", b""))
+
+    made_at = time.monotonic()
+    with suppress(Exception):  # the one who waits for it asks for the page as usual, and gets the error
+        await app(asked, receive, send)
+    headers = [
+        pair for pair in start.get("headers", ()) if pair[0] not in (b"content-length", b"x-request-id")
+    ]
+    if start.get("status") != 200 or any(name == b"set-cookie" for name, _ in headers):
+        return None
+    return _Page(made_at, headers, tuple(split(body.decode())), state.get("own"))
