@@ -13,12 +13,13 @@ from anyshot_platform.contest.competitions.service import find_membership
 from anyshot_platform.contest.competitions.states import Due
 from anyshot_platform.standings.fact_sheets.models import FactSheet
 from tests.platform.admin.test_manage import page, post
-from tests.platform.admin.test_two_actors import hidden, seen
+from tests.platform.admin.test_two_actors import seen
 from tests.platform.core.test_admission import served
 from tests.platform.entries.test_entries import scored
 from tests.platform.entries.test_finals import end_feedback, final, launch  # noqa: F401
 from tests.platform.site import Site, make_zip
 from tests.platform.web.test_again import _send
+from tests.platform.web.test_two_writers import kept
 
 SHEET = "/api/v1/competitions/small/fact-sheet"
 FORM = "/competitions/small/fact-sheet"
@@ -57,7 +58,7 @@ def test_only_finalists_owe_one_and_organizers_see_it(asking: Site) -> None:
 
 
 def test_two_members_of_a_team_fill_in_one_fact_sheet(asking: Site) -> None:
-    """What both answered is kept; where both answered one question, the second sees both answers and who wrote."""
+    """The second sees both answers and who wrote, and loses none of theirs."""
     ada, bob = asking.member("ada"), asking.member("bob")
     with asking.services.database.writing() as session:
         competition = asking.competition(session)
@@ -67,25 +68,20 @@ def test_two_members_of_a_team_fill_in_one_fact_sheet(asking: Site) -> None:
         second.team_id = first.team_id
     read = seen(bob, FORM)
     assert post(ada, FORM, seen=read, fact_method="prototypes", act="save").status_code == 303
-    assert post(bob, FORM, seen=read, fact_code="here", act="save").status_code == 303
     found = ada.call("GET", SHEET).json()
-    assert found["answers"] == {"method": "prototypes", "code": "here"}
     asked = post(bob, FORM, seen=read, fact_method="MAML", fact_code="here", act="hand_in")
     assert asked.status_code == 409 and "prototypes" in asked.text and "MAML" in asked.text
     stale = ada.call("PUT", SHEET, json={"answers": {"method": "MAML"}}, headers={"if-match": '"0"'})
     assert (stale.status_code, stale.json()["error"]) == (409, "stale")
-    assert {clash["by"] for clash in stale.json()["fields"]} == {"bob"}
+    assert {clash["by"] for clash in stale.json()["fields"]} == {"ada"}
     tag = {"if-match": found["etag"]}
-    said = ada.call("PUT", SHEET, json={"answers": {"method": "MAML", "code": "here"}}, headers=tag)
-    assert said.json()["answers"]["method"] == "MAML"
-    insisted = {
-        "insist": hidden(asked, "insist"),
-        "fact_method": "USL",
-        "fact_code": "here",
-        "act": "hand_in",
-    }
-    once_more = post(bob, FORM, seen=read, **insisted)
+    said = ada.call("PUT", SHEET, json={"answers": {"method": "USL"}}, headers=tag)
+    assert said.json()["answers"]["method"] == "USL"
+    once_more = post(bob, FORM, **kept(asked))
     assert once_more.status_code == 409 and "ada changed this" in once_more.text  # she wrote again meanwhile
+    assert post(bob, FORM, **kept(once_more)).status_code == 303
+    sheet = ada.call("GET", SHEET).json()
+    assert (sheet["answers"], sheet["state"]) == ({"method": "MAML", "code": "here"}, "handed_in")
 
 
 def test_an_upload_needs_one_only_where_the_competition_says_so(asking: Site) -> None:

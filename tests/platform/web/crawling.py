@@ -33,7 +33,7 @@ class ShownForm:
     """A form that a page shows: where it is sent, and how its fields stand."""
 
     action: str
-    sends_changes: bool = False  # the script leaves out what nobody touched
+    says_version: bool = False  # what it was filled in upon
     shows: set[str] = field(default_factory=set)  # fields that are not empty
 
 
@@ -54,7 +54,7 @@ class Forms(HTMLParser):
             self.found += [self._now] if self._now else []
         elif self._now and tag in ("input", "textarea", "select"):
             self._inside = "" if tag == "input" else known.get("name") or ""
-            self._now.sends_changes |= "data-unchanged" in known
+            self._now.says_version |= known.get("name") == "seen"
             kind, name = known.get("type"), known.get("name")
             ticked = "checked" in known if kind in ("checkbox", "radio") else bool(known.get("value"))
             if tag == "input" and name and ticked and kind not in ("hidden", "submit", "file"):

@@ -255,7 +255,7 @@ def test_the_walks_reach_every_page(dressed: Visitor, scene: Scene) -> None:
 
 MAKES = "makes something new of it"
 ONE = "one field, which is the act: one that changes nothing does nothing"
-# Forms that show values and send all of them, and why.
+# Forms that show values and say no version of them, and why.
 WHOLE = {
     "/account/security/password": "a user name for password managers, which nobody reads",
     "/account/tokens": MAKES,
@@ -278,7 +278,9 @@ WHOLE = {
 
 @pytest.mark.slow("walks through the site as three people")
 @pytest.mark.rotating
-def test_a_form_that_shows_what_is_there_sends_what_was_changed(dressed: Visitor, scene: Scene) -> None:
+def test_a_form_that_shows_what_is_there_says_what_it_was_filled_in_upon(
+    dressed: Visitor, scene: Scene
+) -> None:
     """Found by walking, so that no form can be forgotten: of routes, by the address that a form is sent to."""
     fill_in(dressed, scene)
     changes, whole = set[str](), dict[str, dict[str, set[str]]]()
@@ -287,7 +289,7 @@ def test_a_form_that_shows_what_is_there_sends_what_was_changed(dressed: Visitor
         for form in Forms(page.text).found:
             path = urlsplit(urljoin(str(page.url), form.action)).path
             to = next(r.path for r in ROUTES if "POST" in (r.methods or ()) and r.path_regex.match(path))
-            if form.sends_changes:
+            if form.says_version:
                 changes.add(to)
             elif form.shows:
                 whole.setdefault(to, {})[form.action] = form.shows
@@ -299,7 +301,7 @@ def test_a_form_that_shows_what_is_there_sends_what_was_changed(dressed: Visitor
         crawl(
             dressed, *starts, f"/submissions/{scene.submissions['finished'].id}", skipping="/docs", look=look
         )
-    assert whole.keys() - WHOLE.keys() == set(), "these show what is there and send all of it"
+    assert whole.keys() - WHOLE.keys() == set(), "these show what is there and do not say which version"
     assert WHOLE.keys() - whole.keys() == set(), "no walk finds these: take them out of WHOLE"
     several = {to for to, forms in whole.items() if any(len(shown) > 1 for shown in forms.values())}
     assert {to for to in several if WHOLE[to] == ONE} == set()

@@ -6,13 +6,13 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.actions.merging import seal
+from anyshot_platform.actions.concurrency import changes_upon, tag_of
 from anyshot_platform.contest.competitions.messages import members_of
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.running.announcements import organizing
 from anyshot_platform.running.announcements.acts import ACTS, ADD
 from anyshot_platform.running.announcements.models import Announcement
-from anyshot_platform.site.shell.act_frame import merge, perform_named, read_options, save_typed
+from anyshot_platform.site.shell.act_frame import perform_named, read_options, save_typed
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
 from anyshot_platform.site.web.forms import FormDep
 from anyshot_platform.site.web.services import SessionDep
@@ -49,7 +49,7 @@ def show_announcement(
 ) -> Response:
     """The form with the words of one."""
     row = organizing.find_announcement(session, access.competition, announcement_id)
-    return _show_form(request, access, session, row, seal(organizing.announcement_fields(row)))
+    return _show_form(request, access, session, row, tag_of(organizing.announcement_fields(row)))
 
 
 def _show_form(
@@ -82,8 +82,8 @@ def edit_announcement(
 
     def change() -> None:
         current = organizing.announcement_fields(row)
-        sent = read_options(ADD, form.filled(current)).model_dump()
-        changed = merge(session, form, ("announcement", row.id), sent, current)
+        sent = read_options(ADD, form).model_dump()
+        changed = changes_upon(session, ("announcement", row.id), form.text("seen"), sent, current)
         organizing.edit_announcement(session, row, changed, access.viewer.id)
 
     def show_again(refused: dict[str, Any]) -> Response:

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.actions.merging import seal
+from anyshot_platform.actions.concurrency import changes_upon, tag_of
 from anyshot_platform.contest.leagues.models import Gate
 from anyshot_platform.contest.leagues.service import find_league, list_leagues
 from anyshot_platform.contest.phases.service import find_phase, list_phases
@@ -15,7 +15,7 @@ from anyshot_platform.foundation.errors import Invalid
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.execution.kinds import GATE_SEEDS
 from anyshot_platform.judging.visibility.access import CompetitionAccess
-from anyshot_platform.site.shell.act_frame import merge, perform_named, save_typed
+from anyshot_platform.site.shell.act_frame import perform_named, save_typed
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
 from anyshot_platform.site.web.forms import FormDep
 from anyshot_platform.site.web.services import ServicesDep, SessionDep
@@ -55,7 +55,7 @@ def _show(
         gated=gated,
         leagues=list_leagues(session, access.competition),
         gates={(gate.phase_id, gate.league_id): gate for gate in set_gates},
-        seen_of=lambda gate: seal(gates.gate_fields(gate)),
+        seen_of=lambda gate: tag_of(gates.gate_fields(gate)),
         seeds=GATE_SEEDS,
         **refused,
     )
@@ -99,7 +99,7 @@ def set_gate(
         league = find_league(session, access.competition, form.text("league"))
         sent = {"score": form.decimal("score"), "note": form.text("note")}
         current = gates.gate_fields(gates.find_gate(session, phase, league))
-        wanted = {**current, **merge(session, form, ("phase", phase.id), sent, current)}
+        wanted = {**current, **changes_upon(session, ("phase", phase.id), form.text("seen"), sent, current)}
         gates.set_gate(session, phase, league, wanted["score"], wanted["note"], access.viewer.id)
 
     def show_again(refused: dict[str, Any]) -> Response:

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.actions.merging import seal
+from anyshot_platform.actions.concurrency import changes_upon, tag_of
 from anyshot_platform.contest.bundles.actions.reporting import read_report
 from anyshot_platform.contest.competitions.actions import acts, organizing
 from anyshot_platform.contest.competitions.actions.agenda import read_agenda
@@ -21,7 +21,7 @@ from anyshot_platform.contest.phases.service import list_phases, status_of
 from anyshot_platform.foundation.errors import Invalid
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.schema.form import written_moment
-from anyshot_platform.site.shell.act_frame import merge, perform_named, save_typed
+from anyshot_platform.site.shell.act_frame import perform_named, save_typed
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsOwner,
@@ -120,7 +120,7 @@ def _settings_form(
         heading="Settings",
         fact_sheet_text=_questions(access.competition.fact_sheet),
         logo_limit=LOGO_LIMIT,
-        seen=seen or seal(organizing.settings_of(access.competition)),
+        seen=seen or tag_of(organizing.settings_of(access.competition)),
         **refused,
     )
 
@@ -134,14 +134,14 @@ def _questions(fact_sheet: list[dict[str, object]]) -> str:
 def save_settings(
     request: Request, access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep
 ) -> Response:
-    """Save what was changed; where somebody changed the same meanwhile, show both."""
+    """Save what was changed; where somebody changed them meanwhile, show both."""
     competition = access.competition
 
     def change() -> None:
         sent = _settings(form, competition)
         plain = {name: organizing.plain(value) for name, value in sent.items()}
         now_there = organizing.settings_of(competition)
-        mine = merge(session, form, ("competition", competition.id), plain, now_there)
+        mine = changes_upon(session, ("competition", competition.id), form.text("seen"), plain, now_there)
         organizing.change_settings(
             session, competition, {name: sent[name] for name in mine}, access.viewer.id
         )

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Path, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.actions.merging import require_tag, tag_of
+from anyshot_platform.actions.concurrency import changes_upon, tag_of
 from anyshot_platform.actions.service import ActOutcome
 from anyshot_platform.contest.bundles.actions.reporting import read_report
 from anyshot_platform.contest.bundles.actions.service import clone_competition
@@ -170,7 +170,7 @@ def _change_settings(
 ) -> CompetitionSettings:
     current = organizing.settings_of(access.competition)
     sent = {name: organizing.plain(value) for name, value in values.items()}
-    require_tag(session, ("competition", access.competition.id), if_match, sent, current)
+    changes_upon(session, ("competition", access.competition.id), if_match, sent, current)
     organizing.change_settings(session, access.competition, values, access.viewer.id)
     response.headers["etag"] = tag_of(organizing.settings_of(access.competition))
     return _settings(access.competition)
@@ -283,7 +283,7 @@ def _change_page(
     access: CompetitionAccess, session: Session, page_id: str, sent: dict[str, str], if_match: str | None
 ) -> PageOut:
     current = organizing.page_fields(organizing.find_page(access.competition, page_id))
-    require_tag(session, ("page", page_id), if_match, sent, current)
+    changes_upon(session, ("page", page_id), if_match, sent, current)
     wanted = {**current, **sent}
     return _page(
         organizing.save_page(

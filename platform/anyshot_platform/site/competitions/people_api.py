@@ -7,9 +7,9 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
+from anyshot_platform.actions.concurrency import changes_upon, tag_of
 from anyshot_platform.actions.declaration import ActRequest
 from anyshot_platform.actions.many import do_to_many
-from anyshot_platform.actions.merging import require_tag, tag_of
 from anyshot_platform.actions.service import ActOutcome, carry_out
 from anyshot_platform.contest.competitions.actions import member_acts, people
 from anyshot_platform.contest.competitions.actions.member_acts import Invitation
@@ -201,7 +201,7 @@ def note(
     """Keep a note that only organizers see."""
     membership = people.find_member(session, access.competition, membership_id)
     current = {"note": membership.notes}
-    require_tag(session, ("member", membership.id), if_match, {"note": body.notes}, current)
+    changes_upon(session, ("member", membership.id), if_match, {"note": body.notes}, current)
     people.note(session, membership, body.notes, access.viewer.id)
     return _show_member(access, session, membership)
 
@@ -218,7 +218,7 @@ def set_quota(
     membership = people.find_member(session, access.competition, membership_id)
     team = people.find_team(session, access.competition, membership.team_id or "")
     sent = body.model_dump(include={"day", "phase", "out_of_ranking"})
-    require_tag(session, ("team", team.id), if_match, sent, people.team_fields(team))
+    changes_upon(session, ("team", team.id), if_match, sent, people.team_fields(team))
     people.change_team(
         session,
         team,

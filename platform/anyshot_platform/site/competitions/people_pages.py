@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from anyshot_platform.actions.concurrency import changes_upon, tag_of
 from anyshot_platform.actions.declaration import by_name
-from anyshot_platform.actions.merging import seal
 from anyshot_platform.contest.competitions.actions import member_acts, people
 from anyshot_platform.contest.competitions.actions.member_acts import Invitation
 from anyshot_platform.contest.competitions.actions.moving import ACTS, MANY, UNDO
@@ -15,7 +15,7 @@ from anyshot_platform.contest.competitions.models import Membership
 from anyshot_platform.contest.competitions.states import MemberStatus, Role
 from anyshot_platform.foundation.errors import Invalid
 from anyshot_platform.foundation.paging import PageParam
-from anyshot_platform.site.shell.act_frame import merge, perform_named, save_merged
+from anyshot_platform.site.shell.act_frame import perform_named, save_merged
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsOwner,
@@ -62,7 +62,7 @@ def show_people(
         "people.html",
         "people",
         heading="People and teams",
-        seal=seal,
+        tag_of=tag_of,
         team_fields=people.team_fields,
         people=found,
         page=place,
@@ -120,12 +120,12 @@ def act_on_member(
             "out_of_ranking": form.flag("out_of_ranking"),
         }
         current = people.team_fields(team)
-        mine = merge(session, form, ("team", team.id), sent, current)
+        mine = changes_upon(session, ("team", team.id), form.text("seen"), sent, current)
         people.change_team(session, team, **{**current, **mine}, reason=reason, actor_id=actor)
 
     def note() -> None:
         sent, current = {"note": form.text("note")}, {"note": membership.notes}
-        mine = merge(session, form, ("member", membership.id), sent, current)
+        mine = changes_upon(session, ("member", membership.id), form.text("seen"), sent, current)
         people.note(session, membership, {**current, **mine}["note"], actor)
 
     changes = {

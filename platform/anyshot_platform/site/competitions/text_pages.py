@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import JSONResponse, Response
 
-from anyshot_platform.actions.merging import seal
+from anyshot_platform.actions.concurrency import changes_upon, tag_of
 from anyshot_platform.contest.bundles.page_values import fill, has_values, unknown_in
 from anyshot_platform.contest.competitions.actions import file_acts, organizing, page_acts
 from anyshot_platform.contest.competitions.actions.texts import values_now
@@ -15,7 +15,7 @@ from anyshot_platform.contest.competitions.files import MOST_BYTES, find_file, i
 from anyshot_platform.contest.competitions.models import CompetitionPage
 from anyshot_platform.foundation.errors import Invalid
 from anyshot_platform.judging.visibility.access import CompetitionAccess
-from anyshot_platform.site.shell.act_frame import merge, perform_named, save_typed
+from anyshot_platform.site.shell.act_frame import perform_named, save_typed
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsReviewer,
@@ -68,7 +68,7 @@ def _show_form(
     seen: str = "",
     **refused: Any,
 ) -> Response:
-    known = seal(organizing.page_fields(page)) if page else ""
+    known = tag_of(organizing.page_fields(page)) if page else ""
     return render_manage(
         request,
         session,
@@ -110,14 +110,16 @@ def remove_file(
 
 @router.post("/pages")
 def save_page(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
-    """Add or change a page of text; where somebody changed the same meanwhile, show both."""
+    """Add or change a page of text; where somebody changed it meanwhile, show both."""
     competition, page_id = access.competition, form.text("page_id") or None
 
     def change() -> None:
         fields = {"title": form.text("title"), "body": form.text("body")}
         if page_id:
             now_there = organizing.page_fields(organizing.find_page(competition, page_id))
-            fields = now_there | merge(session, form, ("page", page_id), fields, now_there)
+            fields = now_there | changes_upon(
+                session, ("page", page_id), form.text("seen"), fields, now_there
+            )
         organizing.save_page(session, competition, fields["title"], fields["body"], access.viewer.id, page_id)
 
     def show_again(refused: dict[str, Any]) -> Response:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.actions.merging import Written, require_tag, tag_of
+from anyshot_platform.actions.concurrency import Written, changes_upon, tag_of
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.foundation.paging import PageParam, page_of
 from anyshot_platform.judging.visibility.access import CompetitionAccess
@@ -144,7 +144,7 @@ def moderate(
     """Pin or close a thread, or undo that."""
     thread = reading.find_thread(session, access, thread_id)
     sent = body.model_dump()
-    require_tag(session, ("thread", thread.id), if_match, sent, reading.moderation_of(thread))
+    changes_upon(session, ("thread", thread.id), if_match, sent, reading.moderation_of(thread))
     service.moderate(session, access, thread, **sent)
     return _show(session, access, thread)
 
@@ -171,7 +171,7 @@ def edit(
     post = reading.find_post(session, thread, post_id)
     if post.author_id == access.viewer.user_id:
         who = Written(None, post.author_id, post.edited_at)
-        require_tag(session, who, if_match, body.model_dump(), {"body": post.body})
+        changes_upon(session, who, if_match, body.model_dump(), {"body": post.body})
     service.edit_post(session, access, thread, post_id, body.body)
     return _show(session, access, thread)
 
@@ -184,7 +184,7 @@ def accept(
     thread = reading.find_thread(session, access, thread_id)
     wanted = reading.name_answer(session, reading.find_post(session, thread, post_id))
     current = {"accepted": reading.accepted_answer(session, thread)}
-    require_tag(session, ("thread", thread.id), if_match, {"accepted": wanted}, current)
+    changes_upon(session, ("thread", thread.id), if_match, {"accepted": wanted}, current)
     return _accept(access, session, thread_id, post_id, accepted=True)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import JSONResponse, Response
 
-from anyshot_platform.actions.merging import Stale, Written, seal
+from anyshot_platform.actions.concurrency import Stale, Written, changes_upon, tag_of
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.foundation.errors import Forbidden, Invalid
 from anyshot_platform.foundation.paging import PageParam, page_of
@@ -14,7 +14,7 @@ from anyshot_platform.people.users.viewer import Scope
 from anyshot_platform.running.discussion import reading, service
 from anyshot_platform.running.discussion.models import Post, Thread
 from anyshot_platform.site.discussion.references import read_references
-from anyshot_platform.site.shell.act_frame import ask_which, merge, save_merged
+from anyshot_platform.site.shell.act_frame import ask_which, save_merged
 from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.site.web.access import competition_role, visible_competition
 from anyshot_platform.site.web.forms import FormDep
@@ -136,8 +136,8 @@ def _show_thread(
         tab="discussion",
         thread=thread,
         posts=posts,
-        seen_answer=seal({"accepted": reading.accepted_answer(session, thread)}),
-        seen=seal({"pinned": thread.pinned, "locked": thread.locked}),
+        seen_answer=tag_of({"accepted": reading.accepted_answer(session, thread)}),
+        seen=tag_of({"pinned": thread.pinned, "locked": thread.locked}),
         references=read_references(session, access, posts),
         organizes=organizes,
         may_accept=organizes or thread.author_id == access.viewer.user_id,
@@ -169,7 +169,7 @@ def show_edit(
     post = reading.find_post(session, thread, post_id)
     if post.author_id != access.viewer.id:
         raise Forbidden("Only its author can edit a post.")
-    return _show_edit(request, access, session, thread, post_id, post.body, None, seal({"body": post.body}))
+    return _show_edit(request, access, session, thread, post_id, post.body, None, tag_of({"body": post.body}))
 
 
 def _show_edit(
@@ -209,7 +209,11 @@ def edit(
     back = f"{_address(access, thread_id)}#post-{post_id}"
     try:
         who = Written(None, post.author_id, post.edited_at)
-        wanted = merge(session, form, who, {"body": body}, {"body": post.body}) if _own(access, post) else {}
+        wanted = (
+            changes_upon(session, who, form.text("seen"), {"body": body}, {"body": post.body})
+            if _own(access, post)
+            else {}
+        )
         service.edit_post(session, access, thread, post_id, wanted.get("body", post.body))
     except Stale as error:
         return ask_which(request, form, error, back)
@@ -230,7 +234,7 @@ def accept(
     sent = {"accepted": reading.name_answer(session, post) if accepted else ""}
     current = {"accepted": reading.accepted_answer(session, thread)}
     try:
-        merge(session, form, ("thread", thread.id), sent, current)
+        changes_upon(session, ("thread", thread.id), form.text("seen"), sent, current)
     except Stale as error:
         return ask_which(request, form, error, back)
     service.accept_answer(session, access, thread, post_id, accepted=accepted)
@@ -264,7 +268,7 @@ def moderate(
     sent = {name: form.flag(name) for name in current}
 
     def change() -> None:
-        mine = merge(session, form, ("thread", thread.id), sent, current)
+        mine = changes_upon(session, ("thread", thread.id), form.text("seen"), sent, current)
         service.moderate(session, access, thread, **{**current, **mine})
 
     return save_merged(request, session, form, _address(access, thread_id), "Saved.", change)

@@ -90,7 +90,7 @@ def choose(
     """Choose which submission stands in a league, where the phase lets teams choose."""
     phase = find_phase(session, access.competition, phase_slug)
     league = find_league(session, access.competition, league_slug)
-    acts.choose_by_hand(session, phase, league, _member(access), body.submission, tag=if_match)
+    acts.choose_by_hand(session, phase, league, _member(access), body.submission, if_match)
     return show_entries(session, phase, _member(access), access.sight_of(phase))
 
 

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from anyshot_platform.actions.merging import seal
+from anyshot_platform.actions.concurrency import seal
 from anyshot_platform.actions.service import NeedsConsent
 from anyshot_platform.contest.leagues.service import list_leagues
 from anyshot_platform.contest.phases.service import list_phases

@@ -84,7 +84,7 @@ def list_entries(
 def act_on_entries(access: AsOrganizer, session: SessionDep, body: EntryActIn) -> DoneOut:
     """Admit, refuse, disqualify, or undo a disqualification."""
     asked = body.act, access.viewer.id, body.reason
-    found = moderating.act_on(session, access.competition, body.ids, *asked, consent=body.consent())
+    found = moderating.act_on(session, access.competition, body.ids, *asked, {}, body.consent())
     return DoneOut(done=list(found.done), skipped=found.skipped, warnings=list(found.warnings))
 
 

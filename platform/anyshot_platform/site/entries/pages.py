@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import Response
 
-from anyshot_platform.actions.merging import Stale, Written, seal
+from anyshot_platform.actions.concurrency import Stale, Written, changes_upon, tag_of
 from anyshot_platform.contest.competitions.service import require_participant
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.contest.leagues.actions.conditions import has_ended
@@ -16,7 +16,7 @@ from anyshot_platform.judging.submissions.actions.withdrawing import withdraw_to
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.entries.view import show_entries
 from anyshot_platform.site.entries.views import answer_fields, show_leagues
-from anyshot_platform.site.shell.act_frame import ask_which, merge, seen_in
+from anyshot_platform.site.shell.act_frame import ask_which
 from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.site.web.access import competition_role
 from anyshot_platform.site.web.forms import FormDep
@@ -60,7 +60,7 @@ def _show(
         tab="leagues",
         leagues=show_leagues(session, access.competition, membership),
         phases=[row for row in phases if row["entries"]],
-        seal=seal,
+        tag_of=tag_of,
         over=has_ended(session, access.competition),
         problem=problem.message if problem else "",
         **refused,
@@ -74,13 +74,13 @@ def answer(
     """Answer a league's questions."""
     league = find_league(session, access.competition, league_slug)
     names = {one.key: f"{league.slug}_{one.key}" for one in eligibility.questions_of(league)}
-    answers = {key: form.text(name, 4000) for key, name in names.items() if not form.unchanged(name)}
+    answers = {key: form.text(name, 4000) for key, name in names.items()}
     membership = require_participant(access.membership)
     known = eligibility.answers_of(session, league, membership)
     current = answer_fields(league, known.answers if known else None)
     who = Written(None, membership.user_id, known.answered_at if known else None)
     try:
-        answers = {**current, **merge(session, form, who, answers, current)}
+        answers = {**current, **changes_upon(session, who, form.text("seen"), answers, current)}
         acts.answer(session, access.competition, league, membership, answers)
     except Stale as error:
         session.rollback()
@@ -102,7 +102,7 @@ def choose(
     chosen = form.text("submission", 32) or None
     try:
         acts.choose_by_hand(
-            session, phase, league, require_participant(access.membership), chosen, seen_in(form)
+            session, phase, league, require_participant(access.membership), chosen, form.text("seen")
         )
     except Stale as error:
         session.rollback()

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
 from anyshot_core.words import decimal_words
-from anyshot_platform.actions.merging import tag_of
+from anyshot_platform.actions.concurrency import tag_of
 from anyshot_platform.contest.competitions.models import Membership
 from anyshot_platform.contest.leagues.models import LeagueEntry
 from anyshot_platform.contest.leagues.states import EntryStatus

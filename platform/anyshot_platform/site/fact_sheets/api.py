@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
-from anyshot_platform.actions.merging import Written, require_tag, tag_of
+from anyshot_platform.actions.concurrency import Written, changes_upon, tag_of
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.competitions.service import require_participant
 from anyshot_platform.contest.competitions.states import Due, Role
@@ -68,7 +68,7 @@ def save(
     current = sheet_fields(access.competition, known)
     public = current["public"] if body.public is None else body.public
     sent = {**dict.fromkeys(current, ""), **body.answers, "public": public}
-    require_tag(session, who_wrote(known), if_match, sent, current)
+    changes_upon(session, who_wrote(known), if_match, sent, current)
     service.save(session, access.competition, membership, body.answers, hand_in=body.hand_in, public=public)
     return show(access, session)
 

@@ -1,6 +1,6 @@
 """The organizers' page of leagues: editing, approvals with evidence."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.words import count_of
+from anyshot_platform.actions.concurrency import changes_upon, seal, tag_of
 from anyshot_platform.actions.many import together
-from anyshot_platform.actions.merging import seal
 from anyshot_platform.actions.service import ActOutcome, NeedsConsent, warnings_of
 from anyshot_platform.contest.leagues.actions import organizing
 from anyshot_platform.contest.leagues.actions.acts import ACTS
@@ -28,7 +28,6 @@ from anyshot_platform.site.schema.form import problems_of, written_moment
 from anyshot_platform.site.shell.act_frame import (
     ask,
     consent_of,
-    merge,
     perform_named,
     save_merged,
     save_typed,
@@ -83,7 +82,7 @@ def _leagues_page(
         heading="Leagues",
         labels=_LABELS,
         metrics=METRIC_WORDS,
-        seen_of=lambda league: seal(_fields(league)),
+        seen_of=lambda league: tag_of(_fields(league)),
         shown=_shown,
         acts=ACTS,
         leagues=list_leagues(session, access.competition, deleted=True),
@@ -125,7 +124,10 @@ def _awards(form: SentForm) -> dict[str, object] | None:
     return {"amounts": amounts, "currency": form.text("currency") or "EUR", "split": split}
 
 
-def _read(form: SentForm, key: str, current: Mapping[str, Any]) -> LeagueSpec:
+def _read(form: SentForm, key: str, league: League | None) -> LeagueSpec:
+    """The league of the form; what that does not show, seconds and the titles of columns, stays."""
+    opens, columns = (league.opens_at, league.columns) if league else (None, [])
+    chosen = form.all("columns")
     quota = {"per_day": form.number("quota_day"), "total": form.number("quota_phase")}
     raw = {
         "key": key,
@@ -135,14 +137,14 @@ def _read(form: SentForm, key: str, current: Mapping[str, Any]) -> LeagueSpec:
         "every_member": form.flag("every_member"),
         "questions": read_questions(form.text("questions")),
         "closed_to_newcomers": form.flag("closed_to_newcomers"),
-        "opens": form.text("opens") or None,
+        "opens": opens if form.text("opens") == written_moment(opens, "UTC") else form.text("opens"),
         "quota": quota if any(value is not None for value in quota.values()) else None,
         "prizes": form.text("prizes"),
         "awards": _awards(form),
-        "columns": [{"metric": metric} for metric in form.all("columns")],
-    }
-    raw |= {
-        name: current[name] for name in current if form.unchanged("quota_day" if name == "quota" else name)
+        "columns": [
+            *(column for column in columns if column["metric"] in chosen),
+            *({"metric": metric} for metric in chosen if metric not in {one["metric"] for one in columns}),
+        ],
     }
     try:
         return LeagueSpec.model_validate(raw)
@@ -154,25 +156,23 @@ def _read(form: SentForm, key: str, current: Mapping[str, Any]) -> LeagueSpec:
 
 @router.post("")
 def save_league(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
-    """Add or change a league; where somebody changed the same meanwhile, show both."""
+    """Add or change a league; where somebody changed it meanwhile, show both."""
     known = form.text("league")
     league = find_league(session, access.competition, known) if known else None
 
     def change() -> None:
-        current = _fields(league) if league else {}
-        spec = _read(form, league.slug if league else form.text("key"), current)
+        spec = _read(form, league.slug if league else form.text("key"), league)
         if league is not None:
-            mine = merge(session, form, ("league", league.id), spec.model_dump(mode="json"), current)
+            current = _fields(league)
+            mine = changes_upon(
+                session, ("league", league.id), form.text("seen"), spec.model_dump(mode="json"), current
+            )
             spec = LeagueSpec.model_validate({**current, **mine})
         organizing.save_league(session, access.competition, spec, access.viewer.id, league)
 
     def show_again(refused: dict[str, Any]) -> Response:
-        typed = {name: form.text(name) for name in _shown(None) if not form.unchanged(name)}
-        typed |= {
-            "league": known or "new",
-            **{name: form.text(name) for name in ("key", "seen", "unchanged")},
-        }
-        typed |= {} if form.unchanged("columns") else {"columns": form.all("columns")}
+        typed: dict[str, Any] = {name: form.text(name) for name in ("key", "seen", *_shown(None))}
+        typed |= {"league": known or "new", "columns": form.all("columns")}
         (problem,) = refused["errors"].values()
         return _leagues_page(request, access, session, **refused | {"typed": typed, "problem": problem})
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.evidence import Evidence
-from anyshot_platform.actions.merging import SeenFields, require_tag, tag_of
+from anyshot_platform.actions.concurrency import changes_upon, tag_of
 from anyshot_platform.actions.service import ActOutcome, warnings_of
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.leagues import service
@@ -132,7 +132,7 @@ def _change_league(
     if body.key != league.slug:
         raise Invalid(f"A league keeps its short name, which is {league.slug}.", field="key")
     current = describe_league(league).model_dump(mode="json")
-    require_tag(session, ("league", league.id), if_match, sent, current)
+    changes_upon(session, ("league", league.id), if_match, sent, current)
     return _show(organizing.save_league(session, access.competition, body, access.viewer.id, league))
 
 
@@ -201,7 +201,7 @@ def decide_teams(access: AsOrganizer, session: SessionDep, body: TeamDecisionIn)
         status,
         access.viewer.id,
         body.reason,
-        SeenFields(seen),
+        seen,
         body.consent(),
     )
     return _decided(outcomes)
@@ -218,7 +218,7 @@ def decide(access: AsOrganizer, session: SessionDep, body: DecisionIn) -> Decide
         for one, entry in zip(chosen, body.entries, strict=True)
         if entry.seen is not None
     }
-    asked = status, access.viewer.id, body.reason, SeenFields(seen), body.consent()
+    asked = status, access.viewer.id, body.reason, seen, body.consent()
     outcomes = organizing.decide(session, access.competition, chosen, *asked)
     return _decided(outcomes)
 

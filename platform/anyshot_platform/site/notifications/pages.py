@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.actions.merging import Written, seal
+from anyshot_platform.actions.concurrency import Written, changes_upon, tag_of
 from anyshot_platform.contest.competitions.messages import list_muted
 from anyshot_platform.foundation.errors import NotFound
 from anyshot_platform.judging.visibility.access import CompetitionAccess
@@ -23,7 +23,7 @@ from anyshot_platform.people.notifications.service import (
 )
 from anyshot_platform.people.users.models import MailRhythm, User
 from anyshot_platform.people.users.viewer import Viewer
-from anyshot_platform.site.shell.act_frame import merge, save_merged
+from anyshot_platform.site.shell.act_frame import save_merged
 from anyshot_platform.site.users.account_pages import SECTIONS
 from anyshot_platform.site.users.pages import safe_next
 from anyshot_platform.site.web.access import browser_session, visible_competition
@@ -88,7 +88,7 @@ def show_choices(request: Request, viewer: InBrowser, session: SessionDep) -> Re
         choices=choices,
         email=viewer.email,
         rhythm=current["mail_rhythm"],
-        seen=seal(current),
+        seen=tag_of(current),
         rhythms=RHYTHMS,
         muted=list_muted(session, viewer.id),
     )
@@ -103,7 +103,10 @@ def save_choices(request: Request, viewer: InBrowser, session: SessionDep, form:
     sent["mail_rhythm"] = rhythm if rhythm in set(MailRhythm) else current["mail_rhythm"]
 
     def change() -> None:
-        chosen = {**current, **merge(session, form, Written(None, viewer.id), sent, current)}
+        chosen = {
+            **current,
+            **changes_upon(session, Written(None, viewer.id), form.text("seen"), sent, current),
+        }
         for kind in KINDS:
             choose(session, viewer.id, kind, **{way: chosen[f"{way}:{kind}"] for way in _WAYS})
         choose_rhythm(session, viewer.id, MailRhythm(chosen["mail_rhythm"]))

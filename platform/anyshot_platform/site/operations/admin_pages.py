@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Request
 from sqlalchemy import select
 from starlette.responses import Response
 
+from anyshot_platform.actions.concurrency import changes_upon, tag_of
 from anyshot_platform.actions.declaration import ActRequest
 from anyshot_platform.actions.service import ActRefused, carry_out
 from anyshot_platform.contest.competitions.models import Competition
@@ -29,7 +30,7 @@ from anyshot_platform.running.operations import (
 )
 from anyshot_platform.running.operations.dead_letters import find_given_up, list_set_aside
 from anyshot_platform.running.operations.watch import late_loops
-from anyshot_platform.site.shell.act_frame import merge, perform_named, read_options, save_merged
+from anyshot_platform.site.shell.act_frame import perform_named, read_options, save_merged
 from anyshot_platform.site.web.access import site_admin
 from anyshot_platform.site.web.forms import FormDep
 from anyshot_platform.site.web.rendering import redirect, render
@@ -147,6 +148,7 @@ def _show_workers(request: Request, session: SessionDep, secret: str = "") -> Re
         worker_acts=worker_acts.ACTS,
         token_acts=worker_acts.OF_TOKENS,
         image_acts=image_acts.ACTS,
+        seen=tag_of({}),
     )
 
 
@@ -187,7 +189,9 @@ def offer_image(request: Request, viewer: Admin, session: SessionDep, form: Form
         image = image_acts.find_image(session, form.text("name", 64))
         options = read_options(image_acts.OFFER, form)
         described = {"description": text} if (text := options.description) else {}
-        merge(session, form, ("image", image.name), described, image_acts.image_fields(image))
+        changes_upon(
+            session, ("image", image.name), form.text("seen"), described, image_acts.image_fields(image)
+        )
         wish = ActRequest(viewer.id, options=options, viewer=viewer)
         return carry_out(session, image_acts.OFFER, image, wish).message
 

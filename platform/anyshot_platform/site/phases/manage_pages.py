@@ -9,8 +9,8 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from anyshot_core.protocols import ProtocolError
+from anyshot_platform.actions.concurrency import Stale, seal, unseal
 from anyshot_platform.actions.declaration import ActRequest
-from anyshot_platform.actions.merging import Stale, changes, seal, unseal
 from anyshot_platform.contest.phases.actions import organizing, versions
 from anyshot_platform.contest.phases.actions.acts import ACTS
 from anyshot_platform.contest.phases.actions.checks import foreign_pools, open_protocol
@@ -21,6 +21,7 @@ from anyshot_platform.contest.phases.actions.differences import (
     secret_fields,
     with_fields,
 )
+from anyshot_platform.contest.phases.actions.merging import merge
 from anyshot_platform.contest.phases.actions.readiness import missing_in, odd_in
 from anyshot_platform.contest.phases.description import PhaseSpec, label_of, labels_of
 from anyshot_platform.contest.phases.models import Phase
@@ -179,14 +180,13 @@ def _drafted(drafted: versions.Drafted) -> str:
 def _merged(session: Session, phase: Phase, form: SentForm, sent: PhaseSpec, old: PhaseSpec) -> PhaseSpec:
     """The phase as it is, with what was changed in the form; raises `Stale` where somebody changed the same."""
     whole = keep_secrets(keep_seconds(sent, old), old)
-    mine = changes(
+    mine = merge(
         session,
-        ("phase", phase.id),
+        phase,
         unseal(form.text("seen")),
         flatten(whole),
         flatten(old),
-        unseal(form.text("insist")),
-        form.flag("keep"),
+        form.text("keep").split(),
     )
     return with_fields(old, mine | secret_fields(whole))
 

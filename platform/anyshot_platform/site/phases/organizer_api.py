@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.actions.concurrency import changes_upon, tag_of
 from anyshot_platform.actions.declaration import by_name
-from anyshot_platform.actions.merging import require_tag, tag_of
 from anyshot_platform.actions.service import ActOutcome
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.phases.actions import organizing
@@ -122,7 +122,7 @@ def _change_phase(
     old = describe_phase(session, phase, "")
     sent = PhaseSpec.model_construct(**{name: value for name, value in body if name != "newest_pools"})
     spec = require_sound(session, access.viewer, sent, phase, old)
-    require_tag(session, ("phase", phase.id), if_match, flatten(keep_secrets(spec, old)), flatten(old))
+    changes_upon(session, ("phase", phase.id), if_match, flatten(keep_secrets(spec, old)), flatten(old))
     organizing.change_phase(session, phase, spec, access.viewer.id, newest_pools=body.newest_pools)
     session.flush()
     return show(session, phase)

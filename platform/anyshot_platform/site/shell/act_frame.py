@@ -10,8 +10,8 @@ from pydantic.fields import FieldInfo
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_platform.actions.concurrency import Fields, Stale, unseal
 from anyshot_platform.actions.declaration import Act, ActRequest, Consent, Opts, S
-from anyshot_platform.actions.merging import Fields, SeenFields, Stale, Subject, changes, seal, unseal
 from anyshot_platform.actions.service import ActOutcome, NeedsConsent, Preview, carry_out, warnings_of
 from anyshot_platform.contest.phases.description import SETTINGS
 from anyshot_platform.foundation.errors import Invalid, NotFound, PlatformError
@@ -23,7 +23,7 @@ from anyshot_platform.site.shell.manage_frame import carry_out_change, refused_i
 from anyshot_platform.site.web.forms import SentForm
 from anyshot_platform.site.web.rendering import redirect, render
 
-_ANSWERS = frozenset({"csrf_token", "insist", "keep"})
+_ANSWERS = frozenset({"csrf_token", "seen", "keep"})
 _OWN = frozenset({"csrf_token", "confirm", "override", "reason"})
 
 
@@ -150,16 +150,15 @@ def perform(
 
 
 def ask_which(request: Request, form: SentForm, error: Stale, back: str) -> Response:
-    """The page with both values of each field that two people changed; nothing is saved yet."""
+    """The page with what somebody else changed meanwhile beside what the form says; nothing is saved yet."""
     kept = [(name, value) for name, value in form.data.multi_items() if name not in _ANSWERS]
     return render(
         request,
         "acts/conflict.html",
         section="competitions",
-        clashes=[(_title_of(clash.field), clash) for clash in error.clashes],
+        error=error,
+        title_of=_title_of,
         kept=[(name, value) for name, value in kept if isinstance(value, str)],
-        insist=seal({clash.field: clash.now for clash in error.clashes}),
-        rest=error.rest,
         back=back,
         status_code=409,
     )
@@ -171,27 +170,15 @@ def _title_of(field: str) -> str:
     return field.replace("_", " ").capitalize() if setting is None else setting.title
 
 
-def merge(
-    session: Session, form: SentForm, subject: Subject, sent: Fields, current: Fields
-) -> dict[str, Any]:
-    """The fields of a form that are to be written; raises `Stale` where somebody changed one since it was opened.
-
-    A field that the form left out as `unchanged` stays as it is.
-    """
-    seen, insist = unseal(form.text("seen")), unseal(form.text("insist"))
-    mine = {name: value for name, value in sent.items() if not form.unchanged(name)}
-    return changes(session, subject, seen, mine, current, insist, form.flag("keep"))
-
-
-def seen_in(form: SentForm) -> SeenFields:
+def seen_in(form: SentForm) -> Fields:
     """What a form says that its reader saw of the things that it decides on."""
-    return SeenFields(unseal(form.text("seen")) or {}, unseal(form.text("insist")) or {})
+    return unseal(form.text("seen")) or {}
 
 
 def save_merged(
     request: Request, session: Session, form: SentForm, back: str, message: str, change: Callable[[], Any]
 ) -> Response:
-    """Save a form that says what it was filled in upon; where somebody changed the same meanwhile, show both."""
+    """Save a form that says what it was filled in upon; where somebody changed that meanwhile, show both."""
     try:
         return carry_out_change(session, back, message, change)
     except Stale as error:

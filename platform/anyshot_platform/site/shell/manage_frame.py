@@ -8,7 +8,7 @@ from fastapi import Depends, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.actions.merging import Stale
+from anyshot_platform.actions.concurrency import Stale
 from anyshot_platform.actions.service import NeedsConsent
 from anyshot_platform.contest.competitions.actions.people import count_pending
 from anyshot_platform.contest.competitions.states import Role

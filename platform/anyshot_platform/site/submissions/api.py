@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.bundle.conditions import UNKNOWN
-from anyshot_platform.actions.merging import require_tag
+from anyshot_platform.actions.concurrency import changes_upon
 from anyshot_platform.contest.competitions.service import require_participant
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.contest.phases.service import find_phase
@@ -245,7 +245,7 @@ def change_note(
     tags = None if body.tags is None else " ".join(read_tags(body.tags))
     sent = {"comment": body.comment, "tags": tags}
     named = {name: value for name, value in sent.items() if value is not None}
-    require_tag(session, who_noted(submission), if_match, named, current)
+    changes_upon(session, who_noted(submission), if_match, named, current)
     annotate(session, submission, found.viewer.id, comment=body.comment, tags=body.tags)
     return views.show_detail(session, found.sight)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from anyshot_platform.actions.merging import Written
+from anyshot_platform.actions.concurrency import Written
 from anyshot_platform.judging.submissions.models import Submission
 
 

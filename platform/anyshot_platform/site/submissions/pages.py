@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.evaluations import PointScore
-from anyshot_platform.actions.merging import Stale
+from anyshot_platform.actions.concurrency import Stale, changes_upon
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.contest.phases.models import PhaseVersion
 from anyshot_platform.contest.phases.service import list_phases
@@ -23,7 +23,7 @@ from anyshot_platform.judging.visibility.faults import EvaluationFault
 from anyshot_platform.people.notifications.service import has_unread
 from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.site.evaluations.view import cards, faults_of_submission, of_submission
-from anyshot_platform.site.shell.act_frame import ask_which, merge
+from anyshot_platform.site.shell.act_frame import ask_which
 from anyshot_platform.site.shell.manage_frame import manage_path
 from anyshot_platform.site.shell.many_frame import offered
 from anyshot_platform.site.shell.page_header import open_for_uploads, read_header
@@ -178,7 +178,7 @@ def save_note(request: Request, found: Owner, session: SessionDep, form: FormDep
             "tags": " ".join(read_tags(form.text("tags").replace(",", " ").split())),
         }
         current = note_fields(submission, tags_of(session, [submission.id]).get(submission.id, []))
-        wanted = merge(session, form, who_noted(submission), sent, current)
+        wanted = changes_upon(session, who_noted(submission), form.text("seen"), sent, current)
         tags = wanted["tags"].split() if "tags" in wanted else None
         annotate(session, submission, found.viewer.id, comment=wanted.get("comment"), tags=tags)
     except Stale as error:

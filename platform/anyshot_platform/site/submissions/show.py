@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.exports.files import ESTIMATES, LAYERS, PROBABILITIES, SNAPSHOTS
-from anyshot_platform.actions.merging import seal
+from anyshot_platform.actions.concurrency import tag_of
 from anyshot_platform.contest.leagues.models import League, LeagueEntry
 from anyshot_platform.contest.leagues.states import EntryStatus
 from anyshot_platform.contest.phases.models import PhaseVersion
@@ -214,7 +214,7 @@ def read_submission(
         files_of_runs=kept if len(runs) > 1 else [],
         log_words=_log_words(submission) if live else "",
         tags=tags,
-        note_seen=seal(note_fields(submission, tags)),
+        note_seen=tag_of(note_fields(submission, tags)),
         can_annotate=found.of_team,
     )
 

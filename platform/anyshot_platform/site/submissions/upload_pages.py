@@ -7,7 +7,7 @@ from sqlalchemy import select
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
-from anyshot_platform.actions.merging import seal, unseal
+from anyshot_platform.actions.concurrency import seal, unseal
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.competitions.service import require_participant
 from anyshot_platform.contest.competitions.states import Due, Role

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
-from anyshot_platform.actions.merging import tag_of
+from anyshot_platform.actions.concurrency import tag_of
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.contest.leagues.models import League, LeagueEntry

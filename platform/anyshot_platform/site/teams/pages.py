@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Path, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.actions.merging import Stale, seal
+from anyshot_platform.actions.concurrency import Stale, changes_upon, tag_of
 from anyshot_platform.contest.competitions.service import require_participant
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.foundation.errors import Conflict, Forbidden, PlatformError
@@ -15,7 +15,7 @@ from anyshot_platform.people.teams.actions import joining
 from anyshot_platform.people.teams.models import Team
 from anyshot_platform.people.users.models import User
 from anyshot_platform.people.users.viewer import Scope
-from anyshot_platform.site.shell.act_frame import ask_which, merge
+from anyshot_platform.site.shell.act_frame import ask_which
 from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.site.web.access import competition_role
 from anyshot_platform.site.web.forms import FormDep
@@ -54,7 +54,7 @@ def _show(
         head=read_header(session, access),
         tab="team",
         team=team,
-        seen=(values or {}).get("seen") or seal({"name": team.name}),
+        seen=(values or {}).get("seen") or tag_of({"name": team.name}),
         members=[
             {"username": user.username, "name": user.display_name, "captain": user.id == team.captain_id}
             for _, user in joining.list_members(session, team)
@@ -80,7 +80,9 @@ def rename(request: Request, access: Participant, session: SessionDep, form: For
     team = _own_team(session, access)
     try:
         sent, current = {"name": form.text("name", 200)}, {"name": team.name}
-        name = merge(session, form, ("team", team.id), sent, current).get("name", team.name)
+        name = changes_upon(session, ("team", team.id), form.text("seen"), sent, current).get(
+            "name", team.name
+        )
         joining.rename(session, team, name, access.viewer.id)
     except Stale as error:
         return ask_which(request, form, error, f"/competitions/{access.competition.slug}/team")

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.actions.merging import Stale, Written, seal
+from anyshot_platform.actions.concurrency import Stale, Written, changes_upon, tag_of
 from anyshot_platform.contest.competitions.actions.invitations import answer_invitation, list_invitations
 from anyshot_platform.contest.competitions.models import Competition, Membership
 from anyshot_platform.contest.competitions.service import must_accept, owned_alone
@@ -26,7 +26,7 @@ from anyshot_platform.people.notifications.letters import move_digest
 from anyshot_platform.people.teams.models import Team
 from anyshot_platform.people.users.models import User
 from anyshot_platform.people.users.viewer import Scope, Viewer
-from anyshot_platform.site.shell.act_frame import ask_which, merge
+from anyshot_platform.site.shell.act_frame import ask_which
 from anyshot_platform.site.users.api import check_time_zone
 from anyshot_platform.site.users.browsers import browser_words
 from anyshot_platform.site.users.own_data import read_own_data
@@ -76,7 +76,7 @@ def account_page(
 def show_profile(request: Request, viewer: InBrowser, session: SessionDep) -> Response:
     """What others see of one, and what only organizers see."""
     user = session.get_one(User, viewer.id)
-    return _profile(request, user, seal(_profile_fields(user)))
+    return _profile(request, user, tag_of(_profile_fields(user)))
 
 
 def _profile(
@@ -105,7 +105,7 @@ def save_profile(
         check_time_zone(sent.get("time_zone", user.time_zone))
         profile = ProfileIn.model_validate({**sent, "profile_public": form.flag("profile_public")})
         known, current = profile.model_dump(exclude_unset=True), _profile_fields(user)
-        wanted = merge(session, form, Written(None, user.id), known, current)
+        wanted = changes_upon(session, Written(None, user.id), form.text("seen"), known, current)
     except Stale as error:
         return ask_which(request, form, error, "/account")
     except (PlatformError, ValueError) as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, TypeVar
@@ -39,11 +39,6 @@ class SentForm:
     def unchanged(self, name: str) -> bool:
         """Whether the browser says, instead of sending a field, that it is as the page showed it."""
         return name in self.text("unchanged").split()
-
-    def filled(self, current: Mapping[str, str]) -> SentForm:
-        """The form with the texts that it left out as `unchanged`, as they are now."""
-        left = {name: text for name, text in current.items() if self.unchanged(name)}
-        return SentForm(FormData([*self.data.multi_items(), *left.items()]))
 
     def number(self, name: str) -> int | None:
         """A whole number; None for an empty field; raises `Invalid` for anything else."""

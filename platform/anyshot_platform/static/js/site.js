@@ -198,7 +198,7 @@ export function isChanged(control) {
   return control.value !== control.defaultValue;
 }
 
-// A form of changes sends what was changed, and names the rest, which stays as it is: see `forms.seen`.
+// A form of changes sends what was changed, and names the rest, which stays as it is: see `forms.seen_fields`.
 document.addEventListener("formdata", ({ target: form, formData }) => {
   const may = form.querySelector("input[data-unchanged]")?.dataset.unchanged;
   if (may === undefined) return;

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from anyshot_platform.actions.concurrency import Written
 from anyshot_platform.actions.declaration import (
     TEAM_READS,
     Act,
@@ -14,7 +15,6 @@ from anyshot_platform.actions.declaration import (
     Target,
     by_name,
 )
-from anyshot_platform.actions.merging import Written
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.leagues.models import League, LeagueEntry
 from anyshot_platform.contest.leagues.states import EntryStatus

@@ -8,9 +8,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.words import count_of
+from anyshot_platform.actions.concurrency import Fields, require_seen
 from anyshot_platform.actions.declaration import ActRequest, Consent
 from anyshot_platform.actions.many import together
-from anyshot_platform.actions.merging import NOTHING_SEEN, SeenFields, require_seen
 from anyshot_platform.actions.service import NO_CONSENT, ActOutcome, carry_out
 from anyshot_platform.contest.competitions.models import Competition, Membership
 from anyshot_platform.contest.leagues.actions.conditions import follow_conditions, standing_in
@@ -114,8 +114,8 @@ def decide(
     entries: Sequence[tuple[str, str]],
     status: EntryStatus,
     actor_id: str,
-    reason: str = "",
-    seen: SeenFields = NOTHING_SEEN,
+    reason: str,
+    seen: Fields,
     consent: Consent = NO_CONSENT,
 ) -> list[ActOutcome]:
     """Admit or refuse entries, each (submission id, league id); boards follow. `consent` is as in `together`.

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.actions.merging import NOTHING_SEEN, SeenFields, Written, require_seen, require_tag
+from anyshot_platform.actions.concurrency import Written, changes_upon
 from anyshot_platform.contest.competitions.models import Competition, Membership
 from anyshot_platform.contest.leagues.actions.conditions import has_ended
 from anyshot_platform.contest.leagues.models import League
@@ -66,13 +66,12 @@ def choose_by_hand(
     league: League,
     membership: Membership,
     submission_id: str | None,
-    seen: SeenFields = NOTHING_SEEN,
-    tag: str | None = None,
+    version: str | None,
 ) -> None:
     """Let this submission stand for the team in the league; None goes back to the phase's rule.
 
     Raises `Forbidden` where the phase decides by its rule alone, `PhaseNotOpen` once it has ended, `Stale` where
-    another member chose otherwise since it was `seen`, or since the choice had this entity tag.
+    another member chose otherwise since the choice had this `version`, as in `changes_upon`.
     """
     require_choosing(phase)
     entry = find_entry(session, phase.id, league.id, membership.team_id or "")
@@ -80,12 +79,11 @@ def choose_by_hand(
         raise NotFound("Your team has no entry in this league yet.")
     word = _require_choice(session, phase, league, membership, submission_id) if submission_id else ""
     there = chosen_by_hand(session, entry)
-    require_seen(session, seen, {league.name: word}, {league.name: there})
-    require_tag(session, there, tag, {league.name: word}, {league.name: there.value})
+    changes_upon(session, there, version, {league.name: word}, {league.name: there.value})
     entry.by_hand_id, entry.by_hand_of = submission_id, membership.user_id
     session.flush()
-    for version in phase.versions:
-        refresh_team(session, version, membership.team_id or "")
+    for one in phase.versions:
+        refresh_team(session, one, membership.team_id or "")
 
 
 def chosen_by_hand(session: Session, entry: Entry) -> Written:

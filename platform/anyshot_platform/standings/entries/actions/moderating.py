@@ -9,9 +9,9 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.words import count_of
+from anyshot_platform.actions.concurrency import Fields
 from anyshot_platform.actions.declaration import Consent
 from anyshot_platform.actions.many import ManyDone, together, why_by_itself
-from anyshot_platform.actions.merging import NOTHING_SEEN, SeenFields
 from anyshot_platform.actions.service import NO_CONSENT, JointConsent, NeedsConsent
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.leagues.actions.entry_acts import Judged, name_of
@@ -128,8 +128,8 @@ def act_on(
     ids: Sequence[str],
     act: EntryAct,
     actor_id: str,
-    reason: str = "",
-    seen: SeenFields = NOTHING_SEEN,
+    reason: str,
+    seen: Fields,
     consent: Consent = NO_CONSENT,
 ) -> ManyDone:
     """Do one thing to many entries; boards follow, teams hear, the log keeps it.
@@ -170,7 +170,7 @@ def _act(
     act: EntryAct,
     actor_id: str,
     reason: str,
-    seen: SeenFields,
+    seen: Fields,
     consent: Consent,
 ) -> tuple[str, Sequence[str]]:
     """Do it; returns why not, in words, and what the act warned of."""
@@ -194,13 +194,13 @@ def _act(
     return why, outcome.warnings
 
 
-def _is_admitted(session: Session, submission: Submission, league: League, seen: SeenFields) -> bool:
+def _is_admitted(session: Session, submission: Submission, league: League, seen: Fields) -> bool:
     """Whether a submission is admitted, and was when it was `seen`: then what is decided is about its team."""
     judged = _judged(session, submission, league)
     if judged is None:
         return True
     there = judged.entry.status.value
-    return {there, seen.fields.get(name_of(judged), there)} == {EntryStatus.ADMITTED.value}
+    return {there, seen.get(name_of(judged), there)} == {EntryStatus.ADMITTED.value}
 
 
 def _judged(session: Session, submission: Submission, league: League) -> Judged | None:

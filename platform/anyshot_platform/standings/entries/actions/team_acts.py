@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from anyshot_core.words import count_of
+from anyshot_platform.actions.concurrency import Fields, Written, require_seen
 from anyshot_platform.actions.declaration import (
     TEAM_READS,
     Act,
@@ -18,7 +19,6 @@ from anyshot_platform.actions.declaration import (
     by_name,
 )
 from anyshot_platform.actions.many import together
-from anyshot_platform.actions.merging import NOTHING_SEEN, SeenFields, Written, require_seen
 from anyshot_platform.actions.service import NO_CONSENT, ActOutcome, carry_out
 from anyshot_platform.contest.competitions.messages import members_of_team, tell_team
 from anyshot_platform.contest.competitions.models import Competition
@@ -60,8 +60,8 @@ def judge(
     team_ids: Sequence[str],
     status: EntryStatus,
     actor_id: str,
-    reason: str = "",
-    seen: SeenFields = NOTHING_SEEN,
+    reason: str,
+    seen: Fields,
     consent: Consent = NO_CONSENT,
 ) -> list[ActOutcome]:
     """Admit or refuse teams in a league that asks; boards follow, the teams hear.
