@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.actions.concurrency import changes_upon
 from anyshot_platform.contest.competitions.messages import tell_members
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.foundation.database import now
@@ -34,10 +35,15 @@ def announcement_fields(row: Announcement) -> dict[str, str]:
     return {"title": row.title, "body": row.body}
 
 
-def edit_announcement(session: Session, row: Announcement, changed: Mapping[str, str], actor_id: str) -> None:
-    """Write other words on the page; nobody gets a message, and the log keeps what was there before."""
+def edit_announcement(
+    session: Session, row: Announcement, sent: Mapping[str, str], actor_id: str, version: str | None
+) -> None:
+    """Write other words on the page; nobody gets a message, and the log keeps what was there before.
+
+    `version` and `Stale` are as in `changes_upon`.
+    """
     before = announcement_fields(row)
-    after = {name: value for name, value in changed.items() if value != before[name]}
+    after = changes_upon(session, ("announcement", row.id), version, sent, before)
     if not after:
         return
     for name, value in after.items():

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.actions.concurrency import changes_upon, tag_of
+from anyshot_platform.actions.concurrency import tag_of
 from anyshot_platform.contest.competitions.messages import members_of
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.running.announcements import organizing
@@ -81,10 +81,8 @@ def edit_announcement(
     row = organizing.find_announcement(session, access.competition, announcement_id)
 
     def change() -> None:
-        current = organizing.announcement_fields(row)
         sent = read_options(ADD, form).model_dump()
-        changed = changes_upon(session, ("announcement", row.id), form.text("seen"), sent, current)
-        organizing.edit_announcement(session, row, changed, access.viewer.id)
+        organizing.edit_announcement(session, row, sent, access.viewer.id, form.text("seen"))
 
     def show_again(refused: dict[str, Any]) -> Response:
         return _show_form(request, access, session, row, form.text("seen"), **refused)

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.actions.concurrency import changes_upon, tag_of
+from anyshot_platform.actions.concurrency import tag_of
 from anyshot_platform.actions.service import ActOutcome
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.judging.visibility.access import CompetitionAccess
@@ -65,9 +65,7 @@ def edit_announcement(
 ) -> AnnouncementOut:
     """Write other words on the page: nobody gets a message, and the audit log keeps what was there before."""
     row, sent = _find(session, access.competition, announcement_id), body.model_dump(exclude_none=True)
-    current = organizing.announcement_fields(row)
-    changes_upon(session, ("announcement", row.id), if_match, sent, current)
-    organizing.edit_announcement(session, row, sent, access.viewer.id)
+    organizing.edit_announcement(session, row, sent, access.viewer.id, if_match)
     return _show(row)
 
 

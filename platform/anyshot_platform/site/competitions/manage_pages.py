@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.actions.concurrency import changes_upon, tag_of
+from anyshot_platform.actions.concurrency import tag_of
 from anyshot_platform.contest.bundles.actions.reporting import read_report
 from anyshot_platform.contest.competitions.actions import acts, organizing
 from anyshot_platform.contest.competitions.actions.agenda import read_agenda
@@ -139,12 +139,7 @@ def save_settings(
 
     def change() -> None:
         sent = _settings(form, competition)
-        plain = {name: organizing.plain(value) for name, value in sent.items()}
-        now_there = organizing.settings_of(competition)
-        mine = changes_upon(session, ("competition", competition.id), form.text("seen"), plain, now_there)
-        organizing.change_settings(
-            session, competition, {name: sent[name] for name in mine}, access.viewer.id
-        )
+        organizing.change_settings(session, competition, sent, access.viewer.id, form.text("seen"))
         logo = form.file("logo")
         if logo is not None:
             organizing.set_logo(session, services.storage, competition, *logo, access.viewer.id)

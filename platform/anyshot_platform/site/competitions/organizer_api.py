@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Path, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.actions.concurrency import changes_upon, tag_of
+from anyshot_platform.actions.concurrency import tag_of
 from anyshot_platform.actions.service import ActOutcome
 from anyshot_platform.contest.bundles.actions.reporting import read_report
 from anyshot_platform.contest.bundles.actions.service import clone_competition
@@ -168,10 +168,7 @@ def _change_settings(
     response: Response,
     if_match: str | None,
 ) -> CompetitionSettings:
-    current = organizing.settings_of(access.competition)
-    sent = {name: organizing.plain(value) for name, value in values.items()}
-    changes_upon(session, ("competition", access.competition.id), if_match, sent, current)
-    organizing.change_settings(session, access.competition, values, access.viewer.id)
+    organizing.change_settings(session, access.competition, values, access.viewer.id, if_match)
     response.headers["etag"] = tag_of(organizing.settings_of(access.competition))
     return _settings(access.competition)
 
@@ -258,7 +255,7 @@ def list_values(access: AsReviewer, session: SessionDep) -> dict[str, str]:
 @router.post("/pages", status_code=201)
 def add_page(access: AsOrganizer, session: SessionDep, body: PageIn) -> PageOut:
     """Add a page behind the others."""
-    return _page(organizing.save_page(session, access.competition, body.title, body.body, access.viewer.id))
+    return _page(organizing.save_page(session, access.competition, body.model_dump(), access.viewer.id))
 
 
 @router.put("/pages/{page_id}")
@@ -266,7 +263,8 @@ def change_page(
     access: AsOrganizer, session: SessionDep, page_id: PageParam, body: PageIn, if_match: IfMatch = None
 ) -> PageOut:
     """Replace a page's title and text; `If-Match` takes the `tag` that it was listed with."""
-    return _change_page(access, session, page_id, body.model_dump(), if_match)
+    who = access.viewer.id
+    return _page(organizing.save_page(session, access.competition, body.model_dump(), who, page_id, if_match))
 
 
 @router.patch("/pages/{page_id}")
@@ -276,20 +274,8 @@ def change_part_of_page(
     """Change a page's title or its text; the other stays."""
     page = organizing.find_page(access.competition, page_id)
     wanted = patched(PageIn(title=page.title, body=page.body), body).model_dump()
-    return _change_page(access, session, page_id, {name: wanted[name] for name in body}, if_match)
-
-
-def _change_page(
-    access: CompetitionAccess, session: Session, page_id: str, sent: dict[str, str], if_match: str | None
-) -> PageOut:
-    current = organizing.page_fields(organizing.find_page(access.competition, page_id))
-    changes_upon(session, ("page", page_id), if_match, sent, current)
-    wanted = {**current, **sent}
-    return _page(
-        organizing.save_page(
-            session, access.competition, wanted["title"], wanted["body"], access.viewer.id, page_id
-        )
-    )
+    sent = {name: wanted[name] for name in body}
+    return _page(organizing.save_page(session, access.competition, sent, access.viewer.id, page_id, if_match))
 
 
 def _find_page(session: Session, competition: Competition, page_id: PageParam) -> CompetitionPage:

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import JSONResponse, Response
 
-from anyshot_platform.actions.concurrency import changes_upon, tag_of
+from anyshot_platform.actions.concurrency import tag_of
 from anyshot_platform.contest.bundles.page_values import fill, has_values, unknown_in
 from anyshot_platform.contest.competitions.actions import file_acts, organizing, page_acts
 from anyshot_platform.contest.competitions.actions.texts import values_now
@@ -114,13 +114,8 @@ def save_page(request: Request, access: AsOrganizer, session: SessionDep, form: 
     competition, page_id = access.competition, form.text("page_id") or None
 
     def change() -> None:
-        fields = {"title": form.text("title"), "body": form.text("body")}
-        if page_id:
-            now_there = organizing.page_fields(organizing.find_page(competition, page_id))
-            fields = now_there | changes_upon(
-                session, ("page", page_id), form.text("seen"), fields, now_there
-            )
-        organizing.save_page(session, competition, fields["title"], fields["body"], access.viewer.id, page_id)
+        sent = {"title": form.text("title"), "body": form.text("body")}
+        organizing.save_page(session, competition, sent, access.viewer.id, page_id, form.text("seen"))
 
     def show_again(refused: dict[str, Any]) -> Response:
         page = organizing.find_page(competition, page_id) if page_id else None

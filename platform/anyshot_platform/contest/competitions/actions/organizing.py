@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.actions.concurrency import changes_upon
 from anyshot_platform.contest.bundles.consistency import judge_people
 from anyshot_platform.contest.bundles.naming import key_from, unique
 from anyshot_platform.contest.competitions import files
@@ -63,45 +64,44 @@ def page_fields(page: CompetitionPage) -> dict[str, Any]:
 
 
 def change_settings(
-    session: Session, competition: Competition, values: dict[str, Any], actor_id: str
+    session: Session, competition: Competition, sent: Mapping[str, Any], actor_id: str, version: str | None
 ) -> None:
-    """Change title, summary, registration and the like; participants are told of new terms, to accept them again."""
-    title = str(values.get("title", competition.title)).strip()
-    if not title:
+    """Change title, summary, registration and the like; participants are told of new terms, to accept them again.
+
+    `version` and `Stale` are as in `changes_upon`.
+    """
+    before = settings_of(competition)
+    subject, wanted = ("competition", competition.id), {name: plain(value) for name, value in sent.items()}
+    values = {name: sent[name] for name in changes_upon(session, subject, version, wanted, before)}
+    if not str(values.get("title", competition.title)).strip():
         raise Invalid("A competition needs a title.", field="title")
     size = values.get("team_size", competition.team_size)
     if not isinstance(size, int) or not 1 <= size <= 100:
         raise Invalid("A team has 1 to 100 members.", field="team_size")
     _require_sense(competition, values)
-    if values.get("terms", competition.terms) != competition.terms:
+    if "terms" in values:
         require_no_values(str(values["terms"]))
-    if "terms" in values and _same_text(values["terms"], competition.terms):
-        values = {**values, "terms": competition.terms}
-    before = {key: plain(getattr(competition, key)) for key in values}
-    new_terms = values.get("terms", competition.terms) != competition.terms
-    if new_terms:
         competition.terms_version += 1
+    if "title" in values:
+        values["title"] = str(values["title"]).strip()
     if "registration" in values:
-        values = {**values, "registration": _registration(values["registration"])}
+        values["registration"] = _registration(values["registration"])
     if "visibility" in values:
-        values = {**values, "visibility": _visibility(values["visibility"])}
-    for key, value in {**values, "title": title}.items():
+        values["visibility"] = _visibility(values["visibility"])
+    for key, value in values.items():
         setattr(competition, key, value)
     session.flush()
-    if new_terms:
+    if "terms" in values:
         _tell_of_terms(session, competition)
-    after = {key: plain(getattr(competition, key)) for key in values}
-    changed = {key for key in values if before[key] != after[key]}
-    if not changed:
-        return
-    _record(
-        session,
-        competition,
-        actor_id,
-        "competition.change",
-        before={key: before[key] for key in changed},
-        after={key: after[key] for key in changed},
-    )
+    if values:
+        _record(
+            session,
+            competition,
+            actor_id,
+            "competition.change",
+            before={key: before[key] for key in values},
+            after={key: plain(value) for key, value in values.items()},
+        )
 
 
 def _tell_of_terms(session: Session, competition: Competition) -> None:
@@ -134,11 +134,6 @@ def _require_sense(competition: Competition, values: Mapping[str, Any]) -> None:
         name = _JUDGED[str(found.path[0])]
         if name in values and values[name] != getattr(competition, name):
             raise Invalid(found.words, field=name)
-
-
-def _same_text(one: Any, other: str) -> bool:
-    """Whether two texts read the same: forms change the ends of lines, and take the last one away."""
-    return str(one).replace("\r\n", "\n").strip() == other.replace("\r\n", "\n").strip()
 
 
 def _registration(word: Any) -> Registration:
@@ -187,26 +182,28 @@ def put_file(
 def save_page(
     session: Session,
     competition: Competition,
-    title: str,
-    body: str,
+    sent: Mapping[str, str],
     actor_id: str,
     page_id: str | None = None,
+    version: str | None = None,
 ) -> CompetitionPage:
-    """Add a page of text, or change one."""
-    if not title.strip():
+    """Add a page of text, or change `title` or `body` of one; `version` and `Stale` are as in `changes_upon`."""
+    page = find_page(competition, page_id) if page_id else None
+    before = page_fields(page) if page else {}
+    changed = changes_upon(session, ("page", page_id or ""), version, sent, before)
+    wanted = {**before, **changed}
+    if not wanted["title"].strip():
         raise Invalid("A page needs a title.", field="title")
-    require_known_values(session, competition, body)
-    if page_id is None:
+    require_known_values(session, competition, wanted["body"])
+    if page is None:
         taken = {page.slug for page in competition.pages} | {"terms"}
-        page = CompetitionPage(slug=unique(key_from(title, "page"), taken), position=len(competition.pages))
+        slug = unique(key_from(wanted["title"], "page"), taken)
+        page = CompetitionPage(slug=slug, position=len(competition.pages))
         competition.pages.append(page)
-    else:
-        page = find_page(competition, page_id)
-    before = page_fields(page) if page_id else {}
-    page.title, page.body = title.strip()[:200], body
+    page.title, page.body = wanted["title"].strip()[:200], wanted["body"]
     session.flush()
-    after = {name: value for name, value in page_fields(page).items() if before.get(name) != value}
-    if after:
+    if changed:
+        after = page_fields(page)
         audit.record(
             session,
             actor_id=actor_id,
@@ -214,8 +211,8 @@ def save_page(
             object_type="page",
             object_id=page.id,
             competition_id=competition.id,
-            before={name: before[name] for name in after if name in before},
-            after=after,
+            before={name: before[name] for name in changed if name in before},
+            after={name: after[name] for name in changed},
         )
     return page
 
