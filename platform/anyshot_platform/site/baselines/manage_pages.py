@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.actions.concurrency import changes_upon, tag_of
+from anyshot_platform.actions.concurrency import tag_of
 from anyshot_platform.contest.leagues.models import Gate
 from anyshot_platform.contest.leagues.service import find_league, list_leagues
 from anyshot_platform.contest.phases.service import find_phase, list_phases
@@ -97,10 +97,8 @@ def set_gate(
     def change() -> None:
         phase = find_phase(session, access.competition, form.text("phase"))
         league = find_league(session, access.competition, form.text("league"))
-        sent = {"score": form.decimal("score"), "note": form.text("note")}
-        current = gates.gate_fields(gates.find_gate(session, phase, league))
-        wanted = {**current, **changes_upon(session, ("phase", phase.id), form.text("seen"), sent, current)}
-        gates.set_gate(session, phase, league, wanted["score"], wanted["note"], access.viewer.id)
+        sent = form.decimal("score"), form.text("note")
+        gates.set_gate(session, phase, league, *sent, access.viewer.id, form.text("seen"))
 
     def show_again(refused: dict[str, Any]) -> Response:
         return _show(request, access, session, services, **refused)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.actions.concurrency import changes_upon, tag_of
+from anyshot_platform.actions.concurrency import tag_of
 from anyshot_platform.actions.service import ActOutcome
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.leagues.models import Gate, League
@@ -200,10 +200,7 @@ def set_gate(
     """Set the gate of a league into a phase, or remove it."""
     phase = find_phase(session, access.competition, phase_slug)
     league = find_league(session, access.competition, league_slug)
-    current = gates.gate_fields(gates.find_gate(session, phase, league))
-    sent = {"score": body.score, "note": body.note}
-    changes_upon(session, ("phase", phase.id), if_match, sent, current)
-    gates.set_gate(session, phase, league, body.score, body.note, access.viewer.id)
+    gates.set_gate(session, phase, league, body.score, body.note, access.viewer.id, if_match)
     gate = gates.find_gate(session, phase, league)
     return _show_gate(gate, phase, league) if gate else None
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.actions.concurrency import changes_upon, tag_of
+from anyshot_platform.actions.concurrency import tag_of
 from anyshot_platform.actions.declaration import ActRequest
 from anyshot_platform.actions.many import do_to_many
 from anyshot_platform.actions.service import ActOutcome, carry_out
@@ -200,9 +200,7 @@ def note(
 ) -> MemberOut:
     """Keep a note that only organizers see."""
     membership = people.find_member(session, access.competition, membership_id)
-    current = {"note": membership.notes}
-    changes_upon(session, ("member", membership.id), if_match, {"note": body.notes}, current)
-    people.note(session, membership, body.notes, access.viewer.id)
+    people.note(session, membership, body.notes, access.viewer.id, if_match)
     return _show_member(access, session, membership)
 
 
@@ -218,16 +216,7 @@ def set_quota(
     membership = people.find_member(session, access.competition, membership_id)
     team = people.find_team(session, access.competition, membership.team_id or "")
     sent = body.model_dump(include={"day", "phase", "out_of_ranking"})
-    changes_upon(session, ("team", team.id), if_match, sent, people.team_fields(team))
-    people.change_team(
-        session,
-        team,
-        day=body.day,
-        phase=body.phase,
-        out_of_ranking=body.out_of_ranking,
-        reason=body.reason,
-        actor_id=access.viewer.id,
-    )
+    people.change_team(session, team, sent, body.reason, access.viewer.id, if_match)
     return _show_member(access, session, membership)
 
 

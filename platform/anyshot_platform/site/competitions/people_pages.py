@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from anyshot_platform.actions.concurrency import changes_upon, tag_of
+from anyshot_platform.actions.concurrency import tag_of
 from anyshot_platform.actions.declaration import by_name
 from anyshot_platform.contest.competitions.actions import member_acts, people
 from anyshot_platform.contest.competitions.actions.member_acts import Invitation
@@ -108,7 +108,7 @@ def act_on_member(
 ) -> Response:
     """Approve, reject, ban, lift a ban, move, note, give a role or quota."""
     membership = people.find_member(session, access.competition, membership_id)
-    actor, reason, back = access.viewer.id, form.text("reason"), manage_path(access, "/people")
+    actor, back = access.viewer.id, manage_path(access, "/people")
     if act in ACTS:
         return perform_named(request, session, form, ACTS, act, membership, access, back)
 
@@ -119,14 +119,10 @@ def act_on_member(
             "phase": form.number("phase") or 0,
             "out_of_ranking": form.flag("out_of_ranking"),
         }
-        current = people.team_fields(team)
-        mine = changes_upon(session, ("team", team.id), form.text("seen"), sent, current)
-        people.change_team(session, team, **{**current, **mine}, reason=reason, actor_id=actor)
+        people.change_team(session, team, sent, form.text("reason"), actor, form.text("seen"))
 
     def note() -> None:
-        sent, current = {"note": form.text("note")}, {"note": membership.notes}
-        mine = changes_upon(session, ("member", membership.id), form.text("seen"), sent, current)
-        people.note(session, membership, {**current, **mine}["note"], actor)
+        people.note(session, membership, form.text("note"), actor, form.text("seen"))
 
     changes = {
         "note": (note, "The note is kept."),

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.words import count_of
-from anyshot_platform.actions.concurrency import changes_upon, seal, tag_of
+from anyshot_platform.actions.concurrency import seal, tag_of
 from anyshot_platform.actions.many import together
 from anyshot_platform.actions.service import ActOutcome, NeedsConsent, warnings_of
 from anyshot_platform.contest.leagues.actions import organizing
@@ -82,7 +82,7 @@ def _leagues_page(
         heading="Leagues",
         labels=_LABELS,
         metrics=METRIC_WORDS,
-        seen_of=lambda league: tag_of(_fields(league)),
+        seen_of=lambda league: tag_of(describe_league(league).model_dump(mode="json")),
         shown=_shown,
         acts=ACTS,
         leagues=list_leagues(session, access.competition, deleted=True),
@@ -162,13 +162,7 @@ def save_league(request: Request, access: AsOrganizer, session: SessionDep, form
 
     def change() -> None:
         spec = _read(form, league.slug if league else form.text("key"), league)
-        if league is not None:
-            current = _fields(league)
-            mine = changes_upon(
-                session, ("league", league.id), form.text("seen"), spec.model_dump(mode="json"), current
-            )
-            spec = LeagueSpec.model_validate({**current, **mine})
-        organizing.save_league(session, access.competition, spec, access.viewer.id, league)
+        organizing.save_league(session, access.competition, spec, access.viewer.id, league, form.text("seen"))
 
     def show_again(refused: dict[str, Any]) -> Response:
         typed: dict[str, Any] = {name: form.text(name) for name in ("key", "seen", *_shown(None))}
@@ -178,10 +172,6 @@ def save_league(request: Request, access: AsOrganizer, session: SessionDep, form
 
     back, done = manage_path(access, "/leagues"), "The league is saved."
     return save_typed(request, session, form, back, done, change, show_again)
-
-
-def _fields(league: League) -> dict[str, Any]:
-    return describe_league(league).model_dump(mode="json")
 
 
 @router.post("/teams/decide")

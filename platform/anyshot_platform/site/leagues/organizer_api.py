@@ -1,14 +1,14 @@
 """Leagues over JSON, for organizers: editing, and deciding who stands in them."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.evidence import Evidence
-from anyshot_platform.actions.concurrency import changes_upon, tag_of
+from anyshot_platform.actions.concurrency import tag_of
 from anyshot_platform.actions.service import ActOutcome, warnings_of
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.leagues import service
@@ -103,7 +103,7 @@ def change_league(
 ) -> LeagueState:
     """Change a league; its short name stays."""
     league = service.find_league(session, access.competition, league_slug)
-    return _change_league(access, session, league, body, body.model_dump(mode="json"), if_match)
+    return _change_league(access, session, league, body, if_match)
 
 
 @router.patch("/{league_slug}")
@@ -116,9 +116,7 @@ def change_part_of_league(
 ) -> LeagueState:
     """Change the settings of a league that are named; the others stay."""
     league = service.find_league(session, access.competition, league_slug)
-    wanted = patched(describe_league(league), body)
-    sent = {name: value for name, value in wanted.model_dump(mode="json").items() if name in body}
-    return _change_league(access, session, league, wanted, sent, if_match)
+    return _change_league(access, session, league, patched(describe_league(league), body), if_match)
 
 
 def _change_league(
@@ -126,14 +124,12 @@ def _change_league(
     session: Session,
     league: League,
     body: LeagueSpec,
-    sent: dict[str, Any],
     if_match: str | None,
 ) -> LeagueState:
     if body.key != league.slug:
         raise Invalid(f"A league keeps its short name, which is {league.slug}.", field="key")
-    current = describe_league(league).model_dump(mode="json")
-    changes_upon(session, ("league", league.id), if_match, sent, current)
-    return _show(organizing.save_league(session, access.competition, body, access.viewer.id, league))
+    saved = organizing.save_league(session, access.competition, body, access.viewer.id, league, if_match)
+    return _show(saved)
 
 
 def _find(session: Session, competition: Competition, league_slug: LeagueParam) -> League:

@@ -1,12 +1,13 @@
 """What organizers do with people: approve, ban, note, give roles and quota."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Select, and_, func, or_, select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.actions.concurrency import changes_upon
 from anyshot_platform.contest.competitions.models import Competition, Membership
 from anyshot_platform.contest.competitions.service import add_member, find_membership
 from anyshot_platform.contest.competitions.states import MemberStatus, Role
@@ -166,9 +167,10 @@ def _follow_ban(session: Session, membership: Membership, *, banned: bool, reaso
         refresh_boards(session, submission)
 
 
-def note(session: Session, membership: Membership, text: str, actor_id: str) -> None:
-    """Keep a note that only organizers see."""
-    if membership.notes != text:
+def note(session: Session, membership: Membership, text: str, actor_id: str, version: str | None) -> None:
+    """Keep a note that only organizers see; `version` and `Stale` are as in `changes_upon`."""
+    before = {"note": membership.notes}
+    if changes_upon(session, ("member", membership.id), version, {"note": text}, before):
         membership.notes = text
         record_member(session, membership, actor_id, "member.note", after={"note": "changed"})
 
@@ -247,12 +249,16 @@ def team_fields(team: Team) -> dict[str, Any]:
 
 
 def change_team(
-    session: Session, team: Team, *, day: int, phase: int, out_of_ranking: bool, reason: str, actor_id: str
+    session: Session, team: Team, sent: Mapping[str, Any], reason: str, actor_id: str, version: str | None
 ) -> None:
-    """Give a team more (or less) quota than others, or take it out of the ranking."""
+    """Give a team more (or less) quota than others, or take it out of the ranking, as `team_fields` names it.
+
+    `version` and `Stale` are as in `changes_upon`.
+    """
     before = team_fields(team)
-    team.extra_quota_day, team.extra_quota_phase = day, phase
-    rank_or_not(session, team, out=out_of_ranking)
+    wanted = {**before, **changes_upon(session, ("team", team.id), version, sent, before)}
+    team.extra_quota_day, team.extra_quota_phase = wanted["day"], wanted["phase"]
+    rank_or_not(session, team, out=wanted["out_of_ranking"])
     after = {name: value for name, value in team_fields(team).items() if value != before[name]}
     if not after:
         return

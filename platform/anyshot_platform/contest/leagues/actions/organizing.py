@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.words import count_of
-from anyshot_platform.actions.concurrency import Fields, require_seen
+from anyshot_platform.actions.concurrency import Fields, changes_upon, require_seen
 from anyshot_platform.actions.declaration import ActRequest, Consent
 from anyshot_platform.actions.many import together
 from anyshot_platform.actions.service import NO_CONSENT, ActOutcome, carry_out
@@ -52,9 +52,17 @@ class LeagueEntryRow:
 
 
 def save_league(
-    session: Session, competition: Competition, spec: LeagueSpec, actor_id: str, league: League | None = None
+    session: Session,
+    competition: Competition,
+    spec: LeagueSpec,
+    actor_id: str,
+    league: League | None = None,
+    version: str | None = None,
 ) -> League:
-    """Add a league, or change one; where its conditions change, its entries follow, and who must answer hears."""
+    """Add a league, or change one; where its conditions change, its entries follow, and who must answer hears.
+
+    `version` and `Stale` are as in `changes_upon`.
+    """
     standing = standing_in(session, league) if league is not None else None
     if league is None:
         known = list_leagues(session, competition, deleted=True)
@@ -66,6 +74,9 @@ def save_league(
     else:
         old = describe_league(league)
         before = old.model_dump(mode="json")
+        wanted = spec.model_dump(mode="json")
+        changed = changes_upon(session, ("league", league.id), version, wanted, before)
+        spec = LeagueSpec.model_validate({**before, **changed})
     for name, value in league_values(spec).items():
         setattr(league, name, value)
     session.flush()

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.actions.concurrency import changes_upon
 from anyshot_platform.contest.bundles.consistency import is_gate, words_on_gate
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.competitions.service import add_member, find_membership
@@ -140,17 +141,25 @@ def find_gate(session: Session, phase: Phase, league: League) -> Gate | None:
 
 
 def set_gate(
-    session: Session, phase: Phase, league: League, score: float | None, note: str, actor_id: str
+    session: Session,
+    phase: Phase,
+    league: League,
+    score: float | None,
+    note: str,
+    actor_id: str,
+    version: str | None,
 ) -> None:
     """Set the score that entries of a league must beat to come into a phase; None removes it.
 
-    Raises `Invalid` for what is no gate, and for a phase that takes its entries from no other.
+    Raises `Invalid` for what is no gate, and for a phase that takes its entries from no other. `version` and `Stale`
+    are as in `changes_upon`.
     """
     if score is not None and not is_gate(score):
         raise Invalid(words_on_gate(score), field="score")
     if score is not None and phase.gate_phase_id is None:
         raise Invalid(f"{phase.name} takes its entries from no other phase: a gate would hold nothing back.")
     gate = find_gate(session, phase, league)
+    changes_upon(session, ("phase", phase.id), version, {"score": score, "note": note}, gate_fields(gate))
     before = gate.score if gate else None
     if score is None:
         if gate is not None:
