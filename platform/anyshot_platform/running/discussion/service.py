@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
+from anyshot_platform.actions.concurrency import Written, changes_upon
 from anyshot_platform.contest.competitions.models import Membership
 from anyshot_platform.contest.competitions.states import MemberStatus, Role
 from anyshot_platform.foundation.database import now
@@ -18,7 +19,13 @@ from anyshot_platform.people.audit import service as audit
 from anyshot_platform.people.notifications.service import notify
 from anyshot_platform.people.users.models import User
 from anyshot_platform.running.discussion.models import Post, PostEdit, Thread
-from anyshot_platform.running.discussion.reading import find_post, first_post_id
+from anyshot_platform.running.discussion.reading import (
+    accepted_answer,
+    find_post,
+    first_post_id,
+    moderation_of,
+    name_answer,
+)
 
 LONGEST_POST = 20_000
 
@@ -77,8 +84,13 @@ def _readers_in(session: Session, access: CompetitionAccess, thread: Thread) -> 
     ).all()
 
 
-def edit_post(session: Session, access: CompetitionAccess, thread: Thread, post_id: str, body: str) -> Post:
-    """Change one's own post; what it said before is kept for the organizers."""
+def edit_post(
+    session: Session, access: CompetitionAccess, thread: Thread, post_id: str, body: str, version: str | None
+) -> Post:
+    """Change one's own post; what it said before is kept for the organizers.
+
+    `version` and `Stale` are as in `changes_upon`.
+    """
     _require_open(access, thread)
     post = find_post(session, thread, post_id)
     if post.author_id != access.viewer.id:
@@ -86,20 +98,33 @@ def edit_post(session: Session, access: CompetitionAccess, thread: Thread, post_
     if post.deleted_at is not None:
         raise Conflict("This post was removed, so it cannot be edited.")
     body = _check_body(body)
-    if body != post.body:
+    who = Written(None, post.author_id, post.edited_at)
+    if changes_upon(session, who, version, {"body": body}, {"body": post.body}):
         session.add(PostEdit(post_id=post.id, body=post.body))
         post.body, post.edited_at = body, now()
     return post
 
 
 def accept_answer(
-    session: Session, access: CompetitionAccess, thread: Thread, post_id: str, *, accepted: bool
+    session: Session,
+    access: CompetitionAccess,
+    thread: Thread,
+    post_id: str,
+    *,
+    accepted: bool,
+    version: str | None = None,
 ) -> Post:
-    """Mark a post as the answer to its thread, or take the mark back. Who asked may, and organizers."""
+    """Mark a post as the answer to its thread, or take the mark back. Who asked may, and organizers.
+
+    `version` and `Stale` are as in `changes_upon`.
+    """
     if thread.author_id != access.viewer.id and not access.may(Role.ORGANIZER):
         raise Forbidden("Only the organizers and the person who began the thread can accept an answer.")
     _require_open(access, thread)
     post = find_post(session, thread, post_id)
+    wanted = {"accepted": name_answer(session, post) if accepted else ""}
+    before = {"accepted": accepted_answer(session, thread)}
+    changes_upon(session, ("thread", thread.id), version, wanted, before)
     if (post.accepted_at is not None) == accepted:
         return post
     if post.deleted_at is not None or post.id == first_post_id(session, thread):
@@ -150,18 +175,15 @@ def restore_post(session: Session, access: CompetitionAccess, thread: Thread, po
 
 
 def moderate(
-    session: Session, access: CompetitionAccess, thread: Thread, *, pinned: bool, locked: bool
+    session: Session, access: CompetitionAccess, thread: Thread, sent: dict[str, bool], version: str | None
 ) -> None:
-    """Pin or close a thread."""
+    """Pin or close a thread, as `moderation_of` names it; `version` and `Stale` are as in `changes_upon`."""
     if not access.may(Role.ORGANIZER):
         raise Forbidden("Only organizers may do this.")
-    after = {
-        name: value
-        for name, value in (("pinned", pinned), ("locked", locked))
-        if value != getattr(thread, name)
-    }
+    after = changes_upon(session, ("thread", thread.id), version, sent, moderation_of(thread))
     if after:
-        thread.pinned, thread.locked = pinned, locked
+        for name, value in after.items():
+            setattr(thread, name, value)
         _record(session, access, "discussion.moderate", "thread", thread.id, after)
 
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.actions.concurrency import Written, changes_upon, tag_of
+from anyshot_platform.actions.concurrency import tag_of
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.foundation.paging import PageParam, page_of
 from anyshot_platform.judging.visibility.access import CompetitionAccess
@@ -143,9 +143,7 @@ def moderate(
 ) -> ThreadOut:
     """Pin or close a thread, or undo that."""
     thread = reading.find_thread(session, access, thread_id)
-    sent = body.model_dump()
-    changes_upon(session, ("thread", thread.id), if_match, sent, reading.moderation_of(thread))
-    service.moderate(session, access, thread, **sent)
+    service.moderate(session, access, thread, body.model_dump(), if_match)
     return _show(session, access, thread)
 
 
@@ -168,11 +166,7 @@ def edit(
 ) -> ThreadOut:
     """Change one's own post; organizers see what it said before."""
     thread = reading.find_thread(session, access, thread_id)
-    post = reading.find_post(session, thread, post_id)
-    if post.author_id == access.viewer.user_id:
-        who = Written(None, post.author_id, post.edited_at)
-        changes_upon(session, who, if_match, body.model_dump(), {"body": post.body})
-    service.edit_post(session, access, thread, post_id, body.body)
+    service.edit_post(session, access, thread, post_id, body.body, if_match)
     return _show(session, access, thread)
 
 
@@ -181,11 +175,7 @@ def accept(
     access: Participant, session: SessionDep, thread_id: Id, post_id: Id, if_match: IfMatch = None
 ) -> ThreadOut:
     """Accept a post as the answer: who began the thread may, and organizers."""
-    thread = reading.find_thread(session, access, thread_id)
-    wanted = reading.name_answer(session, reading.find_post(session, thread, post_id))
-    current = {"accepted": reading.accepted_answer(session, thread)}
-    changes_upon(session, ("thread", thread.id), if_match, {"accepted": wanted}, current)
-    return _accept(access, session, thread_id, post_id, accepted=True)
+    return _accept(access, session, thread_id, post_id, accepted=True, version=if_match)
 
 
 @router.delete("/{thread_id}/posts/{post_id}/accepted")
@@ -214,10 +204,16 @@ def restore(access: Organizer, session: SessionDep, thread_id: Id, post_id: Id) 
 
 
 def _accept(
-    access: CompetitionAccess, session: Session, thread_id: str, post_id: str, *, accepted: bool
+    access: CompetitionAccess,
+    session: Session,
+    thread_id: str,
+    post_id: str,
+    *,
+    accepted: bool,
+    version: str | None = None,
 ) -> ThreadOut:
     thread = reading.find_thread(session, access, thread_id)
-    service.accept_answer(session, access, thread, post_id, accepted=accepted)
+    service.accept_answer(session, access, thread, post_id, accepted=accepted, version=version)
     return _show(session, access, thread)
 
 

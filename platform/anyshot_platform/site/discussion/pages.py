@@ -5,14 +5,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import JSONResponse, Response
 
-from anyshot_platform.actions.concurrency import Stale, Written, changes_upon, tag_of
+from anyshot_platform.actions.concurrency import Stale, tag_of
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.foundation.errors import Forbidden, Invalid
 from anyshot_platform.foundation.paging import PageParam, page_of
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.people.users.viewer import Scope
 from anyshot_platform.running.discussion import reading, service
-from anyshot_platform.running.discussion.models import Post, Thread
+from anyshot_platform.running.discussion.models import Thread
 from anyshot_platform.site.discussion.references import read_references
 from anyshot_platform.site.shell.act_frame import ask_which, save_merged
 from anyshot_platform.site.shell.page_header import read_header
@@ -137,7 +137,7 @@ def _show_thread(
         thread=thread,
         posts=posts,
         seen_answer=tag_of({"accepted": reading.accepted_answer(session, thread)}),
-        seen=tag_of({"pinned": thread.pinned, "locked": thread.locked}),
+        seen=tag_of(reading.moderation_of(thread)),
         references=read_references(session, access, posts),
         organizes=organizes,
         may_accept=organizes or thread.author_id == access.viewer.user_id,
@@ -205,16 +205,10 @@ def edit(
 ) -> Response:
     """Change one's own post."""
     thread = reading.find_thread(session, access, thread_id)
-    post, body = reading.find_post(session, thread, post_id), form.text("body", 30_000)
+    body = form.text("body", 30_000)
     back = f"{_address(access, thread_id)}#post-{post_id}"
     try:
-        who = Written(None, post.author_id, post.edited_at)
-        wanted = (
-            changes_upon(session, who, form.text("seen"), {"body": body}, {"body": post.body})
-            if _own(access, post)
-            else {}
-        )
-        service.edit_post(session, access, thread, post_id, wanted.get("body", post.body))
+        service.edit_post(session, access, thread, post_id, body, form.text("seen"))
     except Stale as error:
         return ask_which(request, form, error, back)
     except Invalid as error:
@@ -230,14 +224,11 @@ def accept(
     """Mark the answer that settles the question, or take the mark back."""
     thread = reading.find_thread(session, access, thread_id)
     back, accepted = f"{_address(access, thread_id)}#post-{post_id}", form.flag("accepted")
-    post = reading.find_post(session, thread, post_id)
-    sent = {"accepted": reading.name_answer(session, post) if accepted else ""}
-    current = {"accepted": reading.accepted_answer(session, thread)}
+    version = form.text("seen")
     try:
-        changes_upon(session, ("thread", thread.id), form.text("seen"), sent, current)
+        service.accept_answer(session, access, thread, post_id, accepted=accepted, version=version)
     except Stale as error:
         return ask_which(request, form, error, back)
-    service.accept_answer(session, access, thread, post_id, accepted=accepted)
     return redirect(back)
 
 
@@ -264,18 +255,12 @@ def moderate(
 ) -> Response:
     """Pin or close a thread."""
     thread = reading.find_thread(session, access, thread_id)
-    current = reading.moderation_of(thread)
-    sent = {name: form.flag(name) for name in current}
+    sent = {name: form.flag(name) for name in ("pinned", "locked")}
 
     def change() -> None:
-        mine = changes_upon(session, ("thread", thread.id), form.text("seen"), sent, current)
-        service.moderate(session, access, thread, **{**current, **mine})
+        service.moderate(session, access, thread, sent, form.text("seen"))
 
     return save_merged(request, session, form, _address(access, thread_id), "Saved.", change)
-
-
-def _own(access: CompetitionAccess, post: Post) -> bool:
-    return post.author_id == access.viewer.user_id
 
 
 def _may_write(access: CompetitionAccess, thread: Thread) -> bool:
