@@ -15,7 +15,7 @@ from anyshot_platform.contest.competitions.models import Membership
 from anyshot_platform.contest.competitions.states import MemberStatus, Role
 from anyshot_platform.foundation.errors import Invalid
 from anyshot_platform.foundation.paging import PageParam
-from anyshot_platform.site.shell.act_frame import perform_named, save_merged
+from anyshot_platform.site.shell.act_frame import perform_named, save_form
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsOwner,
@@ -131,4 +131,4 @@ def act_on_member(
     if act not in changes:
         raise Invalid("There is no such act.")
     change, message = changes[act]
-    return save_merged(request, session, form, back, message, change)
+    return save_form(request, session, form, back, message, change)

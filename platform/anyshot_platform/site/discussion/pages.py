@@ -14,7 +14,7 @@ from anyshot_platform.people.users.viewer import Scope
 from anyshot_platform.running.discussion import reading, service
 from anyshot_platform.running.discussion.models import Thread
 from anyshot_platform.site.discussion.references import read_references
-from anyshot_platform.site.shell.act_frame import ask_which, save_merged
+from anyshot_platform.site.shell.act_frame import ask_which, save_form
 from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.site.web.access import competition_role, visible_competition
 from anyshot_platform.site.web.forms import FormDep
@@ -260,7 +260,7 @@ def moderate(
     def change() -> None:
         service.moderate(session, access, thread, sent, form.text("seen"))
 
-    return save_merged(request, session, form, _address(access, thread_id), "Saved.", change)
+    return save_form(request, session, form, _address(access, thread_id), "Saved.", change)
 
 
 def _may_write(access: CompetitionAccess, thread: Thread) -> bool:

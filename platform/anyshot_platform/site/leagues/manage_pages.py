@@ -29,7 +29,7 @@ from anyshot_platform.site.shell.act_frame import (
     ask,
     consent_of,
     perform_named,
-    save_merged,
+    save_form,
     save_typed,
     seen_in,
 )
@@ -240,7 +240,7 @@ def _save_decided(
     """Save decisions; ask first where one asks."""
     back = manage_path(access, "/leagues")
     try:
-        return save_merged(request, session, form, back, "", change)
+        return save_form(request, session, form, back, "", change)
     except NeedsConsent as error:
         return ask(request, form, error, back)
 

@@ -23,7 +23,7 @@ from anyshot_platform.people.notifications.service import (
 )
 from anyshot_platform.people.users.models import MailRhythm, User
 from anyshot_platform.people.users.viewer import Viewer
-from anyshot_platform.site.shell.act_frame import save_merged
+from anyshot_platform.site.shell.act_frame import save_form
 from anyshot_platform.site.users.account_pages import SECTIONS
 from anyshot_platform.site.users.pages import safe_next
 from anyshot_platform.site.web.access import browser_session, visible_competition
@@ -111,7 +111,7 @@ def save_choices(request: Request, viewer: InBrowser, session: SessionDep, form:
             choose(session, viewer.id, kind, **{way: chosen[f"{way}:{kind}"] for way in _WAYS})
         choose_rhythm(session, viewer.id, MailRhythm(chosen["mail_rhythm"]))
 
-    return save_merged(request, session, form, "/account/notifications", "Saved.", change)
+    return save_form(request, session, form, "/account/notifications", "Saved.", change)
 
 
 def _choices(session: Session, viewer: Viewer) -> dict[str, Any]:

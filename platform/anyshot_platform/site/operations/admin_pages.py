@@ -30,7 +30,7 @@ from anyshot_platform.running.operations import (
 )
 from anyshot_platform.running.operations.dead_letters import find_given_up, list_set_aside
 from anyshot_platform.running.operations.watch import late_loops
-from anyshot_platform.site.shell.act_frame import perform_named, read_options, save_merged
+from anyshot_platform.site.shell.act_frame import perform_named, read_options, save_form
 from anyshot_platform.site.web.access import site_admin
 from anyshot_platform.site.web.forms import FormDep
 from anyshot_platform.site.web.rendering import redirect, render
@@ -195,7 +195,7 @@ def offer_image(request: Request, viewer: Admin, session: SessionDep, form: Form
         wish = ActRequest(viewer.id, options=options, viewer=viewer)
         return carry_out(session, image_acts.OFFER, image, wish).message
 
-    return save_merged(request, session, form, "/admin/workers", "Saved.", change)
+    return save_form(request, session, form, "/admin/workers", "Saved.", change)
 
 
 @router.post("/images/{name}/{act}")

@@ -175,7 +175,7 @@ def seen_in(form: SentForm) -> Fields:
     return unseal(form.text("seen")) or {}
 
 
-def save_merged(
+def save_form(
     request: Request, session: Session, form: SentForm, back: str, message: str, change: Callable[[], Any]
 ) -> Response:
     """Save a form that says what it was filled in upon; where somebody changed that meanwhile, show both."""
@@ -194,7 +194,7 @@ def save_typed(
     change: Callable[[], Any],
     show_again: Callable[[dict[str, Any]], Response],
 ) -> Response:
-    """As `save_merged`, but a refusal shows the form again with what was typed, as `refused_in_form` gives it."""
+    """As `save_form`, but a refusal shows the form again with what was typed, as `refused_in_form` gives it."""
     try:
         change()
         session.flush()
