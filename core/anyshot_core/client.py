@@ -224,6 +224,10 @@ class Client:
     def quota(self, slug: str, phase: str) -> dict[str, Any]:
         return self._ask("GET", f"/competitions/{slug}/phases/{phase}/quota")
 
+    def outlook(self, slug: str, phase: str) -> dict[str, Any]:
+        """What counts for one's team in an open phase, what runs, what is left, until when a score is back."""
+        return self._ask("GET", f"/competitions/{slug}/phases/{phase}/outlook")
+
     def leagues(self, slug: str) -> list[dict[str, Any]]:
         """The leagues with their questions, one's own answers and the team's standing."""
         return self._ask("GET", f"/competitions/{slug}/leagues")

@@ -1,6 +1,7 @@
-"""`anyshot status`."""
+"""`anyshot status`: of a submission, or of one's team in a phase."""
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -10,11 +11,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from anyshot_core.client import Client
-from anyshot_core.words import decimal_words
+from anyshot_core.words import decimal_words, moment_words
 from anyshot_starting_kit.cli.account import connection_options, outlasting, which_submission
 from anyshot_starting_kit.cli.exits import Exit
+from anyshot_starting_kit.cli.leagues import describe_entry
 from anyshot_starting_kit.cli.log import LogReading, missing_lines
 
+_PHASE = re.compile(r"([a-z0-9-]+)/([a-z0-9-]*[a-z-][a-z0-9-]*)")  # a number after it would be a submission's
 _OURS = ("infrastructure", "organizer")
 
 
@@ -26,10 +29,18 @@ _OURS = ("infrastructure", "organizer")
 def status(client: Client, submission: str | None, follow: bool, as_json: bool) -> None:
     """Show where SUBMISSION (its number or id; without it your latest) stands.
 
+    Of COMPETITION/PHASE: what counts for your team, what runs until when, and what you can submit until the end.
+
     Exits with 0 when it finished, 1 when it failed or was cancelled, 4 when the fault is not the submission's, 5
     when it has not ended.
     """
     console = Console(quiet=as_json, highlight=False)
+    if submission is not None and (phase := _PHASE.fullmatch(submission)):
+        found = client.outlook(*phase.groups())
+        console.print(describe_outlook(found), markup=False, soft_wrap=True)
+        if as_json:
+            click.echo(json.dumps(found, indent=1))
+        return
     submission_id = which_submission(client, submission)
     if follow:
         state, code = follow_to_end(client, submission_id, console)
@@ -40,6 +51,22 @@ def status(client: Client, submission: str | None, follow: bool, as_json: bool) 
     if as_json:
         click.echo(json.dumps(state, indent=1))
     sys.exit(code)
+
+
+def describe_outlook(outlook: dict[str, Any]) -> str:
+    """What counts for the team in a phase, what runs, what is left, a line each."""
+    lines = [outlook["left_words"]]
+    lines += [describe_entry(one) for one in outlook["entries"]]
+    lines += [f"{name}: nothing of your team counts yet." for name in outlook["without_entry"]]
+    for one in outlook["under_way"]:
+        ends = "when it ends cannot be told yet"
+        if one["earliest"]:
+            ends = f"should end between {moment_words(one['earliest'])} and {moment_words(one['latest'])}"
+        lines.append(f"{one['title']} ({one['state'].replace('_', '-')}): {ends}.")
+    last = outlook["last_moment"]
+    return "\n".join(
+        [*lines, *([last["words"]] if last else []), *([outlook["rule"]] if outlook["rule"] else [])]
+    )
 
 
 def follow_to_end(client: Client, submission_id: str, console: Console) -> tuple[dict[str, Any], Exit]:

@@ -590,3 +590,19 @@ def test_without_a_target_the_only_phase_that_is_open_is_submitted_to(
     site.set_phase(ends_at=now() - timedelta(hours=1))
     refused = call("submit", str(folder))
     assert refused.exit_code == 2 and "none is open" in refused.output
+
+
+def test_status_of_a_phase_tells_what_it_still_holds(site: Site, address: str, folder: Path) -> None:
+    logged_in(site, address)
+    assert call("submit", str(folder), "--to", f"{SLUG}/feedback").exit_code == 0
+    told = call("status", f"{SLUG}/feedback")
+    assert told.exit_code == 0, told.output
+    lines = told.output.splitlines()
+    assert "submissions left until the end: 2 today (UTC)" in lines[0]
+    assert "Free style: nothing of your team counts yet." in lines
+    assert "#1 mine.zip (queued): when it ends cannot be told yet." in lines
+    assert (
+        lines[-1] == "A submission counts by when it is handed in, also where its run ends after the phase."
+    )
+    found = json.loads(call("status", f"{SLUG}/feedback", "--json").output)
+    assert found["under_way"][0]["number"] == 1 and found["last_moment"] is None

@@ -1,7 +1,7 @@
 """Quotas: counted under the lock of the team's row."""
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, timedelta
 
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
@@ -77,6 +77,16 @@ def read_quota(session: Session, team: Team, phase: Phase, today: date | None = 
             phase.smoke_quota_day,
         ),
     )
+
+
+def left_until(quota: Quota, end: datetime | None, today: date | None = None) -> int | None:
+    """How many submissions the quotas leave from now until the `end` of the phase; None: as many as one likes."""
+    a_day, left = quota.day.limit, quota.phase.left
+    if a_day is None or end is None:
+        return left
+    days = ((end - timedelta(microseconds=1)).date() - (today or now().date())).days
+    by_day = (quota.day.left or 0) + max(days, 0) * a_day
+    return by_day if left is None else min(by_day, left)
 
 
 def require_quota(quota: Quota, *, smoke: bool) -> None:

@@ -1,11 +1,13 @@
-"""Where a run stands in the queue, and when it may be expected to start."""
+"""Where a run stands in the queue, and when it may be expected to start and to end."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.queue import priorities
 from anyshot_platform.judging.runs.models import Run
@@ -20,6 +22,14 @@ class QueuePlace:
     ahead: int
     workers: int
     expected_start: datetime | None
+
+
+@dataclass(frozen=True)
+class EndWindow:
+    """Between which moments something should end, if it is as the last runs of its phase were."""
+
+    earliest: datetime
+    latest: datetime
 
 
 def find_place(session: Session, run: Run) -> QueuePlace | None:
@@ -49,17 +59,7 @@ def _expect(session: Session, run: Run, ahead: int, workers: int, moment: dateti
     """Assume that each run ahead takes what the last ones of this phase took, spread over the workers."""
     if workers == 0:
         return None
-    recent = session.execute(
-        select(Run.claimed_at, Run.finished_at)
-        .where(
-            Run.phase_id == run.phase_id,
-            Run.state == RunState.FINISHED,
-            Run.submission_id.is_not(None),
-        )
-        .order_by(Run.finished_at.desc())
-        .limit(20)
-    ).all()
-    seconds = [(end - start).total_seconds() for start, end in recent if start and end]
+    seconds = _recent_seconds(session, Run.phase_id == run.phase_id)
     if not seconds:
         return None
     running = session.scalar(
@@ -69,3 +69,66 @@ def _expect(session: Session, run: Run, ahead: int, workers: int, moment: dateti
     )
     rounds = max(ahead + (running or 0) - workers + 1, 0) / workers
     return moment + timedelta(seconds=rounds * sum(seconds) / len(seconds))
+
+
+def _recent_seconds(session: Session, *conditions: ColumnElement[bool]) -> list[float]:
+    """What the last runs of submissions took, from claim to end."""
+    recent = session.execute(
+        select(Run.claimed_at, Run.finished_at)
+        .where(Run.state == RunState.FINISHED, Run.submission_id.is_not(None), *conditions)
+        .order_by(Run.finished_at.desc())
+        .limit(20)
+    ).all()
+    return [(end - start).total_seconds() for start, end in recent if start and end]
+
+
+def expect_end(session: Session, runs: Sequence[Run]) -> EndWindow | None:
+    """Between which moments the last of these runs of a phase should end; None where that cannot be told.
+
+    Each takes what the quickest and what the slowest of the last runs of its kind took, after its expected start. What
+    waits for the part that meta-trains begins when the others end.
+    """
+    windows = [_expect_end(session, run) for run in runs if run.state in (*RUNNING, RunState.QUEUED)]
+    found = [window for window in windows if window is not None]
+    if not found or len(found) < len(windows):
+        return None
+    earliest, latest = max(one.earliest for one in found), max(one.latest for one in found)
+    waiting = next((run for run in runs if run.state == RunState.WAITING), None)
+    if waiting is not None and (seconds := _seconds_like(session, waiting)):
+        earliest, latest = (
+            earliest + timedelta(seconds=min(seconds)),
+            latest + timedelta(seconds=max(seconds)),
+        )
+    return EndWindow(earliest, latest)
+
+
+def expect_start(session: Session, run: Run) -> datetime | None:
+    """When a worker should take a run like this one, if it were queued now; None where that cannot be told."""
+    names = (
+        "kind",
+        "competition_id",
+        "phase_id",
+        "hardware_class",
+        "image",
+        "image_digest",
+        "gpus",
+        "memory_bytes",
+    )
+    likewise = {name: getattr(run, name) for name in names}
+    urgency = session.get_one(Phase, run.phase_id).priority
+    place = find_place(session, Run(**likewise, state=RunState.QUEUED, priority=urgency, queued_at=now()))
+    return None if place is None else place.expected_start
+
+
+def _expect_end(session: Session, run: Run) -> EndWindow | None:
+    place, seconds = find_place(session, run), _seconds_like(session, run)
+    start = run.claimed_at if place is None else place.expected_start
+    if start is None or not seconds:
+        return None
+    moment = now()
+    earliest, latest = start + timedelta(seconds=min(seconds)), start + timedelta(seconds=max(seconds))
+    return EndWindow(max(earliest, moment), latest) if latest > moment else None
+
+
+def _seconds_like(session: Session, run: Run) -> list[float]:
+    return _recent_seconds(session, Run.phase_id == run.phase_id, Run.kind == run.kind)

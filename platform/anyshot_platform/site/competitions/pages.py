@@ -23,7 +23,14 @@ from anyshot_platform.running.announcements.organizing import list_announcements
 from anyshot_platform.site.competitions.calendar import MEDIA_TYPE, as_calendar
 from anyshot_platform.site.competitions.first_steps import read_first_steps
 from anyshot_platform.site.competitions.listing import Filter, find_competitions
-from anyshot_platform.site.shell.page_header import TONES, join_state, read_cards, read_header
+from anyshot_platform.site.shell.page_header import (
+    TONES,
+    join_state,
+    open_for_uploads,
+    read_cards,
+    read_header,
+)
+from anyshot_platform.site.submissions.outlook import read_outlook
 from anyshot_platform.site.submissions.rows import recent_rows
 from anyshot_platform.site.web.access import browser_session, public, visible_competition
 from anyshot_platform.site.web.rendering import redirect, render
@@ -116,8 +123,10 @@ def _show_text(
     *,
     announcements: Sequence[Any],
 ) -> Response:
-    competition = access.competition
+    competition, membership = access.competition, access.membership
     every = list_phases(session, competition)
+    first = page in (None, *competition.pages[:1])
+    open_phase = open_for_uploads(every) if first and access.team_id else None
     phases = [
         {
             "slug": phase.slug,
@@ -143,7 +152,10 @@ def _show_text(
         edit_href=f"/competitions/{competition.slug}/manage/pages/{page.id if page else 'new'}"
         if access.may(Role.ORGANIZER)
         else "",
-        leagues=_leagues(session, competition.id) if page in (None, *competition.pages[:1]) else (),
+        leagues=_leagues(session, competition.id) if first else (),
+        outlook=read_outlook(session, open_phase, membership, access.sight_of(open_phase))
+        if open_phase and membership
+        else None,
         phases=phases,
         facts=_facts(access),
         first_steps=[]

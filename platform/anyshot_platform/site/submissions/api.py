@@ -19,7 +19,7 @@ from anyshot_platform.judging.submissions.actions.handing_in import Door, ZipSou
 from anyshot_platform.judging.submissions.arrivals import take_place
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.notes import annotate, read_tags, tags_of
-from anyshot_platform.judging.submissions.quota import Allowance, read_quota
+from anyshot_platform.judging.submissions.quota import read_quota
 from anyshot_platform.judging.visibility.access import (
     CompetitionAccess,
     SubmissionAccess,
@@ -45,8 +45,8 @@ from anyshot_platform.site.submissions.downloads import (
 )
 from anyshot_platform.site.submissions.filters import WantedDep
 from anyshot_platform.site.submissions.notes import note_fields, who_noted
+from anyshot_platform.site.submissions.outlook import OutlookOut, read_outlook
 from anyshot_platform.site.submissions.schemas import (
-    AllowanceOut,
     ChangesOut,
     ChecksOut,
     LogLineOut,
@@ -190,13 +190,16 @@ def show_quota(phase_slug: SlugPart, access: Participant, session: SessionDep) -
     """What one's own team may still submit to the phase."""
     membership = require_participant(access.membership)
     team = session.get_one(Team, membership.team_id)
-    quota = read_quota(session, team, find_phase(session, access.competition, phase_slug))
-    return QuotaOut(
-        day=_allowance(quota.day),
-        phase=_allowance(quota.phase),
-        concurrent=_allowance(quota.concurrent),
-        smoke_day=_allowance(quota.smoke_day),
+    return QuotaOut.model_validate(
+        read_quota(session, team, find_phase(session, access.competition, phase_slug))
     )
+
+
+@router.get("/competitions/{slug}/phases/{phase_slug}/outlook")
+def show_outlook(phase_slug: SlugPart, access: Participant, session: SessionDep) -> OutlookOut:
+    """What counts for one's team now, what runs until when, and what may still be submitted until the phase's end."""
+    phase = find_phase(session, access.competition, phase_slug)
+    return read_outlook(session, phase, require_participant(access.membership), access.sight_of(phase))
 
 
 @router.get("/competitions/{slug}/submissions")
@@ -386,7 +389,3 @@ def download_artifact(
     artifact = find_artifact(session, found, run_id, name)
     note_reading(services, found, name)
     return send_stored(services, artifact.digest, f"{run_id}-{name}")
-
-
-def _allowance(allowance: Allowance) -> AllowanceOut:
-    return AllowanceOut(used=allowance.used, limit=allowance.limit, left=allowance.left)

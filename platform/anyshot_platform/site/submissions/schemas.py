@@ -100,6 +100,8 @@ class SubmitIn(BaseModel):
 class AllowanceOut(BaseModel):
     """One quota; `limit` null is unlimited."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     used: int
     limit: int | None
     left: int | None
@@ -107,6 +109,8 @@ class AllowanceOut(BaseModel):
 
 class QuotaOut(BaseModel):
     """What a team may still submit."""
+
+    model_config = ConfigDict(from_attributes=True)
 
     day: AllowanceOut
     phase: AllowanceOut
