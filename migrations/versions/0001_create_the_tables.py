@@ -874,6 +874,15 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("phase_id", "pool_version_id", name=op.f("pk_evaluation_pools")),
     )
     op.create_table(
+        "phase_extensions",
+        sa.Column("phase_id", sa.String(length=32), nullable=False),
+        sa.Column("team_id", sa.String(length=32), nullable=False),
+        sa.Column("until", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["phase_id"], ["phases.id"], name=op.f("fk_phase_extensions_phase_id")),
+        sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name=op.f("fk_phase_extensions_team_id")),
+        sa.PrimaryKeyConstraint("phase_id", "team_id", name=op.f("pk_phase_extensions")),
+    )
+    op.create_table(
         "gates",
         sa.Column("id", sa.String(length=32), nullable=False),
         sa.Column("phase_id", sa.String(length=32), nullable=False),

@@ -32,6 +32,16 @@ class EvaluationPool(Base):
     pool_version_id: Mapped[str] = mapped_column(ForeignKey("pool_versions.id"), primary_key=True)
 
 
+class PhaseExtension(Base):
+    """More time for one team: until when the phase takes its uploads."""
+
+    __tablename__ = "phase_extensions"
+
+    phase_id: Mapped[str] = mapped_column(ForeignKey("phases.id"), primary_key=True)
+    team_id: Mapped[str] = mapped_column(ForeignKey("teams.id"), primary_key=True)
+    until: Mapped[datetime]
+
+
 class Phase(Base):
     """A span of time with its own rules, quotas and boards."""
 
@@ -100,6 +110,7 @@ class Phase(Base):
     competition: Mapped[Competition] = relationship()
     smoke_pool: Mapped[PoolVersion | None] = relationship()
     evaluation_pools: Mapped[list[PoolVersion]] = relationship(secondary=EvaluationPool.__table__)
+    extensions: Mapped[list[PhaseExtension]] = relationship(cascade="all, delete-orphan")
     versions: Mapped[list[PhaseVersion]] = relationship(
         order_by="PhaseVersion.number", back_populates="phase", cascade="all, delete-orphan"
     )

@@ -20,15 +20,29 @@ class PhaseNotOpen(Conflict):
     code = "phase_not_open"
 
 
-def status_of(phase: Phase, moment: datetime | None = None) -> PhaseStatus:
-    """Where a phase stands at a moment: by the clock, unless it was paused or closed by hand.
+def end_for(phase: Phase, team_id: str | None) -> datetime | None:
+    """When a phase ends for a team by the clock: later than for the others where it has an extension."""
+    more = [extension.until for extension in phase.extensions if extension.team_id == team_id]
+    return None if phase.ends_at is None else max([phase.ends_at, *more])
+
+
+def is_extended(phase: Phase) -> bool:
+    """Whether the phase takes uploads of some team now, or will, although it is over for the others."""
+    return phase.closed_at is None and any(extension.until > now() for extension in phase.extensions)
+
+
+def status_of(phase: Phase, moment: datetime | None = None, team_id: str | None = None) -> PhaseStatus:
+    """Where a phase stands at a moment, for a team: by the clock, unless it was paused or closed by hand.
 
     What was closed before its start is over only if it was launched: else it has not begun, and its pools stay hidden.
     """
     moment = moment or now()
     if moment < phase.starts_at and (phase.closed_at is None or phase.launched_at is None):
         return PhaseStatus.UPCOMING
-    if phase.closed_at is not None or (phase.ends_at is not None and moment >= phase.ends_at):
+    over = phase.ends_at is not None and moment >= phase.ends_at
+    if over and team_id is not None and (end := end_for(phase, team_id)) is not None:
+        over = moment >= end
+    if phase.closed_at is not None or over:
         return PhaseStatus.CLOSED
     return PhaseStatus.PAUSED if phase.paused_at is not None else PhaseStatus.OPEN
 
@@ -46,9 +60,9 @@ def closing(phase: Phase) -> datetime | None:
     return min((end for end in (phase.closed_at, phase.ends_at) if end is not None), default=None)
 
 
-def require_open(phase: Phase, moment: datetime | None = None) -> None:
-    """Raise `PhaseNotOpen` unless submissions can be uploaded."""
-    status = status_of(phase, moment)
+def require_open(phase: Phase, moment: datetime | None = None, team_id: str | None = None) -> None:
+    """Raise `PhaseNotOpen` unless submissions can be uploaded, by this team where one is named."""
+    status = status_of(phase, moment, team_id)
     words = {
         PhaseStatus.UPCOMING: f"“{phase.name}” has not begun: it opens at {moment_words(phase.starts_at)}.",
         PhaseStatus.CLOSED: f"“{phase.name}” is closed.",
@@ -60,11 +74,12 @@ def require_open(phase: Phase, moment: datetime | None = None) -> None:
         raise PhaseNotOpen(f"“{phase.name}” takes no uploads.", status=status.value)
 
 
-def deadline_rule(phase: Phase) -> str:
+def deadline_rule(phase: Phase, team_id: str | None = None) -> str:
     """What counts at the end of a phase, in one sentence; empty for one without an end, or without uploads."""
-    if phase.ends_at is None or not phase.accepts_uploads:
+    moment = end_for(phase, team_id)
+    if moment is None or not phase.accepts_uploads:
         return ""
-    end, grace = deadline_words(phase.ends_at, phase.time_zone), duration(phase.grace_seconds)
+    end, grace = deadline_words(moment, phase.time_zone), duration(phase.grace_seconds)
     if not phase.grace_seconds:
         return f"What counts is when you submit: the upload must be complete, and submitted, before {end}."
     return (

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from anyshot_core.words import moment_words
 from anyshot_platform.contest.competitions.models import Membership
 from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.service import end_for
 from anyshot_platform.foundation.database import now
 from anyshot_platform.judging.submissions.models import Submission, Upload, UsedTicket
 from anyshot_platform.judging.submissions.states import UploadPurpose
@@ -41,19 +42,20 @@ def take_place(session: Session, arrival: Arrival) -> datetime:
     return moment
 
 
-def moment_that_counts(phase: Phase, asked: datetime, upload: Upload | None) -> datetime:
+def moment_that_counts(phase: Phase, asked: datetime, upload: Upload | None, team_id: str | None) -> datetime:
     """The moment by which a submission is in time or late, stands in order, and costs quota.
 
-    That is when its hand-in was `asked` for. After the end it is when its upload began, where that was before the end
-    and the upload was complete within the grace, and handed in within the grace of that.
+    That is when its hand-in was `asked` for. After the end for its team it is when its upload began, where that was
+    before the end and the upload was complete within the grace, and handed in within the grace of that.
     """
-    if upload is None or phase.ends_at is None:
+    end = end_for(phase, team_id)
+    if upload is None or end is None:
         return asked
     begun, complete = upload.begun_at or asked, upload.completed_at or asked
     grace = timedelta(seconds=phase.grace_seconds)
-    if complete > phase.ends_at + grace:
+    if complete > end + grace:
         return complete
-    kept = begun < phase.ends_at <= asked <= max(complete, phase.ends_at) + grace
+    kept = begun < end <= asked <= max(complete, end) + grace
     return begun if kept else asked
 
 

@@ -26,7 +26,7 @@ from anyshot_platform.site.competitions.listing import Filter, find_competitions
 from anyshot_platform.site.shell.page_header import (
     TONES,
     join_state,
-    open_for_uploads,
+    open_for_team,
     read_cards,
     read_header,
 )
@@ -126,7 +126,7 @@ def _show_text(
     competition, membership = access.competition, access.membership
     every = list_phases(session, competition)
     first = page in (None, *competition.pages[:1])
-    open_phase = open_for_uploads(every) if first and access.team_id else None
+    open_phase = open_for_team(access, every) if first and access.team_id else None
     phases = [
         {
             "slug": phase.slug,

@@ -72,7 +72,9 @@ def show_phase(
             "board_href": f"{base}/leaderboard?phase={phase.slug}"
             if status != PhaseStatus.UPCOMING
             else None,
-            "can_submit": member and phase.accepts_uploads and status == PhaseStatus.OPEN,
+            "can_submit": member
+            and phase.accepts_uploads
+            and status_of(phase, team_id=access.team_id) == PhaseStatus.OPEN,
         },
         scoring=[] if _runs_nothing(phase) else _scoring(phase, version),
         committed=[] if _runs_nothing(phase) else _committed(phase, version, status),

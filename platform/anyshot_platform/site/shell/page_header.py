@@ -128,6 +128,12 @@ def open_for_uploads(phases: Sequence[Phase]) -> Phase | None:
     return None
 
 
+def open_for_team(access: CompetitionAccess, phases: Sequence[Phase]) -> Phase | None:
+    """The phase that the viewer's team would submit to now: one that is open, else one in which it has more time."""
+    mine = [phase for phase in phases if status_of(phase, team_id=access.team_id) == PhaseStatus.OPEN]
+    return open_for_uploads(phases) or next((phase for phase in mine if phase.accepts_uploads), None)
+
+
 def join_state(access: CompetitionAccess) -> str:
     """Where the viewer stands as a participant."""
     competition, membership = access.competition, access.membership
@@ -154,7 +160,7 @@ def read_header(
     status_text, status_tone = competition_status(competition, phases)
     ending, begins_at = next_dates(competition, phases)
     standing = join_state(access)
-    target = open_for_uploads(phases)
+    target = open_for_team(access, phases)
     submits = standing == "member" and target is not None and competition.state == CompetitionState.PUBLISHED
     base = f"/competitions/{competition.slug}"
     return CompetitionHead(

@@ -67,7 +67,7 @@ def _refusal(found: SubmissionAccess) -> str:
     competition = found.submission.competition
     try:
         require_terms(competition, require_participant(found.access.membership))
-        require_open(found.submission.phase)
+        require_open(found.submission.phase, team_id=found.submission.team_id)
     except PlatformError as error:
         return error.message
     return ""

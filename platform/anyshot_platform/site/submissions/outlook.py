@@ -11,6 +11,7 @@ from anyshot_core.words import deadline_words
 from anyshot_platform.contest.competitions.models import Membership
 from anyshot_platform.contest.leagues.models import League
 from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.service import end_for
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.filters import count, decimal, duration, join_texts
 from anyshot_platform.judging.runs.models import Run
@@ -73,7 +74,7 @@ class OutlookOut(BaseModel):
 
 def read_outlook(session: Session, phase: Phase, membership: Membership, sight: PhaseSight) -> OutlookOut:
     """The outlook of a member's team in a phase, as far as the phase lets its scores be seen."""
-    team, end = session.get_one(Team, membership.team_id), phase.ends_at
+    team, end = session.get_one(Team, membership.team_id), end_for(phase, membership.team_id)
     quota, entries = read_quota(session, team, phase), show_entries(session, phase, membership, sight)
     leagues = session.execute(
         select(League.slug, League.name)

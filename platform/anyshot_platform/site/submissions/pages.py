@@ -26,7 +26,7 @@ from anyshot_platform.site.evaluations.view import cards, faults_of_submission, 
 from anyshot_platform.site.shell.act_frame import ask_which
 from anyshot_platform.site.shell.manage_frame import manage_path
 from anyshot_platform.site.shell.many_frame import offered
-from anyshot_platform.site.shell.page_header import open_for_uploads, read_header
+from anyshot_platform.site.shell.page_header import open_for_team, read_header
 from anyshot_platform.site.submissions.answer import read_answer
 from anyshot_platform.site.submissions.confusion_view import offers_confusion
 from anyshot_platform.site.submissions.failures import FailureView, show_failed_evaluation
@@ -97,7 +97,7 @@ def show_mine(
     team_id = access.team_id or ""
     every = team_submissions(team_id, access.competition.id)
     rows, place = page_rows(session, access.viewer, narrow(every, wanted), page, sort=wanted.sort)
-    phase = open_for_uploads(list_phases(session, access.competition))
+    phase = open_for_team(access, list_phases(session, access.competition))
     return render(
         request,
         "submissions/mine.html",

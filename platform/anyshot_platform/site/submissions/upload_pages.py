@@ -14,7 +14,7 @@ from anyshot_platform.contest.competitions.states import Due, Role
 from anyshot_platform.contest.leagues.models import League
 from anyshot_platform.contest.leagues.states import Admission
 from anyshot_platform.contest.phases.models import Phase
-from anyshot_platform.contest.phases.service import deadline_rule, find_phase, require_open
+from anyshot_platform.contest.phases.service import deadline_rule, end_for, find_phase, require_open
 from anyshot_platform.foundation.errors import Invalid, PlatformError
 from anyshot_platform.foundation.filters import join_texts
 from anyshot_platform.foundation.services import Services
@@ -101,9 +101,9 @@ def _show_form(
             "name": phase.name,
             "address": f"{competition.slug}/{phase.slug}",
             "cost_words": "Costs one submission of the quota once it is queued.",
-            "ends_at": phase.ends_at,
+            "ends_at": end_for(phase, access.team_id),
             "time_zone": phase.time_zone,
-            "rule": deadline_rule(phase),
+            "rule": deadline_rule(phase, access.team_id),
         },
         refusal=_refusal(session, phase, access, door),
         frozen=access.sight_of(phase).board_note if publication_of(phase).frozen else "",
@@ -138,7 +138,7 @@ def _known(session: SessionDep, access: CompetitionAccess, digest: str) -> Submi
 def _refusal(session: SessionDep, phase: Phase, access: CompetitionAccess, door: Door) -> str:
     try:
         require_participant(access.membership)
-        require_open(phase, door.moment(session, phase))
+        require_open(phase, door.moment(session, phase, access.team_id), access.team_id)
     except PlatformError as error:
         return error.message
     return ""

@@ -5,7 +5,7 @@ from sqlalchemy.orm import Session
 from anyshot_core.protocols.keys import draw_root
 from anyshot_platform.contest.phases.models import Phase, PhaseVersion
 from anyshot_platform.contest.phases.rows import draw_seeds
-from anyshot_platform.contest.phases.service import live_version, status_of
+from anyshot_platform.contest.phases.service import is_extended, live_version, status_of
 from anyshot_platform.contest.phases.states import PhaseStatus
 from anyshot_platform.contest.pools.rights import is_public
 from anyshot_platform.judging.submissions.counting import count_uploads
@@ -46,6 +46,8 @@ def why_key_stays_secret(session: Session, phase: Phase) -> list[str]:
     """Why the key, from which the tasks follow, cannot be shown to everybody yet."""
     if status_of(phase) != PhaseStatus.CLOSED:
         return ["The key shows the tasks of the phase: it can be published once the phase is closed."]
+    if is_extended(phase):
+        return ["Some teams have more time in this phase: its key can be published when that has passed."]
     if publication_of(phase).waits:
         return ["Publish the results of the phase first."]
     if not is_public(live_version(session, phase).meta_test):

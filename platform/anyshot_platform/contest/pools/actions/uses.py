@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.phases.models import EvaluationPool, Phase, PhaseVersion
-from anyshot_platform.contest.phases.service import status_of
+from anyshot_platform.contest.phases.service import is_extended, status_of
 from anyshot_platform.contest.phases.states import PhaseStatus, VersionState
 from anyshot_platform.contest.pools.models import Pack, Pool, PoolPack, PoolVersion
 from anyshot_platform.judging.visibility.access import listed_for, organized_by
@@ -153,4 +153,5 @@ def tests() -> ColumnElement[bool]:
 
 def is_over(phase: Phase) -> bool:
     """Whether a phase's time is over, and its results are published where they have to be."""
-    return status_of(phase) == PhaseStatus.CLOSED and not publication_of(phase).waits
+    closed = status_of(phase) == PhaseStatus.CLOSED and not is_extended(phase)
+    return closed and not publication_of(phase).waits

@@ -65,13 +65,13 @@ class Door:
         """Raises `NotFound` or `CannotJoin` where the viewer may not submit, `PhaseNotOpen` where nobody may."""
         access = look_in(session, self.viewer, self.competition)
         phase = find_phase(session, access.competition, self.phase)
-        require_open(phase, self.moment(session, phase))
+        require_open(phase, self.moment(session, phase, access.team_id), access.team_id)
         return access, phase
 
-    def moment(self, session: Session, phase: Phase) -> datetime:
+    def moment(self, session: Session, phase: Phase, team_id: str | None) -> datetime:
         """The moment that counts for what is handed in, or would for the upload that the viewer has begun."""
         upload = find_begun(session, self.viewer.id, self.source.upload_id, self.source.digest)
-        return moment_that_counts(phase, place_of(session, self.arrival), upload)
+        return moment_that_counts(phase, place_of(session, self.arrival), upload, team_id)
 
 
 def look_in(session: Session, viewer: Viewer, competition: str) -> CompetitionAccess:
@@ -97,7 +97,7 @@ def hand_in(
     source, archive = door.source, _fetch(services, door, wish)
     with services.database.writing() as session:
         access, phase = door.enter(session)
-        moment = door.moment(session, phase)
+        moment = door.moment(session, phase, access.team_id)
         if source.upload_id:
             use_up(session, source.upload_id)
         take_place(session, door.arrival)

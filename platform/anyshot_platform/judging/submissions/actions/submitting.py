@@ -151,7 +151,7 @@ def submit(
     require_terms(competition, membership)
     if competition.state != CompetitionState.PUBLISHED or competition.deleted_at is not None:
         raise Conflict("This competition takes no submissions now.")
-    require_open(phase, arrived.counts)
+    require_open(phase, arrived.counts, membership.team_id)
     if wishes.smoke:
         require_smoke_pool(session, phase)
     team = lock_team(session, membership.team_id or "")

@@ -21,7 +21,7 @@ from anyshot_platform.actions.declaration import (
 from anyshot_platform.actions.on_results import results_are_public
 from anyshot_platform.contest.competitions.messages import members_of
 from anyshot_platform.contest.phases.models import Phase
-from anyshot_platform.contest.phases.service import live_version, status_of
+from anyshot_platform.contest.phases.service import is_extended, live_version, status_of
 from anyshot_platform.contest.phases.states import PhaseStatus
 from anyshot_platform.foundation.filters import count, decimal, duration
 from anyshot_platform.judging.execution import repeating
@@ -259,6 +259,10 @@ def why_too_early(session: Session, source: Phase) -> list[str]:
         until = deadline_words(source.ends_at, source.time_zone) if source.ends_at else "it is closed"
         found.append(
             f"“{source.name}” takes uploads until {until}: what is uploaded after the launch does not enter."
+        )
+    if is_extended(source):
+        found.append(
+            f"Some teams have more time in “{source.name}”: what they upload after the launch does not enter."
         )
     if under_way := count_under_way(session, source):
         uploads = count(under_way, "upload")
