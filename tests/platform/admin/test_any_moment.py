@@ -15,7 +15,7 @@ from anyshot_platform.contest.competitions.actions import member_acts
 from anyshot_platform.contest.competitions.models import Membership
 from anyshot_platform.contest.competitions.service import find_membership
 from anyshot_platform.contest.competitions.states import CompetitionState, MemberStatus, Role
-from anyshot_platform.contest.phases.actions.acts import ACTS
+from anyshot_platform.contest.phases.actions import acts as phase_acts
 from anyshot_platform.contest.phases.actions.differences import flatten
 from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.contest.phases.rows import describe_phase
@@ -23,6 +23,7 @@ from anyshot_platform.contest.pools.models import Pool, PoolPack, PoolVersion
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import PlatformError
 from anyshot_platform.people.audit.models import AuditEntry
+from anyshot_platform.running.deadlines.acts import RELIEVE, Relief
 from tests.platform.admin.test_guarded_acts import log
 from tests.platform.admin.test_manage import BASE, finish, page, post
 from tests.platform.site import SLUG, Site
@@ -60,9 +61,12 @@ PHASE_TABLE = {
     "add-evaluation": "r r r r r r r r r r",  # the pool here is of paper: no task can be drawn from it
     "remove-evaluation": "r r r r r r r r r r",  # there is none
     "evaluate": "r r r r r r r r r r",
+    "relieve": "n n n r n n n n r n",
 }
+ACTS: dict[str, Act[Phase, Any]] = {**phase_acts.ACTS, RELIEVE.name: RELIEVE}
 OPTIONS: dict[str, Callable[[], dict[str, Any]]] = {  # what an act cannot do without
     "extend": lambda: {"end": now() + HOUR},
+    "relieve": lambda: {"way": Relief.TEAMS, "end": now() + timedelta(days=40), "teams": ["pia"]},
     "add-evaluation": lambda: {"evaluation": "shots"},
     "remove-evaluation": lambda: {"evaluation": "shots"},
 }

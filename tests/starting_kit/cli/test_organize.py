@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from anyshot_platform.contest.competitions.service import add_member
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.contest.pools.models import Pool, PoolVersion
+from anyshot_platform.foundation.database import now
 from anyshot_platform.people.users.models import User
 from anyshot_starting_kit.cli.consent import show
 from anyshot_starting_kit.cli.objects import ADMINISTERED, ORGANIZED, Objects
@@ -387,3 +389,19 @@ def test_one_person_is_told_or_two_people(capsys: pytest.CaptureFixture[str]) ->
     said = capsys.readouterr().err
     assert said.count("will get a message") == 2
     assert "  1 person will get a message about it.\n" in said and "  2 people will get a message" in said
+
+
+def test_more_time_for_one_team_is_given_by_command(
+    site: Site,
+    address: str,  # noqa: F811
+    folder: Path,  # noqa: F811
+) -> None:
+    ada, bob = site.member("ada"), site.member("bob")
+    site.set_phase(ends_at=now() - timedelta(minutes=1))
+    assert call("login", "--server", address, "--token", site.owner().token).exit_code == 0
+    wish = ("--set", "way=teams", "--set", "end=2090-01-01T00:00", "--set", "zone=AoE", "--set", "teams=ada")
+    act = ("organize", "do", SLUG, "phase.relieve", "feedback", *wish)
+    asked = call(*act)
+    assert asked.exit_code == 1 and "ada can submit until 1 Jan 2090, 12:00 UTC, all others" in asked.output
+    assert answer(*act, "--yes", "feedback")["status"] == "closed"
+    assert (ada.submit().status_code, bob.submit().status_code) == (201, 409)

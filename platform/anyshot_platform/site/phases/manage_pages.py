@@ -33,9 +33,11 @@ from anyshot_platform.foundation.errors import Invalid, PlatformError
 from anyshot_platform.foundation.filters import join_texts
 from anyshot_platform.judging.runs.secrets import weaknesses
 from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.running.deadlines.acts import RELIEVE
 from anyshot_platform.site.competitions.manage_pages import TONES, phase_rows
 from anyshot_platform.site.phases import editor_form, protocol_form
-from anyshot_platform.site.schema.form import Card
+from anyshot_platform.site.phases.deadline_view import read_deadline
+from anyshot_platform.site.schema.form import Card, written_moment
 from anyshot_platform.site.shell.act_frame import ask_which, perform, perform_named
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
@@ -102,6 +104,25 @@ def show_phase(request: Request, access: AsReviewer, session: SessionDep, phase_
     """The editor of a phase with its versions."""
     phase = find_phase(session, access.competition, phase_slug)
     return _editor(request, session, access, phase, describe_phase(session, phase, ""))
+
+
+@router.get("/{phase_slug}/deadline")
+def show_deadline(
+    request: Request, access: AsReviewer, session: SessionDep, services: ServicesDep, phase_slug: str
+) -> Response:
+    """What is under way at the end of a phase, and the form that makes up for an outage."""
+    phase = find_phase(session, access.competition, phase_slug)
+    deadline = read_deadline(services, session, phase)
+    return render_manage(
+        request,
+        session,
+        access,
+        "deadline.html",
+        "phases",
+        heading=f"Deadline of {phase.name}",
+        deadline=deadline,
+        proposed=written_moment(deadline.proposed_end, phase.time_zone),
+    )
 
 
 @router.get("/{phase_slug}/example.png")
@@ -263,8 +284,10 @@ def act_on_phase(
 ) -> Response:
     """Do one of the acts on a phase."""
     phase = find_phase(session, access.competition, phase_slug)
-    back = manage_path(access, "/phases" if act == "delete" else f"/phases/{phase.slug}")
-    return perform_named(request, session, form, ACTS, act, phase, access, back)
+    places = {"delete": "/phases", RELIEVE.name: f"/phases/{phase.slug}/deadline"}
+    back = manage_path(access, places.get(act, f"/phases/{phase.slug}"))
+    acts = {**ACTS, RELIEVE.name: RELIEVE}
+    return perform_named(request, session, form, acts, act, phase, access, back)
 
 
 @router.post("/{phase_id}/restore/deleted")

@@ -24,11 +24,13 @@ from anyshot_platform.contest.phases.states import PhaseStatus
 from anyshot_platform.foundation.errors import NotFound
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.judging.visibility.phases import publication_of
+from anyshot_platform.running.deadlines.acts import RELIEVE
+from anyshot_platform.site.phases.deadline_view import DeadlineOut, read_deadline
 from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, ProvedOrganizer
 from anyshot_platform.site.shell.merge_patch import Patch, patched
-from anyshot_platform.site.web.services import SessionDep
+from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/phases", tags=["organizing: phases"])
 PhaseParam = Annotated[str, Path(max_length=64)]
@@ -128,6 +130,14 @@ def _change_phase(
     return show(session, phase)
 
 
+@router.get("/{phase_slug}/deadline")
+def show_deadline(
+    access: AsReviewer, session: SessionDep, services: ServicesDep, phase_slug: PhaseParam
+) -> DeadlineOut:
+    """What is under way at the end of a phase: uploads, the queue against the end, outages and whom they hit."""
+    return read_deadline(services, session, find_phase(session, access.competition, phase_slug))
+
+
 def _find(session: Session, competition: Competition, phase_slug: PhaseParam) -> Phase:
     return find_phase(session, competition, phase_slug)
 
@@ -152,6 +162,7 @@ add_acts(
     _after,
     at="/{phase_slug}",
 )
+add_acts(router, by_name(RELIEVE), _find, _after, at="/{phase_slug}")
 add_acts(router, _RESTORE, _find_deleted, _after, at="/{phase_slug}")
 
 
