@@ -65,7 +65,7 @@ ON_A_SITE = (
     "anyshot organize do COMPETITION member.role ada --set role=reviewer --yes ada",
     "anyshot organize do COMPETITION phase.extend feedback --set end=2027-09-01T12:00 --set zone=Europe/Paris",
     "anyshot organize do COMPETITION phase.relieve feedback --set way=teams --set end=2027-09-01T12:00 --set zone=AoE "
-    "--set teams=ada --yes feedback",
+    '--set teams="Team name" --yes feedback',
 )
 
 
