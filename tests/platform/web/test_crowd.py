@@ -95,3 +95,10 @@ def test_a_page_that_is_made_for_many_is_soon_made_anew(
     monkeypatch.setattr(crowd, "_OLDEST", 0.0)
     monkeypatch.setattr(crowd, "_FRESH", 0.0)
     assert ">bob</a>" in ask(address, BOARD).text
+
+
+def test_an_overview_that_is_made_for_many_leaves_out_what_is_only_ones_own(site: Site, address: str) -> None:
+    page = ask(address, f"/competitions/{SLUG}", site.member("ada"), site)
+    assert page.status_code == 200 and "leaves out some" in page.text
+    assert "First steps" not in page.text and "My outlook" not in page.text
+    assert f'href="/competitions/{SLUG}/phases/feedback/submit"' in page.text

@@ -154,7 +154,7 @@ def _show_text(
         else "",
         leagues=_leagues(session, competition.id) if first else (),
         outlook=read_outlook(session, open_phase, membership, access.sight_of(open_phase))
-        if open_phase and membership
+        if open_phase and membership and not access.viewer.cohort
         else None,
         phases=phases,
         facts=_facts(access),
