@@ -16,7 +16,7 @@ from anyshot_analysis.diversity.distance import task2vec_distances
 from anyshot_analysis.diversity.task2vec import embed_task
 from anyshot_analysis.episodes import draw_episodes, prototype_hits
 from anyshot_analysis.features import Features, FrozenBackbone, extract_pack
-from anyshot_analysis.flips import flip_over_class_draws, nearest_mean_methods
+from anyshot_analysis.flips.novel_classes import flip_over_class_draws, nearest_mean_methods
 from anyshot_analysis.jobs import run
 from anyshot_analysis.representations import compare
 from anyshot_core.data.pack import Pack, pack_dataset

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy import integrate
 from scipy.spatial.distance import cosine
 
-from anyshot_analysis import disjointness
 from anyshot_analysis.diversity.coefficient import (
     BadDistances,
     Pairing,
@@ -26,6 +25,7 @@ from anyshot_analysis.diversity.hellinger import (
     published_benchmarks,
     squared_hellinger,
 )
+from anyshot_analysis.shift import disjointness
 from anyshot_analysis.undefined import Undefined, require
 
 

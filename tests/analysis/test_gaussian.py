@@ -10,9 +10,9 @@ import torch
 from scipy import stats
 from torch.func import grad
 
+from anyshot_analysis.comparison.equivalence import Equivalence, EquivalenceVerdict, compare_paired
 from anyshot_analysis.diversity.hellinger import GaussianBenchmark
 from anyshot_analysis.episodes import draw_episodes
-from anyshot_analysis.equivalence import Equivalence, EquivalenceVerdict, compare_paired
 from anyshot_analysis.gaussian.head import train_head
 from anyshot_analysis.gaussian.maml import (
     MamlSettings,
@@ -26,13 +26,13 @@ from anyshot_analysis.gaussian.maml import (
     tensors,
 )
 from anyshot_analysis.gaussian.perceptron import draw_parameters, loss
+from anyshot_analysis.gaussian.report import TEST_STEPS, loss_curve
 from anyshot_analysis.gaussian.usl import UslSettings, regression_hits, train_union
 from anyshot_analysis.gaussian.world import draw_tasks, draw_world, optimal_hits
 from anyshot_analysis.heads import problem_of
 from anyshot_analysis.heads.problem import BadProblem
-from anyshot_analysis.jobs.gaussians import TEST_STEPS, loss_curve
 from anyshot_analysis.jobs.registry import run
-from anyshot_analysis.task_level.estimate import oracle
+from anyshot_analysis.trust.estimate import oracle
 from anyshot_analysis.undefined import Undefined
 from anyshot_studies.reproduce.gaussians import (
     FULL,

@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from anyshot_analysis.cli import analyse
-from anyshot_analysis.disjointness import expected_classes
 from anyshot_analysis.features import Features
 from anyshot_analysis.jobs import BadAnalysis, run
-from anyshot_analysis.shift import mixture_episodes, split_sides_of_pool
+from anyshot_analysis.shift.disjointness import expected_classes
+from anyshot_analysis.shift.evaluation import mixture_episodes, split_sides_of_pool
 from anyshot_core.data.overlap import find_shared_images
 from anyshot_core.data.pack import Pack
 from anyshot_core.data.pool import Pool

@@ -12,11 +12,11 @@ from click.testing import CliRunner
 from scipy import stats
 
 from anyshot_analysis.cli import analyse
-from anyshot_analysis.disjointness import classes_variance, novel_in_task
 from anyshot_analysis.jobs import BadAnalysis, run
-from anyshot_analysis.jobs.submission_shift import lost, read_tested
-from anyshot_analysis.jobs.trust import answer
-from anyshot_analysis.task_level.trust import Band
+from anyshot_analysis.shift.disjointness import classes_variance, novel_in_task
+from anyshot_analysis.shift.submissions_report import lost, read_tested
+from anyshot_analysis.trust.bands import Band
+from anyshot_analysis.trust.task_trust_report import answer
 from anyshot_analysis.undefined import Quantity
 from anyshot_core.data.pack import pack_dataset
 from anyshot_core.demo_data import make_demo_data

@@ -12,18 +12,18 @@ from click.testing import CliRunner
 
 from anyshot_analysis.backbones import make_backbone
 from anyshot_analysis.cli import analyse, expand
-from anyshot_analysis.equivalence import compare_paired
+from anyshot_analysis.comparison.equivalence import compare_paired
+from anyshot_analysis.diversity.pool_report import shared_rows, shared_words
 from anyshot_analysis.features import Features
-from anyshot_analysis.jobs.distribution_shift import Parameters as ShiftParameters
-from anyshot_analysis.jobs.distribution_shift import describe as describe_shift
 from anyshot_analysis.jobs.excluded_datasets import say_left_out
 from anyshot_analysis.jobs.inputs import BadAnalysis
-from anyshot_analysis.jobs.pool_diversity import shared_rows, shared_words
 from anyshot_analysis.jobs.registry import run
-from anyshot_analysis.jobs.snapshots import beside_last
-from anyshot_analysis.jobs.trust import order_of_heads
 from anyshot_analysis.pages import ReportPage
-from anyshot_analysis.shift import LambdaPoint
+from anyshot_analysis.shift.evaluation import LambdaPoint
+from anyshot_analysis.shift.heads_report import Parameters as ShiftParameters
+from anyshot_analysis.shift.heads_report import describe as describe_shift
+from anyshot_analysis.shift.snapshots_report import beside_last
+from anyshot_analysis.trust.task_trust_report import order_of_heads
 from anyshot_core.charts import Bar, draw_bars, draw_curves, draw_difficulty, draw_distributions
 from anyshot_core.data.overlap import SharedImages
 from anyshot_core.report.estimates import mean

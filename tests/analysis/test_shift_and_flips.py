@@ -6,14 +6,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from anyshot_analysis.base_flips import flip_over_base_draws
 from anyshot_analysis.episodes import BadEpisodes, euclidean_scores
 from anyshot_analysis.features import Features
-from anyshot_analysis.fixml import EpisodicSettings, draw_training, embedded, fix_supports, train_arm
-from anyshot_analysis.flips import FEWEST_DRAWS, Method, flip_over_class_draws, nearest_mean_methods
+from anyshot_analysis.flips.base_classes import flip_over_base_draws
+from anyshot_analysis.flips.novel_classes import (
+    FEWEST_DRAWS,
+    Method,
+    flip_over_class_draws,
+    nearest_mean_methods,
+)
+from anyshot_analysis.flips.whitening import Change, centre_and_normalise, moments, whiten_within
 from anyshot_analysis.heads import ProtoNet
-from anyshot_analysis.selection import choose, cross_validate_classes, oracle_calls_lost
-from anyshot_analysis.shift import (
+from anyshot_analysis.selection.rules import choose, cross_validate_classes, oracle_calls_lost
+from anyshot_analysis.shift.evaluation import (
     Snapshots,
     choose_snapshots,
     joined,
@@ -22,8 +27,8 @@ from anyshot_analysis.shift import (
     snapshot_agreement,
     split_sides,
 )
+from anyshot_analysis.shift.fixml import EpisodicSettings, draw_training, embedded, fix_supports, train_arm
 from anyshot_analysis.undefined import Undefined
-from anyshot_analysis.whitening import Change, centre_and_normalise, moments, whiten_within
 from tests.analysis.worlds import make_features
 
 

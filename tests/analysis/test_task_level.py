@@ -11,10 +11,11 @@ from sklearn.neighbors import NearestCentroid
 from anyshot_analysis.episodes import draw_episodes
 from anyshot_analysis.heads import BaselineHead, ProtoNet, compact, problem_of
 from anyshot_analysis.heads.problem import FittingProblem
-from anyshot_analysis.task_level.baseline_cv import baseline_cv, choose_strengths
-from anyshot_analysis.task_level.error import evaluator_error, rank_agreement, select, spearman
-from anyshot_analysis.task_level.estimate import estimate, estimate_any, oracle
-from anyshot_analysis.task_level.splits import (
+from anyshot_analysis.trust.bands import Band, Trust, calibrate, coverage_of, judge
+from anyshot_analysis.trust.baseline_cv import baseline_cv, choose_strengths
+from anyshot_analysis.trust.error import evaluator_error, rank_agreement, select, spearman
+from anyshot_analysis.trust.estimate import estimate, estimate_any, oracle
+from anyshot_analysis.trust.splits import (
     EVALUATORS,
     SplitPlan,
     bootstrap,
@@ -23,7 +24,6 @@ from anyshot_analysis.task_level.splits import (
     leave_one_out,
     plan_for,
 )
-from anyshot_analysis.task_level.trust import Band, Trust, calibrate, coverage_of, judge
 from anyshot_analysis.undefined import Undefined, require
 from tests.analysis.worlds import make_features
 

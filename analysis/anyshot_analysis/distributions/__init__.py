@@ -1,8 +1,8 @@
 """Task distributions of the papers: the starting kit's samplers, which the platform draws its tasks with too.
 
 A task is a pure function of pool, protocol, seed and index; support and query are disjoint. Bulk draws on cached
-features are in `anyshot_analysis.episodes`, mixtures on features in `anyshot_analysis.shift`, fixed supports in
-`anyshot_analysis.fixml`, Gaussian worlds in `anyshot_analysis.gaussian.world`.
+features are in `anyshot_analysis.episodes`, mixtures on features in `anyshot_analysis.shift.evaluation`, fixed supports
+in `anyshot_analysis.shift.fixml`, Gaussian worlds in `anyshot_analysis.gaussian.world`.
 """
 
 from anyshot_core.protocols.attribute_pairs import (

@@ -49,7 +49,7 @@ class Analysis:
 
     def load(self) -> tuple[Any, Any]:
         """`Parameters` class and `make(inputs, parameters, progress) -> Report`; imports torch where it needs it."""
-        module = importlib.import_module(f"anyshot_analysis.jobs.{self.module}")
+        module = importlib.import_module(f"anyshot_analysis.{self.module}")
         return module.Parameters, module.make
 
 
@@ -61,46 +61,52 @@ def described(name: str, module: str) -> Analysis:
 
 
 JOBS: dict[str, Analysis] = {
-    "diversity": described("diversity", "pool_diversity"),
-    "audit": described("audit", "audit"),
-    "plan": described("plan", "planning"),
-    "flips": described("flips", "ranking"),
-    "difficulty": described("difficulty", "difficulty"),
+    "diversity": described("diversity", "diversity.pool_report"),
+    "audit": described("audit", "shift.audit_report"),
+    "plan": described("plan", "flips.planning_report"),
+    "flips": described("flips", "flips.ranking_report"),
+    "difficulty": described("difficulty", "flips.difficulty_report"),
     "shift": Analysis(
-        "distribution_shift", ReportAudience.ORGANIZER, "In- and out-of-distribution accuracy of heads."
+        "shift.heads_report", ReportAudience.ORGANIZER, "In- and out-of-distribution accuracy of heads."
     ),
     "fixml": Analysis(
-        "fixed_supports", ReportAudience.ORGANIZER, "Training with one fixed support a class, or without."
+        "shift.fixml_report", ReportAudience.ORGANIZER, "Training with one fixed support a class, or without."
     ),
-    "representations": described("representations", "layers"),
+    "representations": described("representations", "representations.report"),
     "task-trust": Analysis(
-        "trust", ReportAudience.PARTICIPANT, "What support sets tell about a predictor's accuracy."
+        "trust.task_trust_report",
+        ReportAudience.PARTICIPANT,
+        "What support sets tell about a predictor's accuracy.",
     ),
     "compare": Analysis(
-        "comparison", ReportAudience.PARTICIPANT, "Two runs: different, equivalent or undecided."
+        "comparison.report", ReportAudience.PARTICIPANT, "Two runs: different, equivalent or undecided."
     ),
-    "snapshots": described("snapshots", "snapshots"),
-    "submission-shift": described("submission-shift", "submission_shift"),
-    "predictor-trust": described("predictor-trust", "predictor"),
-    "calibration": described("calibration", "calibration"),
-    "feature-diversity": described("feature-diversity", "feature_diversity"),
-    "n-way-flips": described("n-way-flips", "n_way_flips"),
+    "snapshots": described("snapshots", "shift.snapshots_report"),
+    "submission-shift": described("submission-shift", "shift.submissions_report"),
+    "predictor-trust": described("predictor-trust", "trust.predictor_report"),
+    "calibration": described("calibration", "calibration.report"),
+    "feature-diversity": described("feature-diversity", "diversity.features_report"),
+    "n-way-flips": described("n-way-flips", "flips.n_way_report"),
     "class-flips": Analysis(
-        "class_flips", ReportAudience.PARTICIPANT, "Flips of two methods over novel or base classes."
+        "flips.class_flips_report",
+        ReportAudience.PARTICIPANT,
+        "Flips of two methods over novel or base classes.",
     ),
     "baseline-cv": Analysis(
-        "baseline_cv", ReportAudience.PARTICIPANT, "A penalty that each support set chooses, or a fixed one."
+        "trust.baseline_cv_report",
+        ReportAudience.PARTICIPANT,
+        "A penalty that each support set chooses, or a fixed one.",
     ),
     "selection": Analysis(
-        "model_selection",
+        "selection.report",
         ReportAudience.PARTICIPANT,
         "What rules of choosing lose, and what oracle calls would cost.",
     ),
     "mixtures": Analysis(
-        "mixtures", ReportAudience.ORGANIZER, "How many novel classes are in tasks of a mixture."
+        "shift.mixtures_report", ReportAudience.ORGANIZER, "How many novel classes are in tasks of a mixture."
     ),
     "gaussian": Analysis(
-        "gaussians", ReportAudience.PARTICIPANT, "MAML against USL on a benchmark of known diversity."
+        "gaussian.report", ReportAudience.PARTICIPANT, "MAML against USL on a benchmark of known diversity."
     ),
 }
 

@@ -1,8 +1,8 @@
 """Conclusion flips against the number of base classes."""
 
-from anyshot_analysis.base_flips import flip_over_base_draws
+from anyshot_analysis.flips.base_classes import flip_over_base_draws
+from anyshot_analysis.flips.whitening import centre_and_normalise, moments, whiten_within
 from anyshot_analysis.pages import ReportPage, points
-from anyshot_analysis.whitening import centre_and_normalise, moments, whiten_within
 from anyshot_studies.reproduce.draws import (
     draw_flips,
     estimates_of,

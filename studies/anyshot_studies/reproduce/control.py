@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from anyshot_analysis.features import Features, FrozenBackbone, extract_pool
 from anyshot_analysis.heads import ProtoNet
 from anyshot_analysis.pages import PageTable, ReportPage, points
-from anyshot_analysis.shift import generalisation
+from anyshot_analysis.shift.evaluation import generalisation
 from anyshot_analysis.supervised import SupervisedSettings, fit, load_images
 from anyshot_analysis.undefined import require
 from anyshot_core.charts import draw_curves

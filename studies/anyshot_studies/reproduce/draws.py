@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from anyshot_analysis.flips import ClassDraws
+from anyshot_analysis.flips.novel_classes import ClassDraws
 from anyshot_analysis.pages import PageTable, points
 from anyshot_core.charts import Chart, draw_curves, draw_distributions
 from anyshot_core.report.estimates import Estimate, mean, share

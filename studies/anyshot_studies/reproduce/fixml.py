@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from anyshot_analysis.fixml import EpisodicSettings, train_arm
-from anyshot_analysis.jobs.fixed_supports import Parameters, describe, measure
 from anyshot_analysis.pages import ReportPage
-from anyshot_analysis.shift import split_sides
+from anyshot_analysis.shift.evaluation import split_sides
+from anyshot_analysis.shift.fixml import EpisodicSettings, train_arm
+from anyshot_analysis.shift.fixml_report import Parameters, describe, measure
 from anyshot_studies.reproduce.material import Material
 
 EPISODES, TASKS = 400, 200

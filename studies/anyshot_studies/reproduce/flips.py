@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyshot_analysis.episodes import euclidean_scores
-from anyshot_analysis.flips import ClassDraws, Method, flip_over_class_draws
+from anyshot_analysis.flips.novel_classes import ClassDraws, Method, flip_over_class_draws
 from anyshot_analysis.pages import ReportPage, points
 from anyshot_core.report.estimates import mean, share
 from anyshot_studies.reproduce.draws import (

@@ -16,9 +16,9 @@ from anyshot_analysis.diversity.hellinger import (
 )
 from anyshot_analysis.diversity.task2vec import embed_task
 from anyshot_analysis.gaussian.perceptron import draw_parameters
+from anyshot_analysis.gaussian.report import Parameters
+from anyshot_analysis.gaussian.report import make as compare_learners
 from anyshot_analysis.gaussian.world import World, draw_tasks, draw_world
-from anyshot_analysis.jobs.gaussians import Parameters
-from anyshot_analysis.jobs.gaussians import make as compare_learners
 from anyshot_analysis.jobs.inputs import Inputs, silent
 from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_analysis.undefined import require

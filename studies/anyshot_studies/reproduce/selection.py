@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from anyshot_analysis.features import Features
+from anyshot_analysis.flips.whitening import Change, moments, whiten_within
 from anyshot_analysis.pages import PageTable, ReportPage, points
-from anyshot_analysis.selection import choose, cross_validate_classes, oracle_calls_lost, score_on
-from anyshot_analysis.shift import split_sides
-from anyshot_analysis.whitening import Change, moments, whiten_within
+from anyshot_analysis.selection.rules import choose, cross_validate_classes, oracle_calls_lost, score_on
+from anyshot_analysis.shift.evaluation import split_sides
 from anyshot_core.charts import draw_curves
 from anyshot_core.report.estimates import mean
 from anyshot_scoring.reliability import tau_b

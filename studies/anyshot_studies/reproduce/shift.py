@@ -3,10 +3,10 @@
 from dataclasses import replace
 from itertools import combinations
 
-from anyshot_analysis.jobs.distribution_shift import Parameters, describe
 from anyshot_analysis.jobs.heads import heads_of
 from anyshot_analysis.pages import ReportPage
-from anyshot_analysis.shift import LAMBDAS, Sides, lambda_curves, split_sides
+from anyshot_analysis.shift.evaluation import LAMBDAS, Sides, lambda_curves, split_sides
+from anyshot_analysis.shift.heads_report import Parameters, describe
 from anyshot_core.report.estimates import mean
 from anyshot_studies.reproduce.material import WORDS, Material
 

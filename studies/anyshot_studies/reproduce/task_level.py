@@ -18,10 +18,10 @@ from anyshot_analysis.heads import (
     problem_of,
 )
 from anyshot_analysis.pages import PageTable, ReportPage, points
-from anyshot_analysis.task_level.baseline_cv import baseline_cv
-from anyshot_analysis.task_level.error import evaluator_error, gain_of_choosing, rank_agreement, select
-from anyshot_analysis.task_level.estimate import estimate, oracle
-from anyshot_analysis.task_level.splits import EVALUATORS
+from anyshot_analysis.trust.baseline_cv import baseline_cv
+from anyshot_analysis.trust.error import evaluator_error, gain_of_choosing, rank_agreement, select
+from anyshot_analysis.trust.estimate import estimate, oracle
+from anyshot_analysis.trust.splits import EVALUATORS
 from anyshot_analysis.undefined import Quantity, is_defined, require
 from anyshot_core.charts import Bar, draw_bars, draw_curves
 from anyshot_core.report.estimates import Estimate, mean

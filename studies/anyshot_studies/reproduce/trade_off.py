@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from anyshot_analysis.fixml import EpisodicSettings, embedded, train_arm
 from anyshot_analysis.heads import ProtoNet
 from anyshot_analysis.pages import PageTable, ReportPage, points
-from anyshot_analysis.shift import (
+from anyshot_analysis.shift.evaluation import (
     Snapshots,
     choose_snapshots,
     generalisation,
     snapshot_agreement,
     split_sides,
 )
+from anyshot_analysis.shift.fixml import EpisodicSettings, embedded, train_arm
 from anyshot_core.charts import draw_curves
 from anyshot_core.report.estimates import Estimate
 from anyshot_core.report.estimates import mean as mean_of

@@ -12,7 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from anyshot_analysis.disjointness import (
+from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
+from anyshot_analysis.jobs.options import ProtocolDict
+from anyshot_analysis.pages import PageTable, ReportPage
+from anyshot_analysis.shift.disjointness import (
     classes_variance,
     enough_tasks,
     expected_classes,
@@ -22,9 +25,6 @@ from anyshot_analysis.disjointness import (
     spread,
     unordered_tasks,
 )
-from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.jobs.options import ProtocolDict
-from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import Bar, draw_bars, draw_curves
 from anyshot_core.data.pool import Pool

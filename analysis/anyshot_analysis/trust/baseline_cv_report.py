@@ -13,8 +13,8 @@ from anyshot_analysis.jobs.heads import features_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.jobs.options import Backbone, Cache, Pixels, Query, Shots, Tasks, Ways, Weights
 from anyshot_analysis.pages import PageTable, ReportPage, bar_of, points
-from anyshot_analysis.task_level.baseline_cv import STRENGTHS, baseline_cv
-from anyshot_analysis.task_level.estimate import oracle
+from anyshot_analysis.trust.baseline_cv import STRENGTHS, baseline_cv
+from anyshot_analysis.trust.estimate import oracle
 from anyshot_core.charts import draw_bars
 from anyshot_core.report.estimates import mean
 from anyshot_core.report.storage import estimate_words

@@ -15,16 +15,16 @@ from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.jobs.options import Backbone, Cache, Heads, Pixels, Query, Shots, Tasks, Ways, Weights
 from anyshot_analysis.jobs.ranges import held_within
 from anyshot_analysis.pages import Cell, PageTable, ReportPage, bar_of, points
-from anyshot_analysis.task_level.error import (
+from anyshot_analysis.trust.bands import Band, Trust, calibrate, coverage_of, judge
+from anyshot_analysis.trust.error import (
     evaluator_error,
     gain_of_choosing,
     rank_agreement,
     select,
     spearman,
 )
-from anyshot_analysis.task_level.estimate import estimate, oracle
-from anyshot_analysis.task_level.splits import EVALUATORS
-from anyshot_analysis.task_level.trust import Band, Trust, calibrate, coverage_of, judge
+from anyshot_analysis.trust.estimate import estimate, oracle
+from anyshot_analysis.trust.splits import EVALUATORS
 from anyshot_analysis.undefined import Quantity, Undefined, defined_only, is_defined
 from anyshot_core.charts import draw_bars, draw_distributions
 from anyshot_core.report.estimates import Estimate, mean, share, undefined

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from anyshot_analysis.jobs.common_tasks import keep_datasets
+from anyshot_analysis.flips.common_tasks import keep_datasets
 from anyshot_analysis.jobs.inputs import SAME_TASKS, BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_core.charts import draw_difficulty

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from anyshot_analysis.episodes import BadEpisodes, draw_episodes, prototype_hits
 from anyshot_analysis.features import Features
-from anyshot_analysis.flips import FEWEST_DRAWS, ClassDraws, class_sets
-from anyshot_analysis.whitening import Change
+from anyshot_analysis.flips.novel_classes import FEWEST_DRAWS, ClassDraws, class_sets
+from anyshot_analysis.flips.whitening import Change
 from anyshot_scoring.reliability import count_flips
 
 Learn = Callable[[NDArray[np.int64]], Change]

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.jobs.trust import Answers, answer, band_holds, middle_of, share_of_tasks
 from anyshot_analysis.pages import PageTable, ReportPage, bar_of, points
-from anyshot_analysis.task_level.trust import Trust
+from anyshot_analysis.trust.bands import Trust
+from anyshot_analysis.trust.task_trust_report import Answers, answer, band_holds, middle_of, share_of_tasks
 from anyshot_analysis.undefined import Quantity, Undefined
 from anyshot_core.charts import draw_bars, draw_distributions
 from anyshot_core.report.estimates import Estimate, mean, undefined

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anyshot_analysis.jobs.calibration_by_class import (
+from anyshot_analysis.calibration.by_class import (
     ClassAnswers,
     ClassCalibration,
     classes_note,
@@ -16,8 +16,8 @@ from anyshot_analysis.jobs.calibration_by_class import (
     judge_classes,
 )
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.jobs.predictor import FEWEST, OVER
 from anyshot_analysis.pages import Cell, PageTable, ReportPage, points
+from anyshot_analysis.trust.predictor_report import FEWEST, OVER
 from anyshot_core.charts import ReliabilityBin, draw_reliability
 from anyshot_core.report.estimates import Estimate, exact, mean
 from anyshot_core.report.storage import estimate_words

@@ -6,7 +6,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from anyshot_analysis.jobs.common_tasks import keep_submissions
+from anyshot_analysis.flips.common_tasks import keep_submissions
 from anyshot_analysis.jobs.inputs import OF_THE_MODEL, SAME_TASKS, BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import ReportPage
 from anyshot_analysis.undefined import Undefined

@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from anyshot_analysis.jobs.common_tasks import CommonTasks, keep_submissions
+from anyshot_analysis.flips.common_tasks import CommonTasks, keep_submissions
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_analysis.undefined import Undefined

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from anyshot_analysis.episodes import BadEpisodes, Episodes, draw_episodes, draw_rows
 from anyshot_analysis.features import Features
 from anyshot_analysis.heads import Head, compact, problem_of
-from anyshot_analysis.task_level.estimate import oracle
+from anyshot_analysis.trust.estimate import oracle
 from anyshot_analysis.undefined import Quantity
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols.base_novel import BASE_VALID_NOVEL, mixture_classes

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from anyshot_analysis.heads.linear import Head
 from anyshot_analysis.heads.problem import Array, FittingProblem
-from anyshot_analysis.task_level.splits import SplitPlan, plan_for
+from anyshot_analysis.trust.splits import SplitPlan, plan_for
 from anyshot_analysis.undefined import Quantity, Undefined
 
 FitPredict = Callable[[NDArray[Any], NDArray[np.int64], NDArray[Any]], NDArray[np.int64]]

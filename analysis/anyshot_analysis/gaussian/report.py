@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from anyshot_analysis.comparison.equivalence import Equivalence, compare_paired
 from anyshot_analysis.diversity.hellinger import GaussianBenchmark, hellinger_diversity
-from anyshot_analysis.equivalence import Equivalence, compare_paired
 from anyshot_analysis.gaussian.maml import MamlSettings, Trained, adapted_hits, meta_train, tasks_of
 from anyshot_analysis.gaussian.usl import UslSettings, regression_hits, train_union
 from anyshot_analysis.gaussian.world import draw_tasks, draw_world, optimal_hits

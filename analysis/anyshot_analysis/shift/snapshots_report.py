@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from anyshot_analysis.equivalence import Equivalence, compare_paired
+from anyshot_analysis.comparison.equivalence import Equivalence, compare_paired
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import PageTable, ReportPage, in_points, points
-from anyshot_analysis.shift import ShiftChoice, Snapshots, choose_snapshots
+from anyshot_analysis.shift.evaluation import ShiftChoice, Snapshots, choose_snapshots
 from anyshot_analysis.undefined import Quantity, Undefined
 from anyshot_core.charts import draw_curves
 from anyshot_core.report.estimates import Estimate, around, mean

@@ -9,13 +9,20 @@ from pydantic import Field
 from torch import nn
 
 from anyshot_analysis.episodes import draw_episodes
-from anyshot_analysis.fixml import EpisodicSettings, QuerySource, embedded, train_arm
 from anyshot_analysis.heads import ProtoNet
 from anyshot_analysis.jobs.heads import features_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
 from anyshot_analysis.jobs.options import Backbone, Cache, Pixels, Shots, Tasks, Ways, Weights
 from anyshot_analysis.pages import Cell, PageTable, ReportPage, bar_of, points
-from anyshot_analysis.shift import LAMBDAS, Sides, accuracies, joined, mixture_episodes, split_sides
+from anyshot_analysis.shift.evaluation import (
+    LAMBDAS,
+    Sides,
+    accuracies,
+    joined,
+    mixture_episodes,
+    split_sides,
+)
+from anyshot_analysis.shift.fixml import EpisodicSettings, QuerySource, embedded, train_arm
 from anyshot_core.charts import draw_bars, draw_curves
 from anyshot_core.report.estimates import mean
 from anyshot_core.wire.reports import Choices, Seed

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import PageTable, ReportPage, points
-from anyshot_analysis.selection import choose, oracle_calls_lost
+from anyshot_analysis.selection.rules import choose, oracle_calls_lost
 from anyshot_analysis.undefined import Quantity
 from anyshot_core.charts import draw_curves
 from anyshot_core.report.estimates import resampled

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 from scipy import special
 
-from anyshot_analysis.equivalence import EquivalenceVerdict, compare_paired
+from anyshot_analysis.comparison.equivalence import EquivalenceVerdict, compare_paired
 from anyshot_analysis.jobs.excluded_datasets import say_left_out
 from anyshot_analysis.jobs.heads import features_of, heads_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
@@ -25,7 +25,7 @@ from anyshot_analysis.jobs.options import (
     Weights,
 )
 from anyshot_analysis.pages import PageTable, ReportPage, points
-from anyshot_analysis.shift import LAMBDAS, LambdaPoint, lambda_curves, split_sides_of_pool
+from anyshot_analysis.shift.evaluation import LAMBDAS, LambdaPoint, lambda_curves, split_sides_of_pool
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_curves
 from anyshot_core.report.estimates import Estimate, around, mean

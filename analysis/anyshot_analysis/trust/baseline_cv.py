@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from anyshot_analysis.heads.baseline import BaselineHead
 from anyshot_analysis.heads.problem import FittingProblem
-from anyshot_analysis.task_level.estimate import estimate, oracle
+from anyshot_analysis.trust.estimate import estimate, oracle
 from anyshot_analysis.undefined import Undefined
 
 STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0)

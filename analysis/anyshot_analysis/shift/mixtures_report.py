@@ -6,11 +6,11 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from anyshot_analysis.disjointness import novel_in_task
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.jobs.options import Mixing, Ways
 from anyshot_analysis.pages import PageTable, ReportPage
-from anyshot_analysis.shift import LAMBDAS
+from anyshot_analysis.shift.disjointness import novel_in_task
+from anyshot_analysis.shift.evaluation import LAMBDAS
 from anyshot_core.charts import draw_curves, draw_heat_map
 from anyshot_core.report.estimates import exact
 from anyshot_scoring.summary import Group

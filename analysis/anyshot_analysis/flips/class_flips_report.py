@@ -7,16 +7,21 @@ import numpy as np
 from pydantic import Field
 from scipy import special
 
-from anyshot_analysis.base_flips import flip_over_base_draws
 from anyshot_analysis.episodes import BadEpisodes
 from anyshot_analysis.features import Features
-from anyshot_analysis.flips import FEWEST_DRAWS, ClassDraws, flip_over_class_draws, nearest_mean_methods
+from anyshot_analysis.flips.base_classes import flip_over_base_draws
+from anyshot_analysis.flips.novel_classes import (
+    FEWEST_DRAWS,
+    ClassDraws,
+    flip_over_class_draws,
+    nearest_mean_methods,
+)
+from anyshot_analysis.flips.whitening import centre_and_normalise, moments, whiten_within
 from anyshot_analysis.jobs.heads import features_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.jobs.options import Backbone, Cache, Pixels, Query, Shots, Ways, Weights
 from anyshot_analysis.pages import Cell, PageTable, ReportPage, points
 from anyshot_analysis.undefined import Undefined, is_defined
-from anyshot_analysis.whitening import centre_and_normalise, moments, whiten_within
 from anyshot_core.charts import draw_curves, draw_distributions
 from anyshot_core.report.estimates import Estimate, mean, share
 from anyshot_core.report.storage import estimate_words, percent_words

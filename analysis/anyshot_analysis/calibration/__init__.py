@@ -1,0 +1,1 @@
+"""How far the probabilities of a learner can be believed."""

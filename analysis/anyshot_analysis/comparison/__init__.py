@@ -1,0 +1,1 @@
+"""Two learners: different, equivalent or undecided."""

@@ -1,0 +1,1 @@
+"""How far the order of methods holds: over draws of classes, datasets and tasks."""

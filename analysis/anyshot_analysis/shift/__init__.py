@@ -1,0 +1,1 @@
+"""In and out of distribution: base and novel classes, mixtures, fixed supports, the choice of snapshots."""
