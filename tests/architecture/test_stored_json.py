@@ -27,6 +27,7 @@ PLAIN = {
     "pools": {"combines"},
     "submission_scores": {"by_dataset"},  # name to number
     "submissions": {"checks", "people"},
+    "uploads": {"checks"},
     "team_verdicts": {"people"},
     "published_results": {"leagues"},
     "api_tokens": {"scopes"},

@@ -49,7 +49,9 @@ BUDGETS = {
     "proofs": UsageBudget("account", "codes, and passwords asked for again", 10, _HOUR),
     "uploads": UsageBudget("person", "uploads started", 30, 300),
     "upload_bytes": UsageBudget("person", "bytes of uploads that wait to be used", 8 * GIB, None, "bytes"),
-    "checks": UsageBudget("person", "checks of a zip", 30, 300),
+    "checks": UsageBudget(
+        "person", "checks of zips (one that passed is not counted again when it is handed in)", 30, 300
+    ),
     "imports": UsageBudget("person", "competitions imported or created", 20, _HOUR),
     "drafts": UsageBudget("person", "competitions that are drafts", 20, None),
     "competitions": UsageBudget(

@@ -42,14 +42,14 @@ def _page(site: Site, person: Person, path: str, status: int = 200) -> str:
     return answer.text
 
 
-def _send(site: Site, person: Person, action: str, **fields: str) -> Response:
+def _send(site: Site, person: Person, action: str, files: Any = None, **fields: str) -> Response:
     """Send a form in a browser that the person is signed in with."""
     with site.services.database.writing() as session:
         secret = begin_session(session, session.get_one(User, person.id), user_agent="test", days=1).secret
     site.client.cookies.set(SESSION_COOKIE, secret)
     token = re.findall(r'csrf-token" content="(\w+)"', site.client.get("/", headers=_HTML).text)[0]
     sent = {"csrf_token": token, **fields}
-    answer = site.client.post(action, data=sent, headers=_HTML, follow_redirects=False)
+    answer = site.client.post(action, data=sent, files=files, headers=_HTML, follow_redirects=False)
     site.client.cookies.clear()
     return answer
 

@@ -16,6 +16,7 @@ from anyshot_platform.foundation.database import now
 from anyshot_platform.judging.submissions import uploads
 from anyshot_platform.judging.submissions.actions import handing_in
 from anyshot_platform.judging.submissions.models import Submission, Upload
+from tests.platform.core.test_budgets import allow
 from tests.platform.site import SLUG, Person, Site, make_zip
 from tests.platform.web.test_again import _PATH as API
 from tests.platform.web.test_again import _send
@@ -140,3 +141,54 @@ def test_one_upload_that_is_sent_twice_at_once_becomes_one_submission(
     assert others == ["begun", 201] and len(handed_in(site)) == 1
     with site.services.database.reading() as session:
         assert session.query(Upload).filter(Upload.used_at.is_not(None)).count() == 1
+
+
+CHECKED_FOR = {"competition": SLUG, "phase": "feedback"}
+
+
+def check(person: Person, upload_id: str, **where: str) -> Response:
+    return person.call("POST", f"/api/v1/uploads/{upload_id}/check", params=where)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_as_many_zips_as_checks_are_allowed_are_checked_and_handed_in(site: Site, door: str) -> None:
+    alice = site.member("alice")
+    site.set_phase(quota_day=None, quota_concurrent=None)
+    allow(site, uploads=3, checks=2)
+    for number in range(2):
+        upload = alice.upload(make_zip(salt=f"{number}"))
+        first, second = (check(alice, upload, **CHECKED_FOR).json() for _ in range(2))
+        assert first == second and first["ok"] and first["checks"]
+        handed = hand_in(site, alice, door, "upload", upload)
+        assert handed.status_code in (201, 303), told(handed)
+    upload = alice.upload(make_zip(salt="one more"))
+    sentence = (
+        r"Too many checks of zips \(one that passed is not counted again when it is handed in\): this site allows 2 in "
+        r"5 minutes for each person\. Please try again in \d+ (seconds|minutes)\."
+    )
+    refused = check(alice, upload, **CHECKED_FOR)
+    assert refused.status_code == 429 and 0 < int(refused.headers["retry-after"]) <= 300
+    assert re.fullmatch(sentence, refused.json()["message"])
+    answer = hand_in(site, alice, door, "upload", upload)
+    assert answer.status_code == 429 and re.search(sentence, told(answer)), told(answer)
+    assert len(handed_in(site)) == 2
+
+
+def test_a_check_for_other_runs_and_one_of_a_known_zip_are_counted(site: Site) -> None:
+    alice = site.member("alice")
+    site.set_phase(quota_day=None, quota_concurrent=None)
+    allow(site, checks=3)
+    upload = alice.upload(make_zip())
+    assert [check(alice, upload, **where).status_code for where in ({}, CHECKED_FOR)] == [200, 200]
+    (digest,) = [hand_in(site, alice, "API", "upload", upload).json()["digest"]]
+    known = [hand_in(site, alice, "API", "digest", digest).status_code for _ in range(2)]
+    assert known == [201, 429]
+
+
+def test_the_file_of_a_form_is_counted_as_an_upload(site: Site) -> None:
+    alice = site.member("alice")
+    allow(site, uploads=1)
+    file = {"file": ("a.zip", make_zip(), "application/zip")}
+    sent = [_send(site, alice, FORM, file) for _ in range(2)]
+    assert [answer.status_code for answer in sent] == [303, 429]
+    assert "Too many uploads started: this site allows 1 in 5 minutes" in told(sent[1])

@@ -106,6 +106,10 @@ class Upload(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
     begun_at: Mapped[datetime | None]  # its first byte came, or was refused for load
     completed_at: Mapped[datetime | None]
+    passed_as: Mapped[str | None] = mapped_column(
+        String(64)
+    )  # of which bytes it passed the checks, for which runs
+    checks: Mapped[list[Any]] = mapped_column(default=list)  # what they said then
     used_at: Mapped[datetime | None]
 
 

@@ -20,12 +20,11 @@ _REHEARSE = ("rehearsals", "competitions")  # its copy is no draft, and stays un
 _PACK, _TELL = ("packs", "pack_bytes"), ("announcements", "mails")
 
 # Log-ins, sign-ups and links that are sent are counted by `people.accounts.limiting`: their actors are no viewers.
+# So are checks where a zip is checked, and the file of an upload form where it is kept: a hand-in may need neither.
 SPENDING: dict[str, tuple[str, ...]] = {
     # The bytes of an upload in parts are counted where its row is written: one that is gone on with has its own.
     f"POST {_API}/uploads": ("uploads",),
-    f"POST {_API}/uploads/{{upload_id}}/check": ("checks",),
-    f"POST {_API}{_IN}/phases/{{phase_slug}}/submissions": ("checks",),
-    f"POST {_IN}/phases/{{phase_slug}}/submit": ("uploads", "checks", "upload_bytes"),
+    f"POST {_IN}/phases/{{phase_slug}}/submit": ("upload_bytes",),
     "POST /organize/import": _BEGIN,
     "POST /organize/new": _BEGIN,
     f"POST {_IN}/manage/clone": _BEGIN,

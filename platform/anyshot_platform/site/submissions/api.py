@@ -152,8 +152,8 @@ def check_upload(
         with services.database.reading() as session:
             _, found = Door(viewer, competition, phase, arrival, ZipSource(upload_id)).enter(session)
             conditions = submitting.conditions_of(session, found, smoke=smoke)
-    with uploads.sealed_upload(services, viewer.id, upload_id) as (_, path, digest):
-        report = submitting.check_zip(path, conditions)
+    with uploads.sealed_upload(services, viewer.id, upload_id) as (upload, path, digest):
+        report = submitting.check_upload(services, upload, path, digest, conditions)
     if forget and not report.ok:
         uploads.forget_upload(services, upload_id)
     checks = report.to_dict()["checks"]

@@ -11,12 +11,13 @@ from anyshot_platform.judging.submissions.arrivals import Arrival, take_place
 from anyshot_platform.judging.submissions.models import Upload
 from anyshot_platform.judging.submissions.states import UploadPurpose
 from anyshot_platform.judging.submissions.uploads import begin_upload, find_upload, forget_upload, upload_path
+from anyshot_platform.people.rate_limits.service import spend
 
 
 def read_source(services: Services, user_id: str, sent: FormData, arrival: Arrival) -> ZipSource:
     """What a form hands in; a file that was chosen takes the place of the upload that the form named.
 
-    Raises `Invalid` where there is no zip, and what `begin_upload` raises.
+    Raises `Invalid` where there is no zip, `TooMany`, and what `begin_upload` raises.
     """
     if digest := str(sent.get("again", ""))[:64]:
         return ZipSource(digest=digest)
@@ -42,6 +43,7 @@ def _forget_own(services: Services, user_id: str, upload_id: str) -> None:
 
 def _keep_file(services: Services, user_id: str, file: UploadFile, filename: str, arrival: Arrival) -> str:
     """The file of a plain form, which came in one piece, as a complete upload."""
+    spend(services, "uploads", user_id)
     with services.database.writing() as session:
         begun_at, size = take_place(session, arrival), file.size or 0
         upload = begin_upload(services, session, user_id, filename=filename, size=size, begun_at=begun_at)

@@ -118,10 +118,10 @@ def _fetch(services: Services, door: Door, wish: Callable[[CompetitionAccess], W
         conditions = conditions_of(session, phase, smoke=wish(access).smoke)
         known = known_zip(session, services, access.membership, source.digest) if source.digest else None
     if known is not None:
-        return check_again(services, known, conditions)
+        return check_again(services, door.viewer.id, known, conditions)
     with sealed_upload(services, door.viewer.id, source.upload_id) as (upload, path, digest):
         try:
-            return store_zip(services, path, upload.filename, digest, conditions)
+            return store_zip(services, path, upload, digest, conditions)
         except BadArchive:
             # One that another phase or a smoke test would take can be sent there; any other is of no use.
             if conditions.train_datasets is None or not check_zip(path).ok:

@@ -1,11 +1,13 @@
 """Submissions: from a checked zip to queued runs."""
 
+import json
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from anyshot_core.bundle.conditions import UNKNOWN, RunConditions
@@ -27,12 +29,13 @@ from anyshot_platform.foundation.storage import as_file
 from anyshot_platform.judging.execution.kinds.training_data import datasets_to_hold_out_of
 from anyshot_platform.judging.execution.queueing import queue_runs
 from anyshot_platform.judging.runs.planning import Urgency
-from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.models import Submission, Upload
 from anyshot_platform.judging.submissions.quota import lock_team, read_quota, require_quota
 from anyshot_platform.judging.submissions.states import SubmissionKind
 from anyshot_platform.judging.visibility.smoke import require_smoke_pool
 from anyshot_platform.judging.workers.inventories import inventory_of
 from anyshot_platform.people.audit.service import record
+from anyshot_platform.people.rate_limits.service import spend
 from anyshot_platform.people.teams.models import Team
 from anyshot_platform.people.webhooks.service import emit
 from anyshot_platform.standings.entries.entering import chosen_leagues, enter, require_leagues
@@ -83,8 +86,33 @@ class CountedMoment:
 def check_zip(path: Path, conditions: RunConditions = UNKNOWN) -> BundleReport:
     """Check a zip without unpacking, importing or running anything of it, in a confined process."""
     found = run_confined("check", path=str(path.absolute()), conditions=conditions.to_dict())
-    checks = tuple(Check(**{**one, "outcome": CheckOutcome(one["outcome"])}) for one in found["checks"])
-    return BundleReport(checks, found["entries"], found["unpacked_bytes"])
+    return BundleReport(_read_checks(found["checks"]), found["entries"], found["unpacked_bytes"])
+
+
+def _read_checks(checks: list[Any]) -> tuple[Check, ...]:
+    return tuple(Check(**{**one, "outcome": CheckOutcome(one["outcome"])}) for one in checks)
+
+
+def check_upload(
+    services: Services, upload: Upload, path: Path, digest: str, conditions: RunConditions = UNKNOWN
+) -> BundleReport:
+    """`check_zip` of an upload, counted; one that passed under these conditions is neither checked nor counted again.
+
+    Raises `TooMany`.
+    """
+    passed_as = sha256(json.dumps([digest, conditions.to_dict()]).encode()).hexdigest()
+    if upload.passed_as == passed_as:
+        return BundleReport(_read_checks(upload.checks))
+    spend(services, "checks", upload.user_id)
+    report = check_zip(path, conditions)
+    if report.ok:
+        with services.database.writing() as session:
+            session.execute(
+                update(Upload)
+                .where(Upload.id == upload.id)
+                .values(passed_as=passed_as, checks=report.to_dict()["checks"])
+            )
+    return report
 
 
 def conditions_of(session: Session, phase: Phase, *, smoke: bool) -> RunConditions:
@@ -99,23 +127,23 @@ def conditions_of(session: Session, phase: Phase, *, smoke: bool) -> RunConditio
 
 
 def store_zip(
-    services: Services, path: Path, filename: str, digest: str, conditions: RunConditions = UNKNOWN
+    services: Services, path: Path, upload: Upload, digest: str, conditions: RunConditions = UNKNOWN
 ) -> Zip:
-    """Check and store a zip; raises `BadArchive` or `NotTrusted`."""
+    """Check and store the zip of an upload; raises `BadArchive`, `NotTrusted` or `TooMany`."""
     require_trusted(services, digest)
-    checks = _passed_checks(path, conditions)
+    checks = _require_passed(check_upload(services, upload, path, digest, conditions))
     keep_file(services, path, digest)
-    return Zip(filename=filename, digest=digest, size=path.stat().st_size, checks=checks)
+    return Zip(filename=upload.filename, digest=digest, size=path.stat().st_size, checks=checks)
 
 
-def check_again(services: Services, archive: Zip, conditions: RunConditions) -> Zip:
-    """Check a zip that is stored, for a phase that may differ from its first; raises `BadArchive`."""
+def check_again(services: Services, user_id: str, archive: Zip, conditions: RunConditions) -> Zip:
+    """Check a zip that is stored, for a phase that may differ from its first; raises `BadArchive` or `TooMany`."""
+    spend(services, "checks", user_id)
     with as_file(services.storage, archive.digest) as path:
-        return replace(archive, checks=_passed_checks(path, conditions))
+        return replace(archive, checks=_require_passed(check_zip(path, conditions)))
 
 
-def _passed_checks(path: Path, conditions: RunConditions) -> list[Any]:
-    report = check_zip(path, conditions)
+def _require_passed(report: BundleReport) -> list[Any]:
     checks: list[Any] = report.to_dict()["checks"]
     if not report.ok:
         UPLOADS.labels("refused").inc()
