@@ -796,6 +796,8 @@ def upgrade() -> None:
         sa.Column("ends_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("time_zone", sa.String(length=64), nullable=False),
         sa.Column("grace_seconds", sa.Float(), nullable=False),
+        sa.Column("late_until", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("show_late", sa.Boolean(), nullable=False),
         sa.Column("paused_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("closed_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("accepts_uploads", sa.Boolean(), nullable=False),

@@ -78,7 +78,9 @@ def note(client: Client, submission: str, text: str | None, tags: tuple[str, ...
 @click.command("list")
 @click.option("--competition", metavar="SLUG", help="Only those to this competition.")
 @click.option("--phase", metavar="SLUG", help="Only those to this phase.")
-@click.option("--kind", type=click.Choice(["entry", "smoke", "final"]), help="Only those of this kind.")
+@click.option(
+    "--kind", type=click.Choice(["entry", "late", "smoke", "final"]), help="Only those of this kind."
+)
 @click.option(
     "--status",
     type=click.Choice(["queued", "running", "finished", "failed", "cancelled", "not-failed"]),

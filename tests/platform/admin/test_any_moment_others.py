@@ -158,7 +158,8 @@ MOMENTS: dict[type[Any], dict[str, str]] = {
             "launched_at",
         ),
         HELD,
-    ),
+    )
+    | {"late_until": "after the end, for uploads alone: entries/test_late.py"},
     PhaseVersion: {"state": HELD, "live_at": "goes with its state"},
     Membership: {"status": HELD, "role": HELD, "terms_accepted_at": NO_STATE},
     Team: {"deleted_at": HELD, "code_hidden_at": HELD},

@@ -72,11 +72,13 @@ def _times(spec: PhaseSpec, home: str) -> Iterator[SenseFinding]:
         if spec.timezone:  # a wrong one of the competition is said once
             yield SenseFinding(("timezone",), words_on_zone(spec.timezone))
         return
-    for name, moment in (("start", spec.start), ("end", spec.end)):
+    for name, moment in (("start", spec.start), ("end", spec.end), ("late_until", spec.late_until)):
         if moment and (words := words_on_moment(moment, zone)):
             yield SenseFinding((name,), words)
     if spec.end and (words := words_on_order(spec.start, spec.end, zone)):
         yield SenseFinding(("end",), words)
+    if spec.late_until and (words := words_on_late(spec.end, spec.late_until, zone)):
+        yield SenseFinding(("late_until",), words)
 
 
 def words_on_moment(moment: datetime, zone: tzinfo) -> str:
@@ -93,11 +95,23 @@ def words_on_order(start: datetime, end: datetime, zone: tzinfo) -> str:
     return "" if place(end, zone) > place(start, zone) else "The phase ends before it starts."
 
 
+def words_on_late(end: datetime | None, until: datetime, zone: tzinfo) -> str:
+    """Why no late submissions can be taken until then; empty where they can."""
+    if end is None:
+        return "A phase without an end has no late submissions."
+    if words_on_moment(end, zone) or words_on_moment(until, zone) or place(until, zone) > place(end, zone):
+        return ""
+    return "Late submissions are taken after the end of the phase: this must be a later moment."
+
+
 def place_phase(spec: PhaseSpec, home: str) -> PhaseSpec:
     """The phase with its moments in UTC; it keeps the zone that its end was written in, where that is not `home`."""
     zone = find_zone(spec.timezone or home) or UTC
     kept = spec.timezone or zone_written(spec.end or spec.start, home)
-    moments = {"start": place(spec.start, zone), "end": place(spec.end, zone) if spec.end else None}
+    moments = {
+        name: place(moment, zone) if moment else None
+        for name, moment in (("start", spec.start), ("end", spec.end), ("late_until", spec.late_until))
+    }
     return spec.model_copy(update=moments | {"timezone": spec.timezone if kept == home else kept})
 
 

@@ -12,6 +12,7 @@ from anyshot_core.zones import find_zone
 from anyshot_platform.contest.bundles.consistency import (
     PROTOCOL_ROLES,
     SEEDS_OF_RUNS,
+    words_on_late,
     words_on_moment,
     words_on_order,
     words_on_protocol,
@@ -149,6 +150,9 @@ def _moments_ordered(marked: Marked, files: BundleFiles) -> Iterator[FileProblem
         zone = find_zone(str(entry.get("timezone") or home))
         if start and end and zone and (words := words_on_order(start, end, zone)):
             yield marked.problem((*path, "end"), words)
+        until = _moment(entry.get("late_until"))
+        if until and zone and (words := words_on_late(end, until, zone)):
+            yield marked.problem((*path, "late_until"), words)
 
 
 def _moment(value: Any) -> datetime | None:
@@ -173,7 +177,7 @@ def _moments_exist(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     ]
     for path, entry in entries(marked, "phases"):
         zone = entry.get("timezone") or home
-        named += [((*path, key), entry.get(key), zone) for key in ("start", "end")]
+        named += [((*path, key), entry.get(key), zone) for key in ("start", "end", "late_until")]
     for path, value, name in named:
         moment, zone = _moment(value), find_zone(str(name))
         if moment and zone and (words := words_on_moment(moment, zone)):

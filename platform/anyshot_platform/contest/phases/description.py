@@ -353,6 +353,11 @@ class ShownSpec(Part):
     board: Annotated[Audience, _Phase("board_audience"), Choices(AUDIENCE_WORDS)] = Field(
         default=Audience.EVERYONE, title="Who sees the board"
     )
+    late: Annotated[bool, _Phase("show_late")] = Field(
+        default=False,
+        title="Late submissions, below a line on the board",
+        description="otherwise only their teams see them",
+    )
     confusion: Annotated[bool, _Phase("show_confusion")] = Field(
         default=False,
         title="Confusion of classes",
@@ -427,6 +432,11 @@ class PhaseSpec(Part):
         le=86_400,
         title="Grace at the end",
         description="an upload that began before the end counts if it is complete within this time after it",
+    )
+    late_until: Annotated[Moment | None, _Phase("late_until")] = Field(
+        default=None,
+        title="Late submissions until",
+        description="a moment after the end; late ones are scored and never ranked. Empty (null): none are taken",
     )
     priority: Annotated[int, _Phase("priority")] = Field(
         default=priorities.FEEDBACK,

@@ -59,6 +59,10 @@ class Phase(Base):
     ends_at: Mapped[datetime | None]
     time_zone: Mapped[str] = mapped_column(String(64), default="UTC")
     grace_seconds: Mapped[float] = mapped_column(default=900.0)  # for uploads that began before the end
+    late_until: Mapped[
+        datetime | None
+    ]  # after the end, submissions are taken until then that are never ranked
+    show_late: Mapped[bool] = mapped_column(default=False)  # under the ranking
     paused_at: Mapped[datetime | None]
     closed_at: Mapped[datetime | None]  # by hand, before the end
     accepts_uploads: Mapped[bool] = mapped_column(default=True)

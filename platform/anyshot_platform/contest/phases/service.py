@@ -11,7 +11,7 @@ from anyshot_platform.contest.phases.models import Phase, PhaseVersion
 from anyshot_platform.contest.phases.states import PhaseStatus
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import Conflict, NotFound
-from anyshot_platform.foundation.filters import duration
+from anyshot_platform.foundation.filters import duration, join_texts
 
 
 class PhaseNotOpen(Conflict):
@@ -60,12 +60,26 @@ def closing(phase: Phase) -> datetime | None:
     return min((end for end in (phase.closed_at, phase.ends_at) if end is not None), default=None)
 
 
+def takes_late(phase: Phase, moment: datetime | None = None, team_id: str | None = None) -> bool:
+    """Whether a phase takes a team's late submissions: after its end by the clock, not paused or closed by hand."""
+    moment, end = moment or now(), end_for(phase, team_id)
+    if phase.late_until is None or end is None or not end <= moment < phase.late_until:
+        return False
+    return phase.accepts_uploads and phase.closed_at is None and phase.paused_at is None
+
+
+def require_taking(phase: Phase, moment: datetime | None = None, team_id: str | None = None) -> None:
+    """Raise `PhaseNotOpen` unless submissions can be uploaded, in time or late."""
+    if not takes_late(phase, moment, team_id):
+        require_open(phase, moment, team_id)
+
+
 def require_open(phase: Phase, moment: datetime | None = None, team_id: str | None = None) -> None:
     """Raise `PhaseNotOpen` unless submissions can be uploaded, by this team where one is named."""
     status = status_of(phase, moment, team_id)
     words = {
         PhaseStatus.UPCOMING: f"“{phase.name}” has not begun: it opens at {moment_words(phase.starts_at)}.",
-        PhaseStatus.CLOSED: f"“{phase.name}” is closed.",
+        PhaseStatus.CLOSED: _closed_words(phase, moment, team_id),
         PhaseStatus.PAUSED: f"The organizers have paused “{phase.name}”. Please try again later.",
     }
     if status in words:
@@ -74,18 +88,44 @@ def require_open(phase: Phase, moment: datetime | None = None, team_id: str | No
         raise PhaseNotOpen(f"“{phase.name}” takes no uploads.", status=status.value)
 
 
+def _closed_words(phase: Phase, moment: datetime | None, team_id: str | None) -> str:
+    end = end_for(phase, team_id)
+    if end is None or phase.closed_at is not None:
+        return f"“{phase.name}” is closed."
+    ended, counts = deadline_words(end, phase.time_zone), ""
+    if phase.late_until is not None:
+        ended += f", and took late submissions until {deadline_words(phase.late_until, phase.time_zone)}"
+    if moment is not None:
+        counts = f" What you hand in counts as of {moment_words(moment, 'seconds')}."
+    return f"“{phase.name}” ended at {ended}.{counts} Only its organizers can give you more time."
+
+
+def late_rule(phase: Phase) -> str:
+    """What a late submission is, in two sentences; empty for a phase that takes none."""
+    if phase.late_until is None or phase.closed_at is not None or not phase.accepts_uploads:
+        return ""
+    board = ", and the leaderboard shows it below a line" if phase.show_late else ""
+    until = deadline_words(phase.late_until, phase.time_zone)
+    return (
+        f"What is handed in later, before {until}, is late: it costs quota, is scored and shown to its team{board}. It "
+        "is never ranked, enters no final and wins no prize."
+    )
+
+
 def deadline_rule(phase: Phase, team_id: str | None = None) -> str:
-    """What counts at the end of a phase, in one sentence; empty for one without an end, or without uploads."""
+    """What counts at the end of a phase, and what is late; empty for one without an end, or without uploads."""
     moment = end_for(phase, team_id)
     if moment is None or not phase.accepts_uploads:
         return ""
     end, grace = deadline_words(moment, phase.time_zone), duration(phase.grace_seconds)
     if not phase.grace_seconds:
-        return f"What counts is when you submit: the upload must be complete, and submitted, before {end}."
-    return (
-        f"What counts is when your upload begins: one that begins before {end} counts if it is complete within {grace} "
-        f"of that, and submitted within {grace} of being complete."
-    )
+        words = f"What counts is when you submit: the upload must be complete, and submitted, before {end}."
+    else:
+        words = (
+            f"What counts is when your upload begins: one that begins before {end} counts if it is complete within "
+            f"{grace} of that, and submitted within {grace} of being complete."
+        )
+    return join_texts((words, late_rule(phase)))
 
 
 def list_phases(session: Session, competition: Competition) -> list[Phase]:

@@ -21,7 +21,12 @@ from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.states import ENDED, RUNNING, RunState
 from anyshot_platform.judging.runs.transitions import write_state
 from anyshot_platform.judging.submissions.models import Submission
-from anyshot_platform.judging.submissions.states import NOT_THEIR_DOING, SubmissionKind, SubmissionStatus
+from anyshot_platform.judging.submissions.states import (
+    HANDED_IN,
+    NOT_THEIR_DOING,
+    SubmissionKind,
+    SubmissionStatus,
+)
 
 _STATUS_OF_FAILURE = {Cause.USER: SubmissionStatus.CANCELLED}
 
@@ -150,11 +155,11 @@ def _charge_quota(session: Session, submission: Submission, failure: Run | None)
 
     What organizers decided stays. Smoke tests have a quota of their own, which counts those without a reason.
     """
-    charged = (SubmissionKind.ENTRY, SubmissionKind.SMOKE)
+    charged = (*HANDED_IN, SubmissionKind.SMOKE)
     if submission.kind not in charged or submission.quota_decided_at is not None:
         return
     submission.quota_reason = _why_free(session, submission, failure) if failure else ""
-    submission.counts_quota = submission.kind == SubmissionKind.ENTRY and not submission.quota_reason
+    submission.counts_quota = submission.kind in HANDED_IN and not submission.quota_reason
 
 
 def _why_free(session: Session, submission: Submission, failure: Run) -> str:

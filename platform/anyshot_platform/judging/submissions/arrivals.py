@@ -11,8 +11,9 @@ from anyshot_platform.contest.competitions.models import Membership
 from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.contest.phases.service import end_for
 from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.filters import join_texts
 from anyshot_platform.judging.submissions.models import Submission, Upload, UsedTicket
-from anyshot_platform.judging.submissions.states import UploadPurpose
+from anyshot_platform.judging.submissions.states import SubmissionKind, UploadPurpose
 
 PLACE_KEPT = timedelta(minutes=15)  # in which a request that was refused for load can come again as the same
 
@@ -54,7 +55,7 @@ def moment_that_counts(phase: Phase, asked: datetime, upload: Upload | None, tea
     begun, complete = upload.begun_at or asked, upload.completed_at or asked
     grace = timedelta(seconds=phase.grace_seconds)
     if complete > end + grace:
-        return complete
+        return max(asked, complete)
     kept = begun < end <= asked <= max(complete, end) + grace
     return begun if kept else asked
 
@@ -75,11 +76,18 @@ def count_under_way(session: Session, phase: Phase) -> int:
 
 
 def words_on_counting(submission: Submission) -> str:
-    """Which moment counts for a submission, where that is not when it arrived; else empty."""
-    if submission.arrived_at is None:
-        return ""
-    counts, arrived = (moment_words(one, "seconds") for one in (submission.created_at, submission.arrived_at))
-    return f"It counts as of {counts}, when handing it in began; it arrived at {arrived}."
+    """Which moment counts for a submission, where that is not when it arrived, and whether it is late; else empty."""
+    counts = moment_words(submission.created_at, "seconds")
+    begun = late = ""
+    if submission.arrived_at is not None:
+        arrived = moment_words(submission.arrived_at, "seconds")
+        begun = f"It counts as of {counts}, when handing it in began; it arrived at {arrived}."
+    if submission.kind == SubmissionKind.LATE:
+        late = (
+            f"It is late: it came at {counts}, after the end of the phase. It is scored and never ranked, unless the "
+            "organizers move the end past that moment."
+        )
+    return join_texts((begun, late))
 
 
 def find_begun(session: Session, user_id: str, upload_id: str = "", digest: str = "") -> Upload | None:

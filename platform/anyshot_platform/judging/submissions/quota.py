@@ -11,7 +11,7 @@ from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import TooMany
 from anyshot_platform.judging.submissions.models import Submission
-from anyshot_platform.judging.submissions.states import SubmissionKind, SubmissionStatus
+from anyshot_platform.judging.submissions.states import HANDED_IN, SubmissionKind, SubmissionStatus
 from anyshot_platform.people.teams.models import Team
 
 
@@ -53,7 +53,7 @@ def read_quota(session: Session, team: Team, phase: Phase, today: date | None = 
     """What is used and allowed."""
     today = today or now().date()
     own = (Submission.team_id == team.id, Submission.phase_id == phase.id)
-    counted = (*own, Submission.kind == SubmissionKind.ENTRY, Submission.counts_quota)
+    counted = (*own, Submission.kind.in_(HANDED_IN), Submission.counts_quota)
     charged = or_(Submission.quota_reason == "", Submission.cause == Cause.USER)
 
     def count(*conditions: object) -> int:
@@ -67,7 +67,7 @@ def read_quota(session: Session, team: Team, phase: Phase, today: date | None = 
         concurrent=Allowance(
             count(
                 *own,
-                Submission.kind == SubmissionKind.ENTRY,
+                Submission.kind.in_(HANDED_IN),
                 Submission.status.in_([SubmissionStatus.QUEUED, SubmissionStatus.RUNNING]),
             ),
             phase.quota_concurrent,

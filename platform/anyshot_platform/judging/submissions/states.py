@@ -32,5 +32,9 @@ class SubmissionKind(StrEnum):
 
     ENTRY = "entry"  # counts, stands on the board
     SMOKE = "smoke"  # a few public tasks, no quota
+    LATE = "late"  # handed in after the phase's end: scored, never ranked
     FINAL = "final"  # taken over from another phase by organizers
     BASELINE = "baseline"  # the organizers', shown marked and out of the ranking
+
+
+HANDED_IN = (SubmissionKind.ENTRY, SubmissionKind.LATE)  # by teams, to be scored: what quotas count

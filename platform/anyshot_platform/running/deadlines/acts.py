@@ -33,6 +33,7 @@ from anyshot_platform.foundation.queue.priorities import ORGANIZERS_MOST
 from anyshot_platform.foundation.schema.quantities import Moment
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.submissions.actions.submitting import count_late
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionKind
 from anyshot_platform.people.teams.models import Team
@@ -172,6 +173,7 @@ def _give_time(session: Session, phase: Phase, request: ActRequest[ReliefOptions
         session.merge(PhaseExtension(phase_id=phase.id, team_id=team.id, until=end))
     session.flush()
     session.expire(phase, ["extensions"])
+    count_late(session, phase, end, [team.id for team in teams])
     until = deadline_words(end, phase.time_zone)
     _tell(session, phase, teams, f"your team can submit to {phase.name} until {until}", request.reason)
     return ActDone(

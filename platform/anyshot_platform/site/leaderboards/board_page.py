@@ -28,6 +28,7 @@ from anyshot_platform.site.shell.chart_data import ChartView
 from anyshot_platform.site.shell.page_header import Tab
 from anyshot_platform.standings.entries.choosing import gates_out_of
 from anyshot_platform.standings.leaderboards.extra_columns import ExtraColumn, read_extra_columns
+from anyshot_platform.standings.leaderboards.late import read_late
 from anyshot_platform.standings.leaderboards.memo import BoardState, read_state, recall
 from anyshot_platform.standings.leaderboards.reading import (
     BoardPlace,
@@ -122,6 +123,9 @@ def read_board_view(
             against_above=recall_against_above(session, storage, version, places, state) if ranked else {},
             around=around,
         ),
+        late=tuple(read_late(session, version, league))
+        if ranked and not hidden and page.number == page.pages
+        else (),
         datasets=columns,
         extra=(*read_extra_columns(session, version, league, places), *_evaluated_columns(places, evaluated)),
         evaluations=curve_cards(evaluated),

@@ -10,6 +10,7 @@ from anyshot_platform.site.shell.chart_data import ChartView
 from anyshot_platform.site.shell.page_header import Tab
 from anyshot_platform.site.web.gaps import Own
 from anyshot_platform.standings.leaderboards.extra_columns import ExtraColumn
+from anyshot_platform.standings.leaderboards.late import LateRow
 from anyshot_platform.standings.leaderboards.trust import Neighbour
 
 
@@ -38,6 +39,7 @@ class BoardView:
     note: str
     hidden: str
     rows: tuple[RowView, ...]
+    late: tuple[LateRow, ...]  # below the line, after the last ranked row
     datasets: tuple[BoardColumn, ...]
     extra: tuple[ExtraColumn, ...]
     evaluations: tuple[EvaluationCard, ...]

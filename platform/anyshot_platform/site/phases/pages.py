@@ -10,7 +10,7 @@ from starlette.responses import Response
 from anyshot_core.weights import list_weights
 from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.contest.phases.models import Phase, PhaseVersion
-from anyshot_platform.contest.phases.service import find_phase, live_version, status_of
+from anyshot_platform.contest.phases.service import find_phase, live_version, status_of, takes_late
 from anyshot_platform.contest.phases.states import BOARD_WORDS, BoardShows, PhaseKind, PhaseStatus
 from anyshot_platform.foundation.errors import NotFound
 from anyshot_platform.foundation.filters import count, duration, join_texts, size
@@ -73,8 +73,10 @@ def show_phase(
             if status != PhaseStatus.UPCOMING
             else None,
             "can_submit": member
-            and phase.accepts_uploads
-            and status_of(phase, team_id=access.team_id) == PhaseStatus.OPEN,
+            and (
+                (phase.accepts_uploads and status_of(phase, team_id=access.team_id) == PhaseStatus.OPEN)
+                or takes_late(phase, team_id=access.team_id)
+            ),
         },
         scoring=[] if _runs_nothing(phase) else _scoring(phase, version),
         committed=[] if _runs_nothing(phase) else _committed(phase, version, status),

@@ -18,7 +18,7 @@ from anyshot_platform.contest.competitions.states import (
     Visibility,
 )
 from anyshot_platform.contest.phases.models import Phase
-from anyshot_platform.contest.phases.service import list_phases, status_of
+from anyshot_platform.contest.phases.service import list_phases, status_of, takes_late
 from anyshot_platform.contest.phases.states import PhaseKind, PhaseStatus
 from anyshot_platform.foundation.database import now
 from anyshot_platform.judging.submissions.models import Submission
@@ -160,7 +160,8 @@ def read_header(
     status_text, status_tone = competition_status(competition, phases)
     ending, begins_at = next_dates(competition, phases)
     standing = join_state(access)
-    target = open_for_team(access, phases)
+    late = (one for one in phases if takes_late(one, team_id=access.team_id))
+    target = open_for_team(access, phases) or next(late, None)
     submits = standing == "member" and target is not None and competition.state == CompetitionState.PUBLISHED
     base = f"/competitions/{competition.slug}"
     return CompetitionHead(

@@ -53,7 +53,7 @@ def read_wanted(
     q: Annotated[
         str, Query(max_length=100, description="part of the file's name, of the note or of a tag")
     ] = "",
-    kind: Annotated[str, Query(pattern="^(entry|smoke|final|)$")] = "",
+    kind: Annotated[str, Query(pattern="^(entry|late|smoke|final|)$")] = "",
     status: Annotated[
         str,
         Query(

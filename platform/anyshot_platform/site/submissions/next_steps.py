@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from sqlalchemy.orm import Session
 
 from anyshot_platform.contest.competitions.service import require_participant, require_terms
-from anyshot_platform.contest.phases.service import require_open
+from anyshot_platform.contest.phases.service import require_taking
 from anyshot_platform.foundation.errors import PlatformError
 from anyshot_platform.foundation.filters import join_texts
 from anyshot_platform.judging.submissions.actions.resubmitting import find_uses
@@ -67,7 +67,7 @@ def _refusal(found: SubmissionAccess) -> str:
     competition = found.submission.competition
     try:
         require_terms(competition, require_participant(found.access.membership))
-        require_open(found.submission.phase, team_id=found.submission.team_id)
+        require_taking(found.submission.phase, team_id=found.submission.team_id)
     except PlatformError as error:
         return error.message
     return ""

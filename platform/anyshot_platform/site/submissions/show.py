@@ -29,7 +29,7 @@ from anyshot_platform.judging.submissions.actions.withdrawing import (
 from anyshot_platform.judging.submissions.arrivals import words_on_counting
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.notes import tags_of
-from anyshot_platform.judging.submissions.states import SubmissionKind, SubmissionStatus
+from anyshot_platform.judging.submissions.states import HANDED_IN, SubmissionKind, SubmissionStatus
 from anyshot_platform.judging.visibility.access import SubmissionAccess
 from anyshot_platform.judging.visibility.submissions import Sight
 from anyshot_platform.judging.workers.places import find_place
@@ -173,7 +173,7 @@ def read_submission(
     submission, phase = found.submission, found.submission.phase
     slug = submission.competition.slug
     live = is_live(runs)
-    on_board = submission.kind in (SubmissionKind.ENTRY, SubmissionKind.FINAL)
+    on_board = submission.kind in (*HANDED_IN, SubmissionKind.FINAL)
     sight, standing = found.sight, found.sight.standing
     finished = submission.status == SubmissionStatus.FINISHED
     tags = tags_of(session, [submission.id]).get(submission.id, [])
@@ -196,7 +196,7 @@ def read_submission(
         competition_title=submission.competition.title,
         phase_slug=phase.slug,
         phase_name=phase.name,
-        leagues=_league_badges(session, submission),
+        leagues=_league_badges(session, submission) if submission.kind != SubmissionKind.LATE else [],
         runs=show_runs(session, sight, runs),
         disqualified=standing.disqualified,
         withdrawn=standing.withdrawn,
@@ -223,7 +223,7 @@ def _cancel_words(submission: Submission) -> str:
     """What cancelling does to the quota."""
     if submission.kind == SubmissionKind.SMOKE:
         return "A smoke test costs no quota anyway."
-    if submission.kind != SubmissionKind.ENTRY:
+    if submission.kind not in HANDED_IN:
         return "Cancelling it does not change your quota."
     if submission.phase.cancelled_counts:
         return "In this phase a cancelled submission counts towards your quota."

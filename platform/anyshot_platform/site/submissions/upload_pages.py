@@ -14,7 +14,14 @@ from anyshot_platform.contest.competitions.states import Due, Role
 from anyshot_platform.contest.leagues.models import League
 from anyshot_platform.contest.leagues.states import Admission
 from anyshot_platform.contest.phases.models import Phase
-from anyshot_platform.contest.phases.service import deadline_rule, end_for, find_phase, require_open
+from anyshot_platform.contest.phases.service import (
+    deadline_rule,
+    end_for,
+    find_phase,
+    late_rule,
+    require_taking,
+    takes_late,
+)
 from anyshot_platform.foundation.errors import Invalid, PlatformError
 from anyshot_platform.foundation.filters import join_texts
 from anyshot_platform.foundation.services import Services
@@ -106,6 +113,9 @@ def _show_form(
             "rule": deadline_rule(phase, access.team_id),
         },
         refusal=_refusal(session, phase, access, door),
+        late=late_rule(phase)
+        if takes_late(phase, door.moment(session, phase, access.team_id), access.team_id)
+        else "",
         frozen=access.sight_of(phase).board_note if publication_of(phase).frozen else "",
         problem=problem.message if problem else "",
         checks=check_views(problem.details.get("checks", [])) if problem else [],
@@ -138,7 +148,7 @@ def _known(session: SessionDep, access: CompetitionAccess, digest: str) -> Submi
 def _refusal(session: SessionDep, phase: Phase, access: CompetitionAccess, door: Door) -> str:
     try:
         require_participant(access.membership)
-        require_open(phase, door.moment(session, phase, access.team_id), access.team_id)
+        require_taking(phase, door.moment(session, phase, access.team_id), access.team_id)
     except PlatformError as error:
         return error.message
     return ""

@@ -10,6 +10,7 @@ from anyshot_platform.judging.submissions.states import SubmissionKind
 KIND_WORDS = {
     SubmissionKind.ENTRY: "entry",
     SubmissionKind.SMOKE: "smoke test",
+    SubmissionKind.LATE: "late",
     SubmissionKind.FINAL: "final entry",
     SubmissionKind.BASELINE: "baseline",
 }

@@ -15,7 +15,7 @@ from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import Conflict, Invalid, PlatformError
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.quota import Allowance, QuotaUsedUp
-from anyshot_platform.judging.submissions.states import SubmissionKind
+from anyshot_platform.judging.submissions.states import HANDED_IN, SubmissionKind
 from anyshot_platform.people.notifications.service import notify
 from anyshot_platform.people.teams.models import Team
 from anyshot_platform.standings.entries.eligibility import approves_teams, asks, eligibility_of
@@ -115,7 +115,7 @@ def league_quota(
                 LeagueEntry.league_id == league.id,
                 Submission.team_id == team_id,
                 Submission.phase_id == phase_id,
-                Submission.kind == SubmissionKind.ENTRY,
+                Submission.kind.in_(HANDED_IN),
                 Submission.counts_quota,
                 *more,
             )

@@ -132,7 +132,10 @@ def _shifted(spec: CompetitionSpec, start: datetime) -> CompetitionSpec:
         return moment + by if moment else None
 
     phases = [
-        phase.model_copy(update={"start": phase.start + by, "end": later(phase.end)}) for phase in spec.phases
+        phase.model_copy(
+            update={"start": phase.start + by, "end": later(phase.end), "late_until": later(phase.late_until)}
+        )
+        for phase in spec.phases
     ]
     leagues = [league.model_copy(update={"opens": later(league.opens)}) for league in spec.leagues]
     moved = {

@@ -11,6 +11,7 @@ from anyshot_platform.contest.leagues.models import League, LeagueEntry
 from anyshot_platform.contest.leagues.service import list_leagues
 from anyshot_platform.contest.leagues.states import Admission, EntryStatus
 from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionKind
 from anyshot_platform.judging.visibility.standing import kept
 from anyshot_platform.people.teams.models import Team
 from anyshot_platform.standings.entries.eligibility import Eligibility, approves_teams, asks, eligibilities_in
@@ -41,6 +42,7 @@ def judged_entries(session: Session, competition: Competition) -> list[ColumnEle
     return [
         LeagueEntry.league_id.in_([league.id for league in leagues]),
         kept(),
+        Submission.kind != SubmissionKind.LATE,
         or_(judging, LeagueEntry.status == EntryStatus.DECLARED),
     ]
 

@@ -32,6 +32,7 @@ from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.filters import count, decimal
 from anyshot_platform.foundation.schema.quantities import Moment
 from anyshot_platform.foundation.zones import words_on_skipped, zone_written
+from anyshot_platform.judging.submissions.actions.submitting import came_before, count_late
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionKind
 from anyshot_platform.judging.visibility.phases import publication_of
@@ -179,12 +180,18 @@ def _look_extend(session: Session, phase: Phase, request: ActRequest[End]) -> Fi
     refused, warnings = _opening(session, phase) if opens else ([], ["It closes at once."])
     if end is not None and end <= phase.starts_at:
         refused = [*refused, "The new end is before the start."]
+    if phase.late_until is not None and (end is None or end >= phase.late_until):
+        until = deadline_words(phase.late_until, phase.time_zone)
+        words = f"It takes late submissions until {until}: set a moment after the new end, or none, first."
+        refused = [*refused, words]
+    late = session.scalar(select(func.count(Submission.id)).where(came_before(phase, end))) or 0
     return Findings(
         refused=refused,
         blocked=results_are_public(session, phase) if opens else [],
         warnings=warnings,
         does=[
-            f"It ends {_end_words(end, zone)}; until now it ended {_end_words(phase.ends_at, phase.time_zone)}."
+            f"It ends {_end_words(end, zone)}; until now it ended {_end_words(phase.ends_at, phase.time_zone)}.",
+            *([f"Late submissions that came before that count as in time: {decimal(late)}."] if late else []),
         ],
     )
 
@@ -193,6 +200,7 @@ def _extend(session: Session, phase: Phase, request: ActRequest[End]) -> ActDone
     before, phase.ends_at = phase.ends_at, request.options.end
     phase.time_zone = zone_written(phase.ends_at, phase.time_zone)
     phase.closed_at = None
+    count_late(session, phase, phase.ends_at)
     words = f"The end of {phase.name} is moved."
     return ActDone(words, {"end": _iso(before)}, {"end": _iso(phase.ends_at)})
 

@@ -101,7 +101,7 @@ def keep_seconds(spec: PhaseSpec, old: PhaseSpec) -> PhaseSpec:
     """The description with the moments of `old` where a form, which knows minutes only, left them as they were."""
     kept = {
         name: before
-        for name in ("start", "end")
+        for name in ("start", "end", "late_until")
         if (before := getattr(old, name)) and getattr(spec, name) == before.replace(second=0, microsecond=0)
     }
     return spec.model_copy(update=kept)

@@ -30,6 +30,7 @@ from anyshot_platform.foundation.schema.settings import Effect, effects
 from anyshot_platform.judging.evaluations.points import hold_pools
 from anyshot_platform.judging.execution.further_tests import cancel_dropped, queue_missing
 from anyshot_platform.judging.runs.secrets import commitment_of
+from anyshot_platform.judging.submissions.actions.submitting import count_late
 from anyshot_platform.judging.submissions.counting import count_uploads
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.visibility.smoke import require_nothing_hidden_shown
@@ -132,6 +133,7 @@ def change_phase(
         queue_missing(session, version)
     if Effect.BOARD in effects(old, spec):
         rebuild_boards(session, version)
+    count_late(session, phase, phase.ends_at)
     if phase.gate_phase_id != source_before:
         follow_gates(session, source_before, phase.gate_phase_id)
     pools_after = _pools_of(session, phase)

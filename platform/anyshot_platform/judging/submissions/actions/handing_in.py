@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.contest.competitions.service import require_participant
 from anyshot_platform.contest.phases.models import Phase
-from anyshot_platform.contest.phases.service import find_phase, require_open
+from anyshot_platform.contest.phases.service import find_phase, require_taking
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.submissions.actions.resubmitting import known_zip
 from anyshot_platform.judging.submissions.actions.submitting import (
@@ -65,7 +65,7 @@ class Door:
         """Raises `NotFound` or `CannotJoin` where the viewer may not submit, `PhaseNotOpen` where nobody may."""
         access = look_in(session, self.viewer, self.competition)
         phase = find_phase(session, access.competition, self.phase)
-        require_open(phase, self.moment(session, phase, access.team_id), access.team_id)
+        require_taking(phase, self.moment(session, phase, access.team_id), access.team_id)
         return access, phase
 
     def moment(self, session: Session, phase: Phase, team_id: str | None) -> datetime:

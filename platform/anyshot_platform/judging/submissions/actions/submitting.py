@@ -1,13 +1,14 @@
 """Submissions: from a checked zip to queued runs."""
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, and_, func, select, true, update
 from sqlalchemy.orm import Session
 
 from anyshot_core.bundle.conditions import UNKNOWN, RunConditions
@@ -17,7 +18,7 @@ from anyshot_platform.contest.competitions.service import require_participant, r
 from anyshot_platform.contest.competitions.states import CompetitionState
 from anyshot_platform.contest.competitions.teams import members_here
 from anyshot_platform.contest.phases.models import Phase
-from anyshot_platform.contest.phases.service import live_version, require_open
+from anyshot_platform.contest.phases.service import live_version, require_taking, takes_late
 from anyshot_platform.foundation.artifacts.service import keep_file
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import Conflict, Forbidden, Invalid
@@ -28,10 +29,12 @@ from anyshot_platform.foundation.services import Services
 from anyshot_platform.foundation.storage import as_file
 from anyshot_platform.judging.execution.kinds.training_data import datasets_to_hold_out_of
 from anyshot_platform.judging.execution.queueing import queue_runs
+from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.planning import Urgency
+from anyshot_platform.judging.runs.states import ENDED
 from anyshot_platform.judging.submissions.models import Submission, Upload
 from anyshot_platform.judging.submissions.quota import lock_team, read_quota, require_quota
-from anyshot_platform.judging.submissions.states import SubmissionKind
+from anyshot_platform.judging.submissions.states import HANDED_IN, SubmissionKind
 from anyshot_platform.judging.visibility.smoke import require_smoke_pool
 from anyshot_platform.judging.workers.inventories import inventory_of
 from anyshot_platform.people.audit.service import record
@@ -179,7 +182,7 @@ def submit(
     require_terms(competition, membership)
     if competition.state != CompetitionState.PUBLISHED or competition.deleted_at is not None:
         raise Conflict("This competition takes no submissions now.")
-    require_open(phase, arrived.counts, membership.team_id)
+    require_taking(phase, arrived.counts, membership.team_id)
     if wishes.smoke:
         require_smoke_pool(session, phase)
     team = lock_team(session, membership.team_id or "")
@@ -188,13 +191,16 @@ def submit(
         require_at_upload(session, competition, team, wishes.fact_sheet)
         leagues = require_leagues(session, team, phase, wishes.leagues, arrived.counts)
         wishes = replace(wishes, leagues=tuple(league.slug for league in leagues))
+    kind = (
+        SubmissionKind.LATE if takes_late(phase, arrived.counts, membership.team_id) else SubmissionKind.ENTRY
+    )
     submission = create_submission(
         session,
         phase,
         team_id=team.id,
         user_id=membership.user_id,
         archive=archive,
-        kind=SubmissionKind.SMOKE if wishes.smoke else SubmissionKind.ENTRY,
+        kind=SubmissionKind.SMOKE if wishes.smoke else kind,
         wishes=wishes,
         arrived=arrived,
     )
@@ -252,7 +258,7 @@ def create_submission(
         quota_day=moment.date(),
         created_at=moment,
         arrived_at=arrived.at if arrived and arrived.at != moment else None,
-        counts_quota=kind == SubmissionKind.ENTRY,
+        counts_quota=kind in HANDED_IN,
     )
     session.add(submission)
     session.flush()
@@ -280,10 +286,37 @@ def urgency_of(kind: SubmissionKind, phase: Phase) -> Urgency:
     """How urgent the runs of a new submission are."""
     urgencies = {
         SubmissionKind.SMOKE: Urgency(priorities.SMOKE),
+        SubmissionKind.LATE: Urgency(priorities.BULK),
         SubmissionKind.FINAL: Urgency(priorities.FINAL),
         SubmissionKind.BASELINE: Urgency(priorities.RERUN),
     }
     return urgencies.get(kind, Urgency(phase.priority))
+
+
+def count_late(
+    session: Session, phase: Phase, end: datetime | None, team_ids: Collection[str] | None = None
+) -> int:
+    """Make entries of the late submissions that came before a new end, which holds for these teams or for all.
+
+    Returns how many they are.
+    """
+    query = select(Submission).where(came_before(phase, end))
+    if team_ids is not None:
+        query = query.where(Submission.team_id.in_(team_ids))
+    late = session.scalars(query).all()
+    for submission in late:
+        submission.kind = SubmissionKind.ENTRY
+        session.flush()
+        refresh_boards(session, submission)
+    waiting = Run.submission_id.in_([one.id for one in late])
+    session.execute(update(Run).where(waiting, Run.state.not_in(ENDED)).values(priority=phase.priority))
+    return len(late)
+
+
+def came_before(phase: Phase, end: datetime | None) -> ColumnElement[bool]:
+    """The late submissions to a phase that would be in time if it ended then."""
+    before = true() if end is None else Submission.created_at < end
+    return and_(Submission.phase_id == phase.id, Submission.kind == SubmissionKind.LATE, before)
 
 
 def refresh_boards(session: Session, submission: Submission) -> None:

@@ -43,6 +43,8 @@ def cancel(session: Session, submission: Submission, *, by: str) -> None:
 
 def withdrawing_means(session: Session, submission: Submission, sight: PhaseSight) -> str:
     """What its team is told before it withdraws a submission; no score, and no choice by scores, that is hidden."""
+    if submission.kind == SubmissionKind.LATE:
+        return "The leaderboard leaves it out, below its line too. This is for good. The quota stays used."
     if closed_since(submission.phase) is not None:
         return (
             "If it is on the leaderboard, it leaves it. The phase is closed: this is for good, "

@@ -65,7 +65,7 @@ def phase_target(session: Session, phase: Phase) -> Target:
 
 
 def open_runs(session: Session, phase: Phase) -> int:
-    """Runs of a phase's live version that have not ended; only such that make scores."""
+    """Runs of a phase's live version that have not ended; only such that make scores that can be ranked."""
     query = (
         select(func.count(Run.id))
         .join(Submission, Submission.id == Run.submission_id)
@@ -73,6 +73,7 @@ def open_runs(session: Session, phase: Phase) -> int:
             Run.phase_version_id == live_version(session, phase).id,
             counting_runs(),
             Run.state.not_in(ENDED),
+            Submission.kind != SubmissionKind.LATE,
             counting(),
         )
     )
