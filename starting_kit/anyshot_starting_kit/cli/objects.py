@@ -22,6 +22,7 @@ ORGANIZED: Objects = {
     "baselines": (f"{_MANAGE}/baselines", ("deleted",)),
     "code": (f"{_MANAGE}/code", ()),
     "competition": (f"{_MANAGE}/settings", ()),
+    "deadline": (f"{_MANAGE}/phases/{{phase}}/deadline", ()),
     "entries": (f"{_MANAGE}/entries", ("phase", "league", "state", "text", "page")),
     "fact-sheets": (f"{_MANAGE}/fact-sheets", ()),
     "failed": (f"{_MANAGE}/phases/{{phase}}/final/failed", ()),

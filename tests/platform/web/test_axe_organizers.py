@@ -34,6 +34,7 @@ MANAGE = (
     "/phases",
     "/phases/new",
     "/phases/feedback",
+    "/phases/feedback/deadline",
     "/phases/feedback/versions/1",
     "/leagues",
     "/baselines",
