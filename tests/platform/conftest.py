@@ -36,6 +36,15 @@ def windows_that_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting, "seconds_now", lambda: began)
 
 
+@pytest.fixture(autouse=True)
+def files_of_the_next_test_are_anybodys() -> Iterator[None]:
+    """A site that runs in this process closes what it writes; sandboxes of later tests are other users."""
+    before = os.umask(0o022)
+    os.umask(before)
+    yield
+    os.umask(before)
+
+
 class KeptEngines:
     """One engine for each database of the server: it has compiled most statements before, which is half of a test.
 

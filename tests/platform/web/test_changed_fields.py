@@ -151,7 +151,12 @@ def test_fields_that_mean_something_together_are_sent_together(
     browser.get(live.address + here)
     zone = browser.find_element(By.NAME, "timezone")
     browser.execute_script("arguments[0].value = 'Asia/Tokyo'", zone)
-    assert {name for name, _ in browser.execute_script(SENT, here)} == {"timezone", "start", "end"}
+    assert {name for name, _ in browser.execute_script(SENT, here)} == {
+        "timezone",
+        "start",
+        "end",
+        "late_until",
+    }
     browser.get(live.address + here)
     field = browser.find_element(By.CSS_SELECTOR, "#tasks\\.protocol select")
     chosen = Select(field).first_selected_option.get_attribute("value")

@@ -232,7 +232,7 @@ API's list                | team  | staff | staff | staff      | team  | team  |
 entries                   | member| -     | -     | -          | member| -     | -        | -           | -
 API's entries             | member| -     | -     | -          | member| -     | -        | -           | -
 upload                    | member| -     | -     | -          | member| -     | -        | -           | -
-competition               | -     | -     | -     | -          | -     | -     | -        | -           | -
+competition               | member| -     | -     | -          | member| -     | -        | -           | -
 board                     | all   | staff | -     | staff      | -     | -     | -        | -           | -
 API's board               | all   | staff | -     | staff      | -     | -     | -        | -           | -
 history                   | all   | staff | -     | staff      | -     | -     | -        | -           | -

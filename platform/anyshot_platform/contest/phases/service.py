@@ -93,7 +93,7 @@ def _closed_words(phase: Phase, moment: datetime | None, team_id: str | None) ->
     if end is None or phase.closed_at is not None:
         return f"“{phase.name}” is closed."
     ended, counts = deadline_words(end, phase.time_zone), ""
-    if phase.late_until is not None:
+    if phase.late_until is not None and phase.late_until <= (moment or now()):
         ended += f", and took late submissions until {deadline_words(phase.late_until, phase.time_zone)}"
     if moment is not None:
         counts = f" What you hand in counts as of {moment_words(moment, 'seconds')}."

@@ -1,6 +1,6 @@
 """Pages in a crowd: who would have to wait for a place gets a page that is made once for all who see the same.
 
-Such a page is made for an `Cohort`, which is nobody in particular, so nothing of anybody is on it. What is a
+Such a page is made for a `Cohort`, which is nobody in particular, so nothing of anybody is on it. What is a
 person's own and costs little (the account's menu, the row of the team on a board) is filled into its gaps; the rest is
 left out, and the page says so. Nobody gets a page that is older than `_OLDEST`; without a crowd, each is made anew.
 """
@@ -10,7 +10,7 @@ import gzip
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -69,7 +69,7 @@ class SharedPages:
     def __init__(self, app: ASGIApp, services: Callable[[], Services]) -> None:
         self._app = app
         self._services = services
-        self._pages: OrderedDict[_Key, _Page | None] = OrderedDict()
+        self._pages: OrderedDict[_Key, _Page] = OrderedDict()
         self._competitions: dict[str, tuple[Competition | None, float]] = {}
         self._makings: dict[_Key, asyncio.Task[_Page | None]] = {}
         self._lookers: anyio.CapacityLimiter | None = None
@@ -159,10 +159,12 @@ class SharedPages:
 
     async def _make(self, key: _Key, scope: Scope) -> _Page | None:
         try:
-            self._pages[key] = made = await _ask(self._app, scope, key[2])
-            self._pages.move_to_end(key)
-            while len(self._pages) > _MOST:
-                self._pages.popitem(last=False)
+            made = await _ask(self._app, scope, key[2])
+            if made is not None:
+                self._pages[key] = made
+                self._pages.move_to_end(key)
+                while len(self._pages) > _MOST:
+                    self._pages.popitem(last=False)
             return made
         finally:
             del self._makings[key]
@@ -206,9 +208,8 @@ def _account(request: Request, services: Services, viewer: Viewer, unread: int) 
 
 async def _ask(app: ASGIApp, scope: Scope, cohort: Cohort) -> _Page | None:
     """Let the application make a page for a cohort; None for what is no page for everyone in it."""
-    kept: Iterable[tuple[bytes, bytes]] = (pair for pair in scope["headers"] if pair[0] == b"host")
     state: dict[str, Any] = {"cohort": cohort}
-    asked = {**scope, "headers": [*kept, (b"accept", b"text/html")], "state": state}
+    asked = {**scope, "headers": [(b"accept", b"text/html")], "state": state}
     asked.pop("extensions", None)
     start: Message = {}
     body = bytearray()

@@ -46,12 +46,14 @@ export function localizeTimes(root = document) {
   }
 }
 
-/** Counts down to the moment of an element, behind what it stands after: ", in 0:04:59". */
+/** Counts down to the moment of an element, behind what it stands after: ", in 0:04:59", or days before ", in 3 days". */
 function countDown(element) {
-  const left = Math.ceil((new Date(element.dataset.countdown) - Date.now()) / 1000);
+  const end = new Date(element.dataset.countdown);
+  const left = Math.ceil((end - Date.now()) / 1000);
   const two = (number) => String(number).padStart(2, "0");
   const clock = `${Math.floor(left / 3600)}:${two(Math.floor(left / 60) % 60)}:${two(left % 60)}`;
-  element.textContent = left > 0 ? `, in ${clock}` : ", which is over";
+  const soon = left > 0 ? `, in ${clock}` : ", which is over";
+  element.textContent = left > 48 * 3600 ? `, ${fromNow(end)}` : soon;
   if (left > 0) setTimeout(countDown, 250, element);
 }
 for (const element of document.querySelectorAll("[data-countdown]")) countDown(element);
