@@ -157,6 +157,17 @@ def test_more_time_for_the_teams_that_an_outage_hit(site: Site, teams: list[Pers
     assert [row["team"] for row in _deadline(owner)["extensions"]] == ["ann", "ben"]
 
 
+def test_what_a_team_sent_late_counts_once_it_has_more_time(site: Site, teams: list[Person]) -> None:
+    site.set_phase(ends_at=now() - MINUTE, late_until=now() + 60 * MINUTE)
+    sent = [person.submit().json() for person in teams[:2]]
+    assert [one["kind"] for one in sent] == ["late", "late"]
+    more = {"way": "teams", "end": (now() + MINUTE).isoformat(), "teams": ["ann"]}
+    preview = site.owner().call("POST", RELIEVE, json=more).json()["preview"]
+    assert preview["does"][1:] == ["Late submissions that came before that count as in time: 1."]
+    _relieve(site.owner(), **more)
+    assert [site.submission(one["id"]).kind for one in sent] == ["entry", "late"]
+
+
 def test_what_waits_for_the_end_waits_for_the_last_team(site: Site, teams: list[Person]) -> None:
     end = now() - 5 * MINUTE
     site.set_phase(ends_at=end)

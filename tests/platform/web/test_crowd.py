@@ -75,8 +75,11 @@ def test_a_form_on_a_page_that_is_made_for_many_is_ones_own(site: Site, address:
     assert sent.status_code == 303
 
 
-def test_who_sees_more_or_less_than_others_waits_for_a_page_of_their_own(site: Site, address: str) -> None:
+def test_who_sees_more_or_less_than_others_waits_for_a_page_of_their_own(
+    site: Site, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Organizers see what is hidden, and a private competition is shown to those alone who take part in it."""
+    monkeypatch.setattr(crowd, "_FRESH", 0.0)
     ada = site.member("ada")
     assert ask(address, BOARD, site.owner(), site).status_code == 503
     with site.services.database.writing() as session:
@@ -84,6 +87,9 @@ def test_who_sees_more_or_less_than_others_waits_for_a_page_of_their_own(site: S
     assert ask(address, BOARD).status_code == 503
     assert ask(address, BOARD, site.person("zoe"), site).status_code == 503
     assert ask(address, BOARD, ada, site).status_code == 200
+    with site.services.database.writing() as session:
+        site.competition(session).terms, site.competition(session).terms_version = "New ones.", 2
+    assert ask(address, BOARD, ada, site).status_code == 503
 
 
 def test_a_page_that_is_made_for_many_is_soon_made_anew(

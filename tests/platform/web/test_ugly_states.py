@@ -335,7 +335,7 @@ def test_a_closed_phase_offers_nothing_that_it_refuses(visitor: Visitor, scene: 
         pages = make_ugly(session, scene)
     visitor.sign_in(scene.ada)
     submit = visitor.see(pages["closed-submit"].path)
-    assert "“Public phase” ended at " in submit and "upload-form" not in submit
+    assert "“Public phase” is closed: it ended at " in submit and "upload-form" not in submit
     assert "/phases/feedback/submit" in submit and "Submit to the phase that is open" in submit
     assert "Your quota" not in visitor.see(pages["closed-phase"].path)
     board = visitor.see(pages["closed-board"].path)

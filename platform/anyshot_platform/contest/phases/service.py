@@ -79,7 +79,7 @@ def require_open(phase: Phase, moment: datetime | None = None, team_id: str | No
     status = status_of(phase, moment, team_id)
     words = {
         PhaseStatus.UPCOMING: f"“{phase.name}” has not begun: it opens at {moment_words(phase.starts_at)}.",
-        PhaseStatus.CLOSED: _closed_words(phase, moment, team_id),
+        PhaseStatus.CLOSED: _closed_words(phase, moment or now(), team_id),
         PhaseStatus.PAUSED: f"The organizers have paused “{phase.name}”. Please try again later.",
     }
     if status in words:
@@ -88,16 +88,14 @@ def require_open(phase: Phase, moment: datetime | None = None, team_id: str | No
         raise PhaseNotOpen(f"“{phase.name}” takes no uploads.", status=status.value)
 
 
-def _closed_words(phase: Phase, moment: datetime | None, team_id: str | None) -> str:
+def _closed_words(phase: Phase, moment: datetime, team_id: str | None) -> str:
     end = end_for(phase, team_id)
     if end is None or phase.closed_at is not None:
         return f"“{phase.name}” is closed."
-    ended, counts = deadline_words(end, phase.time_zone), ""
-    if phase.late_until is not None and phase.late_until <= (moment or now()):
+    ended = deadline_words(end, phase.time_zone)
+    if phase.late_until is not None and phase.late_until <= moment:
         ended += f", and took late submissions until {deadline_words(phase.late_until, phase.time_zone)}"
-    if moment is not None:
-        counts = f" What you hand in counts as of {moment_words(moment, 'seconds')}."
-    return f"“{phase.name}” ended at {ended}.{counts} Only its organizers can give you more time."
+    return f"“{phase.name}” is closed: it ended at {ended}. Only its organizers can give you more time."
 
 
 def late_rule(phase: Phase) -> str:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, ScalarSelect, and_, delete, func, or_, select, update
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from anyshot_platform.foundation.database import now
 from anyshot_platform.people.notifications.letters import (
@@ -117,6 +117,14 @@ def mark_read(session: Session, user_id: str, notification_id: str | None = None
     if notification_id is not None:
         statement = statement.where(Notification.id == notification_id)
     session.execute(statement.values(read_at=now()))
+
+
+def count_unread(user_id: InstrumentedAttribute[str] | str | None) -> ScalarSelect[int]:
+    """How many messages a user has not read, as a part of a query."""
+    unread = select(func.count(Notification.id)).where(
+        Notification.user_id == user_id, Notification.read_at.is_(None)
+    )
+    return unread.scalar_subquery()
 
 
 def has_unread(session: Session, user_id: str, url: str) -> bool:

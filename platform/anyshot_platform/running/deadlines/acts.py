@@ -33,7 +33,7 @@ from anyshot_platform.foundation.queue.priorities import ORGANIZERS_MOST
 from anyshot_platform.foundation.schema.quantities import Moment
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.states import RunState
-from anyshot_platform.judging.submissions.actions.submitting import count_late
+from anyshot_platform.judging.submissions.actions.submitting import count_late, words_on_counting_late
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionKind
 from anyshot_platform.people.teams.models import Team
@@ -136,7 +136,8 @@ def _look(session: Session, phase: Phase, request: ActRequest[ReliefOptions]) ->
         refused=refused,
         blocked=results_are_public(session, phase),
         does=[
-            f"{_named(teams)} can submit until {deadline_words(end, phase.time_zone)}, all others as before."
+            f"{_named(teams)} can submit until {deadline_words(end, phase.time_zone)}, all others as before.",
+            *words_on_counting_late(session, phase, end, [team.id for team in teams]),
         ],
         told=_count_members(session, teams),
     )

@@ -16,7 +16,7 @@ from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionKind
 from anyshot_platform.people.alerts.models import Alert
 from anyshot_platform.people.teams.models import Team
-from anyshot_platform.running.operations.watch import LOOP_LATE
+from anyshot_platform.running.operations.watch import LOOP_LATE, NO_WORKERS
 
 LOOKED_BACK = timedelta(days=1)  # from the end of the phase, or from now before it
 
@@ -34,7 +34,7 @@ def find_outages(session: Session, phase: Phase) -> list[Outage]:
     """The outages of the last day before the end, or before now, the oldest first, each cut to that day."""
     end = min(phase.ends_at or now(), now())
     begin = end - LOOKED_BACK
-    without = and_(Alert.kind == "no_workers", Alert.subject == live_version(session, phase).hardware_class)
+    without = and_(Alert.kind == NO_WORKERS, Alert.subject == live_version(session, phase).hardware_class)
     query = select(Alert).where(
         or_(without, Alert.kind == LOOP_LATE),
         Alert.since < end,

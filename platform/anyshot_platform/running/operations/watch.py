@@ -20,7 +20,8 @@ from anyshot_platform.running.operations.dead_letters import count_set_aside
 
 _FEWEST_FOR_A_RATE = 5
 LOOP_LATE = "loop_late"
-_CONDITIONS = ("no_workers", "queue_stalled", "failure_rate", "worker_failing", "set_aside", "mail_waits")
+NO_WORKERS = "no_workers"
+_CONDITIONS = (NO_WORKERS, "queue_stalled", "failure_rate", "worker_failing", "set_aside", "mail_waits")
 
 
 def is_watched(alert: Alert) -> bool:
@@ -109,7 +110,7 @@ def _find_stalled(session: Session, settings: PlatformSettings) -> dict[tuple[st
         age = (moment - _aware(oldest)).total_seconds()
         workers = count_workers(session, name)
         if workers == 0 and age > settings.worker_gone_seconds:
-            found["no_workers", name] = (
+            found[NO_WORKERS, name] = (
                 f"Class “{name}” has no worker, and 1 run waits for it."
                 if queued == 1
                 else f"Class “{name}” has no worker, and {queued} runs wait for it."

@@ -150,7 +150,7 @@ def check_upload(
     conditions = UNKNOWN
     if competition and phase:
         with services.database.reading() as session:
-            _, found = Door(viewer, competition, phase, arrival, ZipSource(upload_id)).enter(session)
+            _, found, _ = Door(viewer, competition, phase, arrival, ZipSource(upload_id)).enter(session)
             conditions = submitting.conditions_of(session, found, smoke=smoke)
     with uploads.sealed_upload(services, viewer.id, upload_id) as (upload, path, digest):
         report = submitting.check_upload(services, upload, path, digest, conditions)

@@ -1,5 +1,6 @@
 """The upload page: choose a zip, see its checks, see the quota, send it."""
 
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Query, Request
@@ -90,7 +91,7 @@ def _show_form(
     sent: FormData | None = None,
 ) -> Response:
     competition, source = access.competition, door.source
-    user_id = access.viewer.id
+    user_id, moment = access.viewer.id, door.moment(session, phase, access.team_id)
     known = _known(session, access, source.digest)
     team = _team(session, access)
     quota = quota_view(session, phase, team.id if team else None)
@@ -112,10 +113,8 @@ def _show_form(
             "time_zone": phase.time_zone,
             "rule": deadline_rule(phase, access.team_id),
         },
-        refusal=_refusal(session, phase, access, door),
-        late=late_rule(phase)
-        if takes_late(phase, door.moment(session, phase, access.team_id), access.team_id)
-        else "",
+        refusal=_refusal(phase, access, moment),
+        late=late_rule(phase) if takes_late(phase, moment, access.team_id) else "",
         frozen=access.sight_of(phase).board_note if publication_of(phase).frozen else "",
         problem=problem.message if problem else "",
         checks=check_views(problem.details.get("checks", [])) if problem else [],
@@ -145,10 +144,10 @@ def _known(session: SessionDep, access: CompetitionAccess, digest: str) -> Submi
     return next(iter(find_uses(session, team_id, digest)), None) if team_id and digest else None
 
 
-def _refusal(session: SessionDep, phase: Phase, access: CompetitionAccess, door: Door) -> str:
+def _refusal(phase: Phase, access: CompetitionAccess, moment: datetime) -> str:
     try:
         require_participant(access.membership)
-        require_taking(phase, door.moment(session, phase, access.team_id), access.team_id)
+        require_taking(phase, moment, access.team_id)
     except PlatformError as error:
         return error.message
     return ""

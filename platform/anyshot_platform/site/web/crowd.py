@@ -20,7 +20,7 @@ import anyio
 from anyio import to_thread
 from fastapi import Request
 from markupsafe import Markup
-from sqlalchemy import and_, func, select
+from sqlalchemy import and_, select
 from sqlalchemy.orm import Session
 from starlette.types import ASGIApp, Message, Scope, Send
 
@@ -30,7 +30,7 @@ from anyshot_platform.contest.competitions.states import MemberStatus, Role
 from anyshot_platform.foundation.metrics import SHARED
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.visibility.access import CompetitionAccess, access_of
-from anyshot_platform.people.notifications.models import Notification
+from anyshot_platform.people.notifications.service import count_unread
 from anyshot_platform.people.users.models import User
 from anyshot_platform.people.users.viewer import Cohort, Viewer
 from anyshot_platform.site.web.csrf import csrf_token
@@ -39,7 +39,7 @@ from anyshot_platform.site.web.gaps import Own, fill, split
 from anyshot_platform.site.web.rendering import environment
 from anyshot_platform.site.web.viewer import LOOK_COOKIE, SESSION_COOKIE, select_session, viewer_in
 
-PAGES = re.compile(
+_PAGES = re.compile(
     r"/|/competitions|/competitions/(?P<slug>[^/]+)(/leaderboard|/results|/data|/announcements)?|/docs(/.*)?"
 )
 _FRESH = 1.0  # seconds: then it is made anew, and shown meanwhile
@@ -77,7 +77,7 @@ class SharedPages:
     async def answer(self, scope: Scope, send: Send) -> bool:
         """Answer with a shared page; False for a request that no such page answers."""
         request = Request(scope)
-        match = PAGES.fullmatch(scope["path"]) if scope["method"] == "GET" else None
+        match = _PAGES.fullmatch(scope["path"]) if scope["method"] == "GET" else None
         if match is None or not _may_share(request):
             return False
         person = _VISITOR
@@ -110,17 +110,12 @@ class SharedPages:
         services = self._services()
         with services.database.glancing() as session:
             competition = self._find_competition(session, slug) if slug else None
-            unread = (
-                select(func.count(Notification.id))
-                .where(Notification.user_id == User.id, Notification.read_at.is_(None))
-                .scalar_subquery()
-            )
             member = and_(
                 Membership.user_id == User.id,
                 Membership.competition_id == (competition.id if competition else ""),
             )
             query = select_session(request.cookies[SESSION_COOKIE]).outerjoin(Membership, member)
-            row = session.execute(query.add_columns(Membership, unread)).first()
+            row = session.execute(query.add_columns(Membership, count_unread(User.id))).first()
         if row is None:
             return None
         login, user, membership, count = row

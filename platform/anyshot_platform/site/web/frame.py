@@ -9,13 +9,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import Request
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.foundation.errors import PlatformError
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.workers.unconfined import unconfined_worker
-from anyshot_platform.people.notifications.models import Notification
+from anyshot_platform.people.notifications.service import count_unread
 from anyshot_platform.people.users.viewer import NOBODY, Viewer
 from anyshot_platform.site.web.csrf import csrf_token
 from anyshot_platform.site.web.gaps import GAPS
@@ -92,12 +92,7 @@ def _read_state(request: Request, viewer: Viewer, services: Services | None) -> 
     """What has to be looked up for every page, in one statement."""
     if services is None:
         return {"unread": 0, "banners": ()}
-    unread = (
-        select(func.count(Notification.id))
-        .where(Notification.user_id == viewer.user_id, Notification.read_at.is_(None))
-        .scalar_subquery()
-    )
-    statement = select(unread, unconfined_worker())
+    statement = select(count_unread(viewer.user_id), unconfined_worker())
     open_session: Session | None = getattr(request.state, "session", None)
     if open_session is not None:
         count, unconfined = open_session.execute(statement).one()

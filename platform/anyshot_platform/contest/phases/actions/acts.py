@@ -32,7 +32,7 @@ from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.filters import count, decimal
 from anyshot_platform.foundation.schema.quantities import Moment
 from anyshot_platform.foundation.zones import words_on_skipped, zone_written
-from anyshot_platform.judging.submissions.actions.submitting import came_before, count_late
+from anyshot_platform.judging.submissions.actions.submitting import count_late, words_on_counting_late
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionKind
 from anyshot_platform.judging.visibility.phases import publication_of
@@ -184,14 +184,13 @@ def _look_extend(session: Session, phase: Phase, request: ActRequest[End]) -> Fi
         until = deadline_words(phase.late_until, phase.time_zone)
         words = f"It takes late submissions until {until}: set a moment after the new end, or none, first."
         refused = [*refused, words]
-    late = session.scalar(select(func.count(Submission.id)).where(came_before(phase, end))) or 0
     return Findings(
         refused=refused,
         blocked=results_are_public(session, phase) if opens else [],
         warnings=warnings,
         does=[
             f"It ends {_end_words(end, zone)}; until now it ended {_end_words(phase.ends_at, phase.time_zone)}.",
-            *([f"Late submissions that came before that count as in time: {decimal(late)}."] if late else []),
+            *words_on_counting_late(session, phase, end),
         ],
     )
 

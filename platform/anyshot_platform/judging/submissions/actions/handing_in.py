@@ -61,12 +61,16 @@ class Door:
     arrival: Arrival
     source: ZipSource
 
-    def enter(self, session: Session) -> tuple[CompetitionAccess, Phase]:
-        """Raises `NotFound` or `CannotJoin` where the viewer may not submit, `PhaseNotOpen` where nobody may."""
+    def enter(self, session: Session) -> tuple[CompetitionAccess, Phase, datetime]:
+        """Who enters, where, and the moment that counts.
+
+        Raises `NotFound` or `CannotJoin` where the viewer may not submit, `PhaseNotOpen` where nobody may.
+        """
         access = look_in(session, self.viewer, self.competition)
         phase = find_phase(session, access.competition, self.phase)
-        require_taking(phase, self.moment(session, phase, access.team_id), access.team_id)
-        return access, phase
+        moment = self.moment(session, phase, access.team_id)
+        require_taking(phase, moment, access.team_id)
+        return access, phase, moment
 
     def moment(self, session: Session, phase: Phase, team_id: str | None) -> datetime:
         """The moment that counts for what is handed in, or would for the upload that the viewer has begun."""
@@ -96,8 +100,7 @@ def hand_in(
     """
     source, archive = door.source, _fetch(services, door, wish)
     with services.database.writing() as session:
-        access, phase = door.enter(session)
-        moment = door.moment(session, phase, access.team_id)
+        access, phase, moment = door.enter(session)
         if source.upload_id:
             use_up(session, source.upload_id)
         take_place(session, door.arrival)
@@ -114,7 +117,7 @@ def hand_in(
 def _fetch(services: Services, door: Door, wish: Callable[[CompetitionAccess], Wishes]) -> Zip:
     source = door.source
     with services.database.reading() as session:
-        access, phase = door.enter(session)
+        access, phase, _ = door.enter(session)
         conditions = conditions_of(session, phase, smoke=wish(access).smoke)
         known = known_zip(session, services, access.membership, source.digest) if source.digest else None
     if known is not None:

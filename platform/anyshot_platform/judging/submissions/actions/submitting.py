@@ -22,6 +22,7 @@ from anyshot_platform.contest.phases.service import live_version, require_taking
 from anyshot_platform.foundation.artifacts.service import keep_file
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import Conflict, Forbidden, Invalid
+from anyshot_platform.foundation.filters import decimal
 from anyshot_platform.foundation.isolated_parsing.service import run_confined
 from anyshot_platform.foundation.metrics import UPLOADS
 from anyshot_platform.foundation.queue import priorities
@@ -295,28 +296,29 @@ def urgency_of(kind: SubmissionKind, phase: Phase) -> Urgency:
 
 def count_late(
     session: Session, phase: Phase, end: datetime | None, team_ids: Collection[str] | None = None
-) -> int:
-    """Make entries of the late submissions that came before a new end, which holds for these teams or for all.
-
-    Returns how many they are.
-    """
-    query = select(Submission).where(came_before(phase, end))
-    if team_ids is not None:
-        query = query.where(Submission.team_id.in_(team_ids))
-    late = session.scalars(query).all()
+) -> None:
+    """Make entries of the late submissions that came before a new end, which holds for these teams or for all."""
+    late = session.scalars(select(Submission).where(_came_before(phase, end, team_ids))).all()
     for submission in late:
         submission.kind = SubmissionKind.ENTRY
         session.flush()
         refresh_boards(session, submission)
     waiting = Run.submission_id.in_([one.id for one in late])
     session.execute(update(Run).where(waiting, Run.state.not_in(ENDED)).values(priority=phase.priority))
-    return len(late)
 
 
-def came_before(phase: Phase, end: datetime | None) -> ColumnElement[bool]:
-    """The late submissions to a phase that would be in time if it ended then."""
+def words_on_counting_late(
+    session: Session, phase: Phase, end: datetime | None, team_ids: Collection[str] | None = None
+) -> list[str]:
+    """What `count_late` would do, in a sentence; none where it would do nothing."""
+    late = session.scalar(select(func.count(Submission.id)).where(_came_before(phase, end, team_ids)))
+    return [f"Late submissions that came before that count as in time: {decimal(late)}."] if late else []
+
+
+def _came_before(phase: Phase, end: datetime | None, team_ids: Collection[str] | None) -> ColumnElement[bool]:
     before = true() if end is None else Submission.created_at < end
-    return and_(Submission.phase_id == phase.id, Submission.kind == SubmissionKind.LATE, before)
+    theirs = true() if team_ids is None else Submission.team_id.in_(team_ids)
+    return and_(Submission.phase_id == phase.id, Submission.kind == SubmissionKind.LATE, before, theirs)
 
 
 def refresh_boards(session: Session, submission: Submission) -> None:
