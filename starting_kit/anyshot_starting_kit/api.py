@@ -86,3 +86,8 @@ class MetaLearner:
             meta_valid_generator: `meta_valid_generator(n)` yields n tasks; None without validation datasets.
         """
         raise NotImplementedError("Your meta-learner needs a method meta_fit.")
+
+    # Optional, both or none: `checkpoint(self, path)` writes how far training is into the folder `path`, between two
+    # items of meta_train_generator; `resume(self, path)` restores it in a new process, before meta_fit is called. The
+    # first call of meta_train_generator then leaves out what the call that was broken off had yielded; random numbers
+    # and the logger go on as well.

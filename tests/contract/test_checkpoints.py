@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
 from sqlalchemy import select
 
+from anyshot_core.wire.checkpoints import TRAINING
 from anyshot_platform.judging.runs.models import Run, RunCheckpoint
 from anyshot_platform.server.sweeper import sweep
 from anyshot_worker import checkpoints
@@ -41,6 +43,21 @@ class MyPredictor(Predictor):
         noise = np.random.rand(len(images), self.ways) * self.weight + torch.rand(1).item() * random.random()
         return noise + images.mean((1, 2, 3)).numpy()[:, None] * np.arange(self.ways)
 """
+
+# The same, of a learner that follows from the order of the data and from random numbers of training.
+SAVING = RANDOM.replace(
+    "        learner.weight = torch.rand(1).item()\n        return learner\n",
+    """
+        learner.weight = self.weight
+        for task in train(40):
+            learner.weight = self.weight = (self.weight + task.query_set[0].mean().item() + torch.rand(1).item()) / 3
+            time.sleep(0.05)
+        return learner
+    weight = 0.0
+    def checkpoint(self, path): open(path + "/weight", "w").write(repr(self.weight))
+    def resume(self, path): self.weight = float(open(path + "/weight").read())
+""",
+)
 
 
 class Cut(Wire):
@@ -159,6 +176,52 @@ def test_a_worker_that_stops_ends_its_task_and_hands_over(stage: Stage, undistur
     following.work()
     assert score_of(stage, alice, shown)["score"] == undisturbed["score"]
     assert answers_stored(following.wire)[0][0] == done
+
+
+def trainings_stored(wire: Wire) -> int:
+    """How often a worker stored a training."""
+    return sum(answer.is_success and TRAINING in request.url.path for request, answer in wire.exchanges)
+
+
+@pytest.mark.seconds("runs by several workers")
+def test_training_that_saves_itself_goes_on_where_it_stood(stage: Stage, soon: None) -> None:
+    """A worker dies in training, the next one is stopped there: the score is that of a run that nothing disturbed."""
+    person, shown = submit(stage, "undisturbed", SAVING)
+    stage.worker("steady").work()
+    undisturbed = score_of(stage, person, shown)
+    alice, shown = submit(stage, "alice", SAVING)
+    dying, stopping, last = stage.worker("dying"), stage.worker("stopping"), stage.worker("last")
+
+    def after_training(worker: Any, end: Callable[[], None]) -> None:
+        real = worker.wire.handle_request
+
+        def handle(request: httpx.Request) -> httpx.Response:
+            answer = real(request)
+            if TRAINING in request.url.path:
+                end()
+            return answer
+
+        worker.wire.handle_request = handle
+        worker.work()
+
+    after_training(dying, lambda: lose_run(stage))
+    after_training(stopping, stopping.site.draining.set)
+    with stage.site.services.database.reading() as session:
+        run = session.scalars(select(Run).where(Run.submission_id == shown)).one()
+        assert run.progress_message.endswith("It goes on in meta-training.")
+    last.work()
+    run = score_of(stage, alice, shown)
+    assert run["score"] == undisturbed["score"] and run["attempt"] == 3
+    assert trainings_stored(dying.wire) and trainings_stored(stopping.wire) >= 2
+    assert [one["worker"] for one in run["provenance"]["earlier"]] == ["dying", "stopping"]
+    said = stage.page(f"/submissions/{shown}/log", alice)
+    assert (
+        len(re.findall(r"goes on from where an earlier one stood: after \d+ s of meta-training", said)) == 2
+    )
+    spent = [one["usage"]["meta_train_seconds"] for one in (undisturbed, run)]
+    assert spent[1] < 1.5 * spent[0] + 1
+    with stage.site.services.database.reading() as session:
+        assert not session.scalars(select(RunCheckpoint)).all()
 
 
 @pytest.mark.seconds("runs by several workers")

@@ -98,13 +98,13 @@ class Runs:
         *,
         files: dict[str, str] | None = None,
         isolated: bool = False,
+        listening: dict[str, Any] | None = None,
         **changes: Any,
     ) -> JobOutcome:
-        """Serve the job with this model.py; `changes` are fields of the job."""
+        """Serve the job with this model.py; `changes` are fields of the job, `listening` further hooks."""
         job = replace(self.job, bundle=self.bundle(model, files), **changes)
-        hooks = Hooks(
-            on_progress=self.progress.append, on_log=self.lines.append, cancelled=lambda: self.cancelled()
-        )
+        heard = {"on_progress": self.progress.append, "on_log": self.lines.append}
+        hooks = Hooks(**(heard | {"cancelled": lambda: self.cancelled()} | (listening or {})))
         if isolated:
             return serve_isolated(self.open_channel, job, hooks)
         channel = self.open_channel()

@@ -131,6 +131,7 @@ def _job(data: Data, bundle: Path, expected: Expected, scratch: Path) -> TaskSer
         query_secret=b"a secret of the test",
         log_policy=expected.log_policy,
         keep_learner=scratch / "learner.bin" if expected.keep_learner else None,
+        keep_training=scratch / "training.bin" if expected.keep_learner else None,
         unpacked_bytes=expected.limits.scratch_bytes,
         caps=OutputCaps(logger_rows=expected.logger_rows),
     )

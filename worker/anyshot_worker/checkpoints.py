@@ -9,9 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from anyshot_core.taskserver.checkpoints import BadCheckpoint, Checkpoint, read_checkpoint
+from anyshot_core.taskserver.checkpoints import (
+    BadCheckpoint,
+    Checkpoint,
+    TrainingCheckpoint,
+    read_checkpoint,
+    read_training,
+)
 from anyshot_core.taskserver.job import JobOutcome, Resumed, TaskResult, TaskServerJob, TimeUse
-from anyshot_core.wire.checkpoints import LEARNER, answers_name, job_key
+from anyshot_core.wire.checkpoints import LEARNER, TRAINING, answers_name, job_key
 from anyshot_core.wire.jobs import Evaluate, Smoke, Tested
 from anyshot_core.wire.worker_api import EarlierAttempt, Provenance, Stage, Usage
 from anyshot_worker.attempt import RunAttempt
@@ -20,20 +26,22 @@ from anyshot_worker.materials import TestedPart
 
 log = logging.getLogger(__name__)
 
-SHORTEST, LONGEST = 2.0, 60.0  # seconds between two files of answers
+SHORTEST, LONGEST = (
+    2.0,
+    60.0,
+)  # seconds between two files of answers; between two checkpoints of training, at least
 SHARE = 0.01  # of the attempt's time so far, within these
 PATIENCE = 10.0  # seconds for what is stored at the end
 
 
 @dataclass(frozen=True)
 class Earlier:
-    """What earlier attempts of a run did: its learner, unless the job brings it, and the answers to its first tasks."""
+    """What earlier attempts of a run did: its learner, unless the job brings it or it is not trained yet, and so on."""
 
     learner: Path | None
     resumed: Resumed
     usage: Usage
     attempts: list[EarlierAttempt]
-    tables: bytes  # of the logger, as a zip
 
 
 def can_resume(assignment: Tested, parts: Sequence[TestedPart]) -> bool:
@@ -54,26 +62,46 @@ def zip_tables(tables: Mapping[str, bytes]) -> bytes:
     return content.getvalue() if tables else b""
 
 
+def _unzip_tables(content: bytes) -> dict[str, bytes]:
+    if not content:
+        return {}
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 def find_earlier(attempt: RunAttempt[Tested], parts: Sequence[TestedPart]) -> Earlier | None:
     """What to go on from; None to begin at the beginning, with the reason in the log where checkpoints are bad."""
-    assignment = attempt.assignment
-    stored = assignment.checkpoints
-    if not stored.answers or not can_resume(assignment, parts):
+    assignment, stored = attempt.assignment, attempt.assignment.checkpoints
+    if not can_resume(assignment, parts) or not (stored.answers or stored.training):
         return None
     try:
-        earlier = _read(attempt, parts[0])
-    except BadCheckpoint as problem:
+        earlier = _read_answers(attempt, parts[0]) if stored.answers else _read_training(attempt)
+    except (BadCheckpoint, zipfile.BadZipFile) as problem:
         log.warning("run %s: a checkpoint cannot be used: %s", assignment.run_id, problem)
         words = f"A checkpoint of an earlier attempt cannot be used. {problem} The run begins again."
         attempt.say(Stage.PREPARING, words)
         return None
-    done, total = len(earlier.resumed.results), len(parts[0].tasks.indices)
-    where = f"after {done} of {total} tasks" if done else "with its trained learner"
+    where = _describe(earlier.resumed, len(parts[0].tasks.indices))
     attempt.say(Stage.PREPARING, f"This attempt goes on from where an earlier one stood: {where}.")
     return earlier
 
 
-def _read(attempt: RunAttempt[Tested], part: TestedPart) -> Earlier:
+def _describe(resumed: Resumed, total: int) -> str:
+    if resumed.training is not None:
+        return f"after {resumed.seconds.get('meta_fit', 0.0):,.0f} s of meta-training"
+    return f"after {len(resumed.results)} of {total} tasks" if resumed.results else "with its trained learner"
+
+
+def _read_training(attempt: RunAttempt[Tested]) -> Earlier:
+    assignment, state = attempt.assignment, attempt.folder / "resumed.bin"
+    assert assignment.checkpoints.training is not None
+    file = attempt.files.get(assignment.checkpoints.training)
+    one = read_training(file, job_key(assignment), state)
+    resumed = Resumed(seconds=one.seconds, training=state, tables=_unzip_tables(one.tables))
+    return Earlier(None, resumed, one.usage, _attempts_until(one.provenance, 0))
+
+
+def _read_answers(attempt: RunAttempt[Tested], part: TestedPart) -> Earlier:
     assignment, stored = attempt.assignment, attempt.assignment.checkpoints
     trains, key = isinstance(assignment, Evaluate), job_key(assignment)
     learner = stored.learner.digest if stored.learner is not None else ""
@@ -86,32 +114,27 @@ def _read(attempt: RunAttempt[Tested], part: TestedPart) -> Earlier:
             raise BadCheckpoint("It does not follow from the one before it.")
         found.append(one)
     last = found[-1]
+    answers = tuple(answer for one in found for answer in one.results)
+    own = len(answers) - sum(one.tasks for one in last.provenance.earlier)
     return Earlier(
         learner=attempt.files.get(stored.learner) if trains and stored.learner is not None else None,
-        resumed=Resumed(tuple(answer for one in found for answer in one.results), last.seconds),
+        resumed=Resumed(answers, last.seconds, tables=_unzip_tables(found[0].tables)),
         usage=last.usage,
-        attempts=_attempts_of(found),
-        tables=found[0].tables,
+        attempts=_attempts_until(last.provenance, own),
     )
 
 
-def _attempts_of(found: Sequence[Checkpoint]) -> list[EarlierAttempt]:
-    """The attempts that stored these checkpoints, one each, in order."""
-    attempts = list[EarlierAttempt]()
-    for one in found:
-        by = one.provenance
-        said = EarlierAttempt(tasks=0, worker=by.worker, hardware=by.hardware, image_digest=by.image_digest)
-        if not attempts or attempts[-1].model_copy(update={"tasks": 0}) != said:
-            attempts.append(said)
-        tasks = attempts[-1].tasks + len(one.results)
-        attempts[-1] = attempts[-1].model_copy(update={"tasks": tasks})
-    return attempts
+def _attempts_until(by: Provenance, tasks: int) -> list[EarlierAttempt]:
+    """The attempts that a checkpoint comes from: those from which its own went on, and that one, with its answers."""
+    own = EarlierAttempt(tasks=tasks, worker=by.worker, hardware=by.hardware, image_digest=by.image_digest)
+    return [*by.earlier, own]
 
 
 class Checkpointer:
-    """Stores the learner when it is trained, and answers as they come, from a thread of its own while it is open.
+    """Stores a training that saves itself, the learner when it is trained, and answers as they come.
 
-    The thread never holds the test up; what it could not store when the attempt ends is done again by the next one.
+    Its thread, while it is open, never holds the run up; what it could not store when the attempt ends is done again by
+    the next one.
     """
 
     def __init__(
@@ -127,9 +150,9 @@ class Checkpointer:
         self._learner = stored.digest if stored is not None and job.resumed is not None else ""
         self._waits_for_learner = job.learner is None
         self._next = len(job.resumed.results) if job.resumed is not None else 0
-        self._trained: tuple[Path, JobOutcome] | None = (
-            None  # the learner's file, and what came of the job by then
-        )
+        # a file, and what came of the job by then: of a training that goes on, and of the learner
+        self._training: tuple[Path, JobOutcome] | None = None
+        self._trained: tuple[Path, JobOutcome] | None = None
         self._answers: list[TaskResult] = []
         self._time = TimeUse()  # at the last of them
         self._guard, self._ended = threading.Lock(), threading.Event()
@@ -144,6 +167,11 @@ class Checkpointer:
     def __exit__(self, *_: object) -> None:
         self._ended.set()
         self._thread.join(PATIENCE)
+
+    def training(self, file: Path, so_far: JobOutcome) -> None:
+        """Meta-training goes on, and is saved in `file`, which is taken over."""
+        with self._guard:
+            self._training = file.replace(file.with_suffix(".latest")), so_far
 
     def learner(self, file: Path, so_far: JobOutcome) -> None:
         """Meta-training is over, and `file` has its learner; an empty one cannot be gone on from."""
@@ -167,12 +195,28 @@ class Checkpointer:
 
     def _store(self) -> None:
         try:
+            self._store_training()
             self._store_learner()
             self._store_answers()
         except (StaleEpoch, RequestRefused) as error:
             log.info("run %s: checkpoints are not wanted: %s", self._attempt.assignment.run_id, error)
         except (WorkerApiError, OSError) as error:
             log.warning("run %s: a checkpoint is not stored: %s", self._attempt.assignment.run_id, error)
+
+    def _store_training(self) -> None:
+        with self._guard:
+            if self._training is None or self._trained is not None:
+                return
+            latest, so_far = self._training
+            state, self._training = latest.replace(latest.with_suffix(".sent")), None
+        usage, provenance = self._measure(so_far.time)
+        tables = zip_tables(so_far.logger_tables)
+        checkpoint = TrainingCheckpoint(self._key, so_far.time.participant, usage, provenance, tables)
+        file = self._attempt.folder / TRAINING
+        checkpoint.write(file, state)
+        state.unlink()
+        self._upload(TRAINING, file)
+        file.unlink()
 
     def _store_learner(self) -> None:
         with self._guard:

@@ -27,9 +27,8 @@ from anyshot_worker.meter import Meter
 
 log = logging.getLogger(__name__)
 
-GRACE_SECONDS = (
-    12.0  # for a task when its worker is stopped; the answer has to be stored in the seconds after
-)
+# For a task, or a checkpoint of training, when a worker is stopped; what comes of it is stored in the seconds after.
+GRACE_SECONDS = 12.0
 
 
 class StopReason(StrEnum):
@@ -78,8 +77,9 @@ class Lease:
 
     @property
     def lets_task_end(self) -> bool:
-        """Whether a worker that is being stopped may end the task that it is at."""
-        if self.stop_reason is not StopReason.DRAINING or self._progress.stage is not Stage.META_TESTING:
+        """Whether a worker that is being stopped may end the task that it is at, or save the training."""
+        stages = (Stage.META_TRAINING, Stage.META_TESTING)
+        if self.stop_reason is not StopReason.DRAINING or self._progress.stage not in stages:
             return False
         self._grace_ends = self._grace_ends or time.monotonic() + GRACE_SECONDS
         return time.monotonic() < self._grace_ends

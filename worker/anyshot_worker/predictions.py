@@ -29,6 +29,7 @@ from anyshot_core.wire.jobs import MetaTest, Smoke, Tested
 from anyshot_core.wire.verdicts import Cause
 from anyshot_core.wire.worker_api import PartFailure, PlatformStep, Progress, Provenance, Stage, Usage
 from anyshot_scoring.predictions import Predictions
+from anyshot_worker import checkpoints
 from anyshot_worker.attempt import Failed, RunAttempt, failure_fields
 from anyshot_worker.checkpoints import Checkpointer, Earlier, can_resume, zip_tables
 from anyshot_worker.materials import Materials, TestedPart
@@ -116,6 +117,9 @@ def describe_job(
         query_secret=materials.query_secret,
         learner=materials.learner,
         keep_learner=folder / "learner.bin" if assignment.keep_learner or stored else None,
+        keep_training=folder / "training.bin" if stored else None,
+        checkpoint_seconds=checkpoints.SHORTEST,
+        try_checkpoint=isinstance(assignment, Smoke),
         learner_optional=not (assignment.keep_learner or assignment.isolated_tasks),
         snapshots=assignment.snapshots,
         keep_snapshots=folder / "snapshots" if asked.snapshots else None,
@@ -149,7 +153,7 @@ def train_and_test(
         lambda joined: _converse(attempt, joined, earlier, stored), job, [part.tasks for part in parts]
     )
     first, tables = outcomes[0], None
-    if content := (earlier.tables if earlier else b"") or zip_tables(first.logger_tables):
+    if content := zip_tables(first.logger_tables):
         tables = attempt.folder / "logger.zip"
         tables.write_bytes(content)
     kept = file if attempt.assignment.keep_learner else None
@@ -161,13 +165,16 @@ def _converse(
 ) -> JobOutcome:
     """Serve a job in boxes; where it can be resumed, its checkpoints are stored meanwhile."""
     meter, sandboxes = attempt.lease.meter, attempt.site.sandboxes
+    before = Usage() if earlier is None else earlier.usage
     training_peaks: list[int] = []  # one value, once meta-training is over
-    if earlier is not None:
-        training_peaks.append(earlier.usage.meta_train_memory_peak_bytes)
+    if earlier is not None and earlier.resumed.training is None:
+        training_peaks.append(before.meta_train_memory_peak_bytes)
 
     def report(progress: ServerProgress) -> None:
         if progress.stage == Stage.META_TESTING and boxes.opened and not training_peaks:
-            training_peaks.append(boxes.opened[0].usage().memory_peak_bytes or 0)
+            training_peaks.append(
+                max(before.memory_peak_bytes, boxes.opened[0].usage().memory_peak_bytes or 0)
+            )
         attempt.lease.report(
             Progress(
                 stage=progress.stage,
@@ -179,7 +186,7 @@ def _converse(
 
     def measure(time: TimeUse) -> tuple[Usage, Provenance]:
         usage = _usage(time, boxes.opened, max(training_peaks, default=0))
-        return attempt.account.with_boxes(usage), _provenance(attempt, boxes.opened)
+        return attempt.account.with_boxes(usage), _provenance(attempt, boxes.opened, earlier)
 
     boxes = Boxes(attempt, lambda box: meter.watch(box, lambda: sandboxes.gpu_use(attempt.key)))
     checkpointer = Checkpointer(attempt, job, measure)
@@ -191,7 +198,12 @@ def _converse(
         stops=attempt.is_stopped,
     )
     if stored:
-        hooks = replace(hooks, on_learner=checkpointer.learner, on_answer=checkpointer.answer)
+        hooks = replace(
+            hooks,
+            on_training=checkpointer.training,
+            on_learner=checkpointer.learner,
+            on_answer=checkpointer.answer,
+        )
     try:
         with checkpointer if stored else nullcontext():
             outcome = boxes.serve(job, hooks)
@@ -199,9 +211,7 @@ def _converse(
         meter.rest()
         boxes.close()
     usage = _usage(outcome.time, boxes.opened, max(training_peaks, default=0))
-    provenance = _provenance(attempt, boxes.opened)
-    if earlier is not None:
-        provenance = provenance.model_copy(update={"earlier": earlier.attempts})
+    provenance = _provenance(attempt, boxes.opened, earlier)
     attempt.account.add(usage, provenance, outcome.time)
     attempt.check()
     return outcome
@@ -219,7 +229,9 @@ def _usage(time: TimeUse, opened: Sequence[OpenBox], training_peak: int) -> Usag
     )
 
 
-def _provenance(attempt: RunAttempt[Tested], opened: Sequence[OpenBox]) -> Provenance:
+def _provenance(
+    attempt: RunAttempt[Tested], opened: Sequence[OpenBox], earlier: Earlier | None
+) -> Provenance:
     image, sandboxes = opened[0].image if opened else None, attempt.site.sandboxes
     return Provenance(
         image=image.name if image else "",
@@ -229,6 +241,7 @@ def _provenance(attempt: RunAttempt[Tested], opened: Sequence[OpenBox]) -> Prove
         hardware=", ".join(sandboxes.gpu_names()) or processor_name(),
         worker=attempt.site.name,
         protocol_digest=attempt.assignment.fingerprint,
+        earlier=earlier.attempts if earlier is not None else [],
     )
 
 

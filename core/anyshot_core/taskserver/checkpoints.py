@@ -1,13 +1,16 @@
-"""Answers to tasks as a run stores them while it goes on, with the account of what they cost so far.
+"""What a run stores while it goes on, with the account of what it cost so far: a training that lasts, and answers.
 
-A file is a JSON header after its length (u32, little-endian), then for each answer its predictions (int64) and, where
-it has some, its probabilities (float32), then the tables of the logger as a zip. Nothing in it is compressed or
-executable, and a reader draws the tasks again: of a label no file is believed.
+A file of answers is a JSON header after its length (u32, little-endian), then for each answer its predictions (int64)
+and, where it has some, its probabilities (float32), then the tables of the logger as a zip. Nothing else in it is
+compressed or executable, and a reader draws the tasks again: of a label no file is believed. A file of training is such
+a header, the tables, and what the sandbox exported, which only a sandbox opens.
 """
 
 import json
+import shutil
 import struct
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -77,6 +80,52 @@ def read_checkpoint(content: bytes, tasks: PoolTasks, key: str) -> Checkpoint:
             provenance=Provenance.model_validate(told["provenance"]),
             tables=content[at:],
         )
+    except (struct.error, KeyError, TypeError, AttributeError, ValidationError, ValueError) as error:
+        if isinstance(error, BadCheckpoint):
+            raise
+        raise BadCheckpoint(f"It cannot be read: {error!r:.200}") from error
+
+
+@dataclass(frozen=True)
+class TrainingCheckpoint:
+    """How far the meta-training of the job `key` is: seconds and tables as in a `Checkpoint`."""
+
+    key: str
+    seconds: dict[str, float]
+    usage: Usage = field(default_factory=Usage)
+    provenance: Provenance = field(default_factory=Provenance)
+    tables: bytes = b""
+
+    def write(self, target: Path, state: Path) -> None:
+        """The file, with the `state` of training that a sandbox exported."""
+        told: dict[str, Any] = {"key": self.key, "seconds": self.seconds}
+        told |= {"usage": self.usage.model_dump(), "provenance": self.provenance.model_dump()}
+        told |= {"tables": len(self.tables), "state": state.stat().st_size}
+        header = json.dumps(told).encode()
+        with target.open("wb") as file, state.open("rb") as source:
+            file.write(_LENGTH.pack(len(header)) + header + self.tables)
+            shutil.copyfileobj(source, file)
+
+
+def read_training(content: Path, key: str, state: Path) -> TrainingCheckpoint:
+    """Read a file of a job with that key, and copy the state of its training to `state`. Raises `BadCheckpoint`."""
+    try:
+        with content.open("rb") as file, state.open("wb") as target:
+            (length,) = _LENGTH.unpack(file.read(_LENGTH.size))
+            told = json.loads(file.read(length))
+            if told["key"] != key:
+                raise BadCheckpoint("It is of another job.")
+            found = TrainingCheckpoint(
+                key=key,
+                seconds={str(step): float(spent) for step, spent in told["seconds"].items()},
+                usage=Usage.model_validate(told["usage"]),
+                provenance=Provenance.model_validate(told["provenance"]),
+                tables=file.read(int(told["tables"])),
+            )
+            shutil.copyfileobj(file, target)
+            if (size := target.tell()) != told["state"]:
+                raise BadCheckpoint(f"It has {size} bytes of training, and says {told['state']!r:.20}.")
+            return found
     except (struct.error, KeyError, TypeError, AttributeError, ValidationError, ValueError) as error:
         if isinstance(error, BadCheckpoint):
             raise

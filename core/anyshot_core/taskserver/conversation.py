@@ -13,6 +13,7 @@ import numpy as np
 from anyshot_core.protocols import Protocol
 from anyshot_core.taskserver import verdicts
 from anyshot_core.taskserver.channel import Channel, ChannelClosed
+from anyshot_core.taskserver.checkpoint_file import CheckpointFile, TooMuch
 from anyshot_core.taskserver.inbox import Arrived, Inbox, Output, StreamEnd
 from anyshot_core.taskserver.job import DrawnTask, Hooks, TaskServerJob
 from anyshot_core.taskserver.ledger import Ledger, Limit, time_left
@@ -40,18 +41,29 @@ class Conversation:
         output: Output,
         sources: Sources | None,
         tick: Callable[[float], None],
+        keep_training: Callable[[Path, float, dict[str, bytes]], None],
     ) -> None:
-        """`sources` are the bundle's; `tick` gets the seconds that the step in progress has taken so far."""
+        """`sources` are the bundle's; `tick` gets the seconds that the step in progress has taken so far.
+
+        `keep_training` gets a checkpoint of it, with those seconds and the logger's tables.
+        """
         self.channel, self.job, self.ledger, self.output = channel, job, ledger, output
         self._hooks, self._sources, self._tick = hooks, sources, tick
         self._task: DrawnTask | None = None
         self._trains = False  # whether meta_fit has asked for a task or batch
+        self.saves_training = False  # whether its meta-learner can
+        self._keep_training = keep_training
+        self._checkpoints = CheckpointFile(
+            job.keep_training, job.caps.learner_bytes, job.checkpoint_seconds, ledger.clock()
+        )
+        self._asked_to_save = False
         self._inbox = Inbox(channel, output, ledger.clock)
 
     def close(self) -> None:
         """Kill the sandbox and stop reading."""
         self.channel.kill()
         self._inbox.close()
+        self._checkpoints.close()
         self.output.flush()
 
     def moment(self, step: str) -> FailureMoment:
@@ -144,7 +156,14 @@ class Conversation:
             snapshots=self.job.snapshots if self.job.keep_snapshots is not None else 0,
             probabilities=self.job.probabilities,
             learner_optional=self.job.learner_optional,
+            checkpoints=self._mode(),
+            checkpoint_seconds=self.job.checkpoint_seconds,
         ).to_bytes()
+
+    def _mode(self) -> messages.CheckpointMode:
+        if self.job.keep_training is not None:
+            return messages.CheckpointMode.KEEP
+        return messages.CheckpointMode.TRY if self.job.try_checkpoint else messages.CheckpointMode.NONE
 
     def export(self, target: Path, limits: list[Limit], snapshot: int | None = None) -> None:
         """EXPORT: store the pieces of the learner, or of a snapshot, in `target`, never looking into them.
@@ -288,7 +307,9 @@ class Conversation:
         while True:
             now = self.ledger.clock()
             if self._hooks.cancelled():
-                raise self.moment(step).fail(Verdict.CANCELLED, "The run was cancelled.")
+                raise self._cancelled(step)
+            if step == "meta_fit" and self._hooks.stops():
+                self._ask_to_save()
             item = self._inbox.next(min(_POLL, end - now) if math.isfinite(end) else _POLL)
             if item is None:
                 if self.ledger.clock() >= end:
@@ -301,9 +322,35 @@ class Conversation:
                 raise self._stopped(step, item)
             if item.frame.kind is FrameType.ERROR:
                 raise self._reported(step, item.frame)
-            if item.frame.kind is not FrameType.STEP:
+            if item.frame.kind is FrameType.CHECKPOINT and step == "meta_fit":
+                self._take_checkpoint(item, start)
+            elif item.frame.kind is FrameType.STEP:
+                self._trains = True
+            else:
                 return item
-            self._trains = True
+
+    def _ask_to_save(self) -> None:
+        """A worker that stops waits for a last checkpoint, where the code can save its training."""
+        if not self.saves_training or self.job.keep_training is None:
+            raise self._cancelled("meta_fit")
+        if not self._asked_to_save:
+            self._asked_to_save = True
+            self._checkpoints.expect()
+            self._send("meta_fit", FrameType.SAVE, [b""], _FAREWELL)
+
+    def _take_checkpoint(self, arrived: Arrived, start: float) -> None:
+        try:
+            file = self._checkpoints.take(arrived.frame.payload, arrived.at)
+        except TooMuch as problem:
+            raise verdicts.of_output(self.moment("meta_fit"), str(problem)) from problem
+        if file is None:
+            return
+        self._keep_training(file, max(0.0, arrived.at - start), arrived.tables or {})
+        if self._asked_to_save:
+            raise self._cancelled("meta_fit")
+
+    def _cancelled(self, step: str) -> Ended:
+        return self.moment(step).fail(Verdict.CANCELLED, "The run was cancelled.")
 
     def _too_late(self, step: str, limit: Limit) -> Ended:
         if limit.name != "platform":

@@ -28,10 +28,11 @@ TAIL_BYTES = 64 << 10
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """A reply and the moment at which its last byte was there."""
+    """A reply and the moment at which its last byte was there; `tables` of the logger then, with a checkpoint."""
 
     at: float
     frame: Frame
+    tables: dict[str, bytes] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,8 @@ class Output:
         self._bytes = self._rows = self._line_breaks = 0
         self._full = False
         self._tail = Tail()
-        self._tables: dict[str, io.StringIO] = {}
+        earlier = job.resumed.tables if job.resumed is not None else {}
+        self._tables = {name: _table(content.decode()) for name, content in earlier.items()}
 
     def take(self, frame: Frame) -> str | None:
         """Handle an output frame; returns what is exceeded, if anything. Raises FrameError."""
@@ -131,7 +133,7 @@ class Output:
         self._on_row(row)
         name = TABLES[row.validation]
         if name not in self._tables:
-            self._tables[name] = io.StringIO(newline="")
+            self._tables[name] = _table()
             csv.writer(self._tables[name]).writerow(COLUMNS)
         own = cells(row)
         own[2] = _no_formula(clean(own[2]))
@@ -159,6 +161,12 @@ class Output:
 
     def tables(self) -> dict[str, bytes]:
         return {name: table.getvalue().encode() for name, table in list(self._tables.items())}
+
+
+def _table(content: str = "") -> io.StringIO:
+    table = io.StringIO(content, newline="")
+    table.seek(0, io.SEEK_END)
+    return table
 
 
 def _no_formula(text: str) -> str:
@@ -215,7 +223,8 @@ class Inbox:
         try:
             for frame in decoder.feed(data):
                 if frame.kind not in (FrameType.LOG, FrameType.LOGGER):
-                    self._put(Arrived(self._clock(), frame))
+                    ends = frame.kind is FrameType.CHECKPOINT and not frame.payload
+                    self._put(Arrived(self._clock(), frame, self._output.tables() if ends else None))
                 elif exceeded := self._output.take(frame):
                     return StreamEnd(self._clock(), "output", exceeded)
         except FrameError as error:

@@ -85,10 +85,15 @@ class TaskResult:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """What earlier attempts of a job did: the answers to its first tasks, and the participant's seconds by step."""
+    """What earlier attempts of a job did: the answers to its first tasks, and the participant's seconds by step.
+
+    `training` is what the meta-learner saved of itself, where it was not trained yet; `tables` are those of its logger.
+    """
 
     results: tuple[TaskResult, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
+    training: Path | None = None
+    tables: dict[str, bytes] = field(default_factory=dict)  # file name -> CSV
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,8 @@ class TaskServerJob:
     file after meta-training.
     Where `learner_optional`, one beyond the limit is left out there: the file is empty.
     With `resumed`, what earlier attempts did is not done again; their learner is `learner`.
+    With `keep_training`, a meta-learner that can saves itself to that file while it trains, each time anew;
+    `try_checkpoint` lets it do so once, and resume.
     With `keep_snapshots`, a folder, up to `snapshots` of training are exported there.
     With `probabilities`, results hold those of the answers.
     `query_secret` keys the permutation of each query; None leaves the order of the protocol. `tasks` None stops after
@@ -120,6 +127,9 @@ class TaskServerJob:
     keep_learner: Path | None = None
     learner_optional: bool = False
     resumed: Resumed | None = None
+    keep_training: Path | None = None
+    try_checkpoint: bool = False
+    checkpoint_seconds: float = 5.0  # between two of training, at least
     snapshots: int = 0
     keep_snapshots: Path | None = None
     probabilities: bool = False
@@ -218,7 +228,8 @@ class Hooks:
     on_progress: Callable[[ServerProgress], object] = _ignore
     on_log: Callable[[LogLine], object] = _ignore
     on_row: Callable[[LoggerRow], object] = _ignore  # of its logger, where the log policy shows it
+    on_training: Callable[[Path, JobOutcome], object] = lambda file, so_far: None  # it is saved to that file
     on_learner: Callable[[Path, JobOutcome], object] = lambda file, so_far: None  # it is in that file
     on_answer: Callable[[TaskResult, TimeUse], object] = lambda answer, time: None
     cancelled: Callable[[], bool] = lambda: False
-    stops: Callable[[], bool] = lambda: False  # asked between tasks
+    stops: Callable[[], bool] = lambda: False  # asked between tasks, and while a training can be saved

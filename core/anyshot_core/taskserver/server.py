@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotReady
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -159,7 +159,7 @@ class _Run:
             learner = self._job.learner or self._job.keep_learner or Path(folder) / "learner"
             if self._job.learner is None:
                 with _closing(open_channel) as channel, self._talk(channel) as talk:
-                    self._prepare(talk)
+                    self._prepare(talk, again=self._job.resumed is not None)
                     self._train(talk)
                     self._keep_learner(talk, learner)
                     talk.farewell()
@@ -179,7 +179,14 @@ class _Run:
     @contextmanager
     def _talk(self, channel: Channel) -> Iterator[Conversation]:
         talk = Conversation(
-            channel, self._job, self._hooks, self._ledger, self._output, self._sources, self._tick
+            channel,
+            self._job,
+            self._hooks,
+            self._ledger,
+            self._output,
+            self._sources,
+            self._tick,
+            self._keep_training,
         )
         try:
             with self._ledger.box():
@@ -193,6 +200,7 @@ class _Run:
         What an earlier attempt imported, and paid for, is imported `again`.
         """
         learner = learner or self._job.learner
+        training = None if learner is not None or self._job.resumed is None else self._job.resumed.training
         ready = talk.ready()
         said = _versions(ready.payload)
         gpus = said.pop("gpus", "")
@@ -206,20 +214,27 @@ class _Run:
         bundle, seconds = self._job.bundle, max(self._job.start_seconds, 300)
         talk.pieces(PlatformStep.UNPACK, FrameType.BUNDLE, bundle)
         talk.own(PlatformStep.UNPACK, FrameType.UNPACK, FrameType.UNPACKED, bundle.stat().st_size, seconds)
-        if learner is not None:
-            talk.pieces(PlatformStep.RESTORE, FrameType.STORE, learner)
-            talk.own(PlatformStep.RESTORE, FrameType.RESTORE, FrameType.RESTORED, learner.stat().st_size)
-        else:
+        if (stored := learner or training) is not None:
+            talk.pieces(PlatformStep.RESTORE, FrameType.STORE, stored)
+            talk.own(PlatformStep.RESTORE, FrameType.RESTORE, FrameType.RESTORED, stored.stat().st_size)
+        if learner is None:
             self._enter(Stage.META_TRAINING)
         limit = self._ledger.import_again_limit() if again else self._ledger.run_limit()
-        _, seconds = talk.charged("import", FrameType.IMPORT, FrameType.IMPORTED, [limit])
+        frame, seconds = talk.charged("import", FrameType.IMPORT, FrameType.IMPORTED, [limit])
+        talk.saves_training = messages.read_imported(frame.payload)
         if again:
-            self._ledger.spare_import(seconds, 0 if learner is None else learner.stat().st_size)
+            self._ledger.spare_import(seconds, 0 if stored is None else stored.stat().st_size)
 
     def _train(self, talk: Conversation) -> None:
         frame, _ = talk.charged("meta_fit", FrameType.TRAIN, FrameType.TRAINED, self._training_limits())
         if (folder := self._job.keep_snapshots) is not None:
             self._keep_snapshots(talk, frame.payload, folder)
+
+    def _keep_training(self, file: Path, running: float, tables: dict[str, bytes]) -> None:
+        """A meta-learner saved itself to `file` when it had trained for `running` seconds of this attempt."""
+        use, so_far = self._ledger.use(), self._outcome()
+        use.participant["meta_fit"] = use.participant.get("meta_fit", 0.0) + running
+        self._hooks.on_training(file, replace(so_far, time=use, logger_tables=tables))
 
     def _keep_learner(self, talk: Conversation, target: Path) -> None:
         talk.export(target, self._training_limits())

@@ -7,6 +7,7 @@ from typing import Any
 
 from anyshot_core.wire.jobs import Tested
 
+TRAINING = "checkpoint-training.bin"  # a training that lasts
 LEARNER = "checkpoint-learner.bin"  # as the sandbox exported it
 _ANSWERS = re.compile(r"checkpoint-answers-(\d{6})-(\d{6})\.bin")
 # Of a job, what differs between attempts or is only told: a checkpoint is good wherever the rest is the same.
@@ -22,10 +23,10 @@ def answers_name(first: int, stop: int) -> str:
 
 
 def read_name(name: str) -> tuple[int, int] | None:
-    """The places `first` and `stop` of the answers in a checkpoint, both 0 for a learner; None for another file."""
+    """The places `first` and `stop` of the answers in a checkpoint, both 0 before the test; None for another file."""
     found = _ANSWERS.fullmatch(name)
     if found is None:
-        return (0, 0) if name == LEARNER else None
+        return (0, 0) if name in (TRAINING, LEARNER) else None
     return int(found[1]), int(found[2])
 
 

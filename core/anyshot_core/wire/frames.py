@@ -38,6 +38,7 @@ class FrameType(IntEnum):
     LOGGER = 17  # one iteration that the participant logged
     ERROR = 18  # the run cannot go on
     STEP = 19  # meta_fit asks for its first task or batch
+    CHECKPOINT = 20  # a piece of what a meta-learner saved of itself while it trains; an empty one ends it
     # task server -> runner
     JOB = 64
     BUNDLE = 65  # a piece of the zip
@@ -52,6 +53,7 @@ class FrameType(IntEnum):
     EXPORT = 74
     FINISH = 75
     FEATURES = 76  # asks for the layers of some images; answered like EXPORT
+    SAVE = 77  # asks a meta-learner that trains for a checkpoint; has no turn
 
 
 MAXIMUM: dict[FrameType, int] = {
@@ -70,6 +72,7 @@ MAXIMUM: dict[FrameType, int] = {
     FrameType.LOGGER: KIB,
     FrameType.ERROR: 64 * KIB,
     FrameType.STEP: 0,
+    FrameType.CHECKPOINT: CHUNK,
     FrameType.JOB: MIB,
     FrameType.BUNDLE: CHUNK,
     FrameType.UNPACK: 64,
@@ -83,6 +86,7 @@ MAXIMUM: dict[FrameType, int] = {
     FrameType.EXPORT: 64,
     FrameType.FINISH: 64,
     FrameType.FEATURES: 512 * MIB,
+    FrameType.SAVE: 0,
 }
 
 FROM_RUNNER = frozenset(kind for kind in FrameType if kind < FrameType.JOB)

@@ -146,8 +146,9 @@ class Rescore(Scored):
 
 
 class Checkpoints(Message):
-    """What earlier attempts of a run stored: the learner that they trained, and answers to the first tasks."""
+    """What earlier attempts of a run stored: a training that lasts, or its learner and answers to the first tasks."""
 
+    training: BlobRef | None = None
     learner: BlobRef | None = None
     answers: list[BlobRef] = Field(default=[])
 

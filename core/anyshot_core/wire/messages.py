@@ -12,7 +12,7 @@ import re
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,14 @@ LAYER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
 IMAGE_ARRAYS = "image_"  # what arrays that are no layers begin with
 SUM_TOLERANCE = 1e-3  # by which the sum of a distribution may differ from 1
 INLINE, SHARED = 0, 1  # where the pixels of a task are: in the frame, or in the shared buffer
+
+
+class CheckpointMode(StrEnum):
+    """Whether a meta-learner that can save itself does so while it trains: in a trial once, and it is resumed there."""
+
+    NONE = "none"
+    KEEP = "keep"
+    TRY = "try"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,8 @@ class JobHeader:
     snapshots: int = 0  # of training, at most
     probabilities: bool = False  # whether they follow the predicted labels
     learner_optional: bool = False  # one beyond `learner_bytes` is not exported, and nothing fails
+    checkpoints: str = CheckpointMode.NONE  # of meta-training
+    checkpoint_seconds: float = 0.0  # between two, at least
 
     def to_bytes(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -101,6 +111,15 @@ def pack_command(turn: int, left: TimeLeft) -> bytes:
 def read_command(payload: bytes) -> tuple[int, TimeLeft]:
     turn, run, stage, task = COMMAND.unpack_from(payload)
     return turn, TimeLeft(run, stage, task)
+
+
+def pack_imported(saves_training: bool) -> bytes:
+    """What follows the turn of IMPORTED: whether the meta-learner can save itself while it trains."""
+    return bytes([saves_training])
+
+
+def read_imported(payload: bytes) -> bool:
+    return payload[TURN.size :] == b"\1"
 
 
 def pack_load(seed: int | None) -> bytes:

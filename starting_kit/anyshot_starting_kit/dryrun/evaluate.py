@@ -243,6 +243,7 @@ def _job(plan: DryRunPlan, shown: Shown, tasks: PoolTasks, parts: int = 1) -> Ta
         log_policy=LogPolicy.EVERYTHING,
         learner=plan.learner,
         keep_learner=plan.keep_learner,
+        try_checkpoint=plan.learner is None,
         snapshots=plan.exports.snapshots,
         keep_snapshots=plan.keep_snapshots,
         probabilities=plan.exports.probabilities,

@@ -1,8 +1,8 @@
 """What the runner does with a submission between two frames: import, meta-train, load, fit, predict."""
 
 import json
-import random
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from anyshot_core.protocols import Protocol, protocol_from_dict
 from anyshot_core.wire.frames import FrameType
 from anyshot_core.wire.messages import ImagesHeader, JobHeader, LoggerRow
 from anyshot_starting_kit import snapshots
+from anyshot_starting_kit.runner.checkpoints import TrainingCheckpoints, saves_training
 from anyshot_starting_kit.runner.generators import announced, make_generators, shortened
 from anyshot_starting_kit.runner.logger import Logger
 from anyshot_starting_kit.runner.pixels import Images
@@ -22,6 +23,12 @@ from anyshot_starting_kit.runner.predictions import (
     BadPrediction,
     labels_and_probabilities,
     reduce_predictions,
+)
+from anyshot_starting_kit.runner.random_state import (
+    RandomState,
+    random_state,
+    restore_random_state,
+    seed_all,
 )
 from anyshot_starting_kit.runner.scratch import Scratch
 from anyshot_starting_kit.runner.stream import FrameStream
@@ -34,7 +41,7 @@ class Evaluation:
     def __init__(self, job: JobHeader, place: Scratch, stream: FrameStream) -> None:
         """Reads config.json and opens the packs; both are the platform's time."""
         torch.set_num_threads(max(1, job.cpus))
-        _seed(job.train_seed)
+        seed_all(job.train_seed)
         self._job, self._place = job, place
         held_out = job.train and job.validation_protocol is None  # else config.json takes no dataset away
         self._config = _read_config(place.program, job.packs if held_out else None)
@@ -50,14 +57,19 @@ class Evaluation:
 
     def import_submission(self) -> None:
         self._submission = import_submission()
-        self._random = _random_state()
+        self._random = random_state()
 
     def start_again(self) -> None:
         """Let random numbers come as they came after the import: what follows is as in a process of its own."""
         if self._random is not None:
-            _restore(self._random)
+            restore_random_state(self._random)
 
-    def train(self) -> list[float]:
+    @property
+    def saves_training(self) -> bool:
+        """Whether its meta-learner can save itself while it trains."""
+        return self._submission is not None and saves_training(self._submission.meta_learner)
+
+    def train(self, checkpoints: TrainingCheckpoints) -> list[float]:
         """meta_fit on the training pool, then save; the training losses of the snapshots that were asked for."""
         assert self._submission is not None and self._pool is not None
         data = make_generators(
@@ -68,13 +80,14 @@ class Evaluation:
             protocol=_protocol(self._job.train_protocol),
             validation=self._validation(),
         )
+        data = checkpoints.follow(data)
         if self._job.max_items is not None:
             data = shortened(data, self._job.max_items)
         data = announced(data, self._tell_step)
         snapshots.begin(self._place.snapshots, self._job.snapshots)
         logger = Logger(str(self._place.logs), self._emit)
-        meta_learner = self._submission.meta_learner(data.train_classes, data.total_classes, logger)
-        learner = meta_learner.meta_fit(data.train, data.valid)
+        make = partial(self._submission.meta_learner, data.train_classes, data.total_classes, logger)
+        learner = checkpoints.begin(make, logger).meta_fit(data.train, data.valid)
         if learner is None:
             raise TypeError("meta_fit returned None; it must return the learner.")
         learner.save(str(self._place.model))
@@ -96,7 +109,7 @@ class Evaluation:
         assert self._submission is not None
         self._predictor = None
         if seed is not None:
-            _seed(seed)
+            seed_all(seed)
         self._learner = self._submission.learner()
         self._learner.load(str(self._place.model))
 
@@ -137,34 +150,6 @@ class Evaluation:
 
 def _array(values: Any) -> np.ndarray:
     return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values, np.float32)
-
-
-def _seed(seed: int) -> None:
-    """Let the generators of Python, NumPy and torch start from `seed`, a number of at most 64 bits."""
-    random.seed(seed)
-    np.random.seed(seed % 2**32)
-    torch.manual_seed(seed)
-
-
-RandomState = tuple[Any, Any, Any, Any]
-
-
-def _random_state() -> RandomState:
-    """Where the generators of Python, NumPy and torch stand; those of GPUs only where code uses one by now."""
-    gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
-    return random.getstate(), np.random.get_state(), torch.get_rng_state(), gpus
-
-
-def _restore(state: RandomState) -> None:
-    """Put them back to where they stood."""
-    python, numpy, cpu, gpus = state
-    random.setstate(python)
-    np.random.set_state(numpy)
-    torch.set_rng_state(cpu)
-    if gpus is None:
-        torch.cuda.manual_seed_all(torch.initial_seed())
-    else:
-        torch.cuda.set_rng_state_all(gpus)
 
 
 def _read_config(program: Path, train_datasets: int | None) -> SubmissionConfig:

@@ -127,13 +127,24 @@ def stream_of(protocol: Protocol, role: str, seed: int) -> Seed:
     return f"{role} {seed}".encode() if protocol.splits_tasks else seed
 
 
-def _protocol_generator(
-    pool: Pool, protocol: Protocol, seed: Seed, hide_names: bool
-) -> Callable[[int], Iterator[Task]]:
-    """Every call starts again from the seed and yields the same tasks, which may be kept."""
-    memory, tasks = Memory(), train_tasks(pool, protocol, seed)
+class TaskGenerator:
+    """Every call starts again, and yields the same tasks, but for the first `skip`; they may be kept."""
+
+    position = 0  # where the next call begins
+
+    def __init__(self, pool: Pool, draw: Callable[[int], Iterator[TaskSpec]], hide_names: bool) -> None:
+        """`draw(n)` are the first n tasks."""
+        self._pool, self._draw, self._hide_names = pool, draw, hide_names
+        self._memory = Memory()
+
+    def __call__(self, count: int, skip: int = 0) -> Iterator[Task]:
+        for spec in islice(self._draw(count), skip, None):
+            yield load_task(self._pool, spec, self._memory, hide_names=self._hide_names)
+
+
+def _protocol_generator(pool: Pool, protocol: Protocol, seed: Seed, hide_names: bool) -> TaskGenerator:
     protocol.check(pool)
-    return lambda count: (load_task(pool, spec, memory, hide_names=hide_names) for spec in tasks(count))
+    return TaskGenerator(pool, train_tasks(pool, protocol, seed), hide_names)
 
 
 def shortened(data: MetaTrainingData, items: int) -> MetaTrainingData:
@@ -172,17 +183,9 @@ def _split(pool: Pool, count: int, seed: int) -> tuple[Pool, Pool | None]:
     return pool.subset([int(key) for key in train]), pool.subset([int(key) for key in valid])
 
 
-def _task_generator(
-    pool: Pool, config: EpisodeConfig, seed: int, hide_names: bool
-) -> Callable[[int], Iterator[Task]]:
-    """Every call starts again from the seed and yields the same tasks, which may be kept."""
-    memory = Memory()
-
-    def generate(tasks: int) -> Iterator[Task]:
-        for spec in islice(training_stream(pool, config.to_dict(), seed), tasks):
-            yield load_task(pool, spec, memory, hide_names=hide_names)
-
-    return generate
+def _task_generator(pool: Pool, config: EpisodeConfig, seed: int, hide_names: bool) -> TaskGenerator:
+    wished = config.to_dict()
+    return TaskGenerator(pool, lambda count: islice(training_stream(pool, wished, seed), count), hide_names)
 
 
 def load_task(pool: Pool, spec: TaskSpec, memory: Memory | None = None, *, hide_names: bool = False) -> Task:
@@ -219,7 +222,14 @@ class BatchGenerator:
         self._supply = batches(pool, batch_size, seed)
         self._memory = Memory()
 
-    def __call__(self, count: int) -> Iterator[list[torch.Tensor]]:
-        for batch in self._supply(count):
+    @property
+    def position(self) -> int:
+        """Where the next call begins."""
+        return self._supply.position
+
+    def __call__(self, count: int, skip: int = 0) -> Iterator[list[torch.Tensor]]:
+        """The next `count` batches, but for the first `skip`."""
+        self._supply.position += skip
+        for batch in self._supply(count - skip):
             images = floats(self._memory, batch.images.shape)
             yield [to_float(batch.images, images), torch.from_numpy(batch.labels)]

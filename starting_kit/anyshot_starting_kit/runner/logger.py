@@ -24,6 +24,15 @@ class Logger:
         self._emit = emit
         self._train_iteration = self._valid_iteration = self._step = 0
 
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Iterations of training, of the validation round, and rounds, so far."""
+        return self._train_iteration, self._valid_iteration, self._step
+
+    def restore(self, counts: tuple[int, int, int]) -> None:
+        """Go on counting from there."""
+        self._train_iteration, self._valid_iteration, self._step = counts
+
     def log(self, data: Any, predictions: Any, loss: Any = None, meta_train: bool = True) -> None:
         """Record an iteration.
 

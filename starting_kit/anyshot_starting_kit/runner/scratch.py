@@ -5,6 +5,7 @@
 <scratch>/run/                    working directory, with links to what the submission brought
 <scratch>/run/program/            the submission, inserted at sys.path[1]
 <scratch>/output/model/           where `save` writes and `load` reads
+<scratch>/output/checkpoint/      what a meta-learner saves of itself while it trains
 <scratch>/output/snapshots/       snapshots of training, where the run asks for them
 <scratch>/output/logs/            logger.logs_dir
 <scratch>/home/, <scratch>/tmp/   HOME, caches, temporary files
@@ -39,6 +40,10 @@ class Scratch:
     @property
     def model(self) -> Path:
         return self.root / "output" / "model"
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.root / "output" / "checkpoint"
 
     @property
     def snapshots(self) -> Path:

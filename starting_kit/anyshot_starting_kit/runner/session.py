@@ -92,6 +92,7 @@ class Session:
             FrameType.QUERY: self._predict,
             FrameType.EXPORT: self._export,
             FrameType.FEATURES: self._features,
+            FrameType.SAVE: lambda payload: None,  # training has just ended
         }
 
     def serve(self) -> int:
@@ -110,7 +111,7 @@ class Session:
                 return 1
 
     def _carry_out(self, frame: Frame) -> None:
-        if frame.kind not in (FrameType.JOB, FrameType.BUNDLE, FrameType.STORE):
+        if frame.kind not in (FrameType.JOB, FrameType.BUNDLE, FrameType.STORE, FrameType.SAVE):
             _, left = messages.read_command(frame.payload)
             budget.state(left.run, left.stage, left.task)
         self._commands[frame.kind](frame.payload)
@@ -148,11 +149,30 @@ class Session:
 
     def _import(self, payload: bytes) -> None:
         self._evaluation.import_submission()
-        self._reply(FrameType.IMPORTED, payload)
+        self._reply(FrameType.IMPORTED, payload, messages.pack_imported(self._evaluation.saves_training))
 
     def _train(self, payload: bytes) -> None:
-        losses = self._evaluation.train()
+        from anyshot_starting_kit.runner.checkpoints import TrainingCheckpoints
+
+        mode = messages.CheckpointMode(self._header.checkpoints)
+        checkpoints = TrainingCheckpoints(
+            self._place.checkpoint,
+            mode,
+            self._header.checkpoint_seconds,
+            self._send_checkpoint,
+            lambda: self._stream.takes(FrameType.SAVE),
+        )
+        losses = self._evaluation.train(checkpoints)
         self._reply(FrameType.TRAINED, payload, messages.pack_trained(losses))
+
+    def _send_checkpoint(self, folder: Path) -> None:
+        most = self._header.learner_bytes
+        if learnerblob.size(folder) > most:
+            raise learnerblob.BadLearner(f"checkpoint wrote more than {most >> 20} MiB.")
+        self._capture.drain()
+        for piece in learnerblob.export(folder, 2 * most, CHUNK):
+            self._stream.send(FrameType.CHECKPOINT, piece)
+        self._stream.send(FrameType.CHECKPOINT)
 
     def _load(self, payload: bytes) -> None:
         self._evaluation.load(messages.read_load(payload))
@@ -186,7 +206,7 @@ class Session:
     def _restore(self, payload: bytes) -> None:
         self._incoming.touch()  # a learner that saved nothing comes without a piece
         with self._incoming.open("rb") as file:
-            learnerblob.restore(file, self._place.model)
+            learnerblob.restore(file, self._place.checkpoint if self._header.train else self._place.model)
         self._incoming.unlink()
         self._reply(FrameType.RESTORED, payload)
 

@@ -58,6 +58,15 @@ class FrameStream:
         poller.register(self._source, select.POLLIN)
         return bool(self._ready) or bool(poller.poll(timeout * 1000))
 
+    def takes(self, kind: FrameType) -> bool:
+        """Whether a command of that kind is next; then it is taken."""
+        if not self.waits(0.0):
+            return False
+        frame = self.receive()
+        if frame.kind is not kind:
+            self._ready.insert(0, frame)
+        return frame.kind is kind
+
     def send(self, kind: FrameType, payload: bytes = b"") -> None:
         """Raises StreamEnded when nobody reads any more."""
         try:

@@ -144,6 +144,23 @@ def test_a_run_that_takes_workers_down_is_quarantined(site: Site) -> None:
         assert [alert.kind for alert in list_open(session)] == ["run_lost"]
 
 
+def test_a_run_that_goes_on_further_each_time_is_not_given_up_soon(site: Site) -> None:
+    site.member("alice").submit()
+
+    def lose_one(number: int, *, stores: bool) -> Run:
+        worker, job = claimed(site, f"worker{number}")
+        if stores:
+            assert worker.put(job, "checkpoint-training.bin", bytes([number])).status_code == 204
+        let_leases_run_out(site)
+        take_back_lost(site.services)
+        return only_run(site)
+
+    run = [lose_one(number, stores=True) for number in range(5)][-1]
+    assert (run.state, run.workers_lost, run.infrastructure_failures) == (RunState.QUEUED, 5, 0)
+    run = [lose_one(number, stores=False) for number in range(5, 8)][-1]
+    assert (run.state, run.workers_lost) == (RunState.FAILED, 8)
+
+
 def test_a_run_whose_claim_was_never_answered_costs_nothing_once(site: Site) -> None:
     """The connection broke after the claim was committed: the worker claims again, and knows of no first run."""
     site.member("alice").submit()

@@ -18,7 +18,7 @@ from anyshot_platform.judging.execution.choosing import TOO_OLD, UNREADABLE, cho
 from anyshot_platform.judging.execution.kinds import kind_of
 from anyshot_platform.judging.execution.parts import lock_run
 from anyshot_platform.judging.execution.settlement import settle
-from anyshot_platform.judging.runs.checkpoints import count_answered, words_on_next_attempt
+from anyshot_platform.judging.runs.checkpoints import count_answered, has_gone_on, words_on_next_attempt
 from anyshot_platform.judging.runs.models import Attempt, Run
 from anyshot_platform.judging.runs.records import StageTimes
 from anyshot_platform.judging.runs.states import RUNNING, STAGES, RunState, check_transition, state_of_stage
@@ -28,6 +28,7 @@ from anyshot_platform.judging.workers.tokens import reach_of
 from anyshot_platform.people.alerts.service import close_alert, open_alert
 
 _RELEASED = "released"
+_LOSSES = 10  # times as many workers may be lost by attempts that went on as by others
 _RACES = 10  # times that another worker may be quicker before we answer "nothing"
 
 
@@ -234,7 +235,8 @@ def end_cancelled(session: Session, run: Run, message: str) -> None:
 def lose(session: Session, settings: PlatformSettings, run: Run) -> None:
     """The lease ran out: its worker is dead or cut off. Back to the queue, or failed after too many losses.
 
-    A run that took two workers down with it is quarantined: it may be what kills them.
+    An attempt from which the next one goes on is no failure, up to a limit. A run that is given up and took two workers
+    down with it is quarantined: it may be what kills them.
     """
     if run.cancel_requested_at is not None:
         end_cancelled(session, run, "Cancelled; its worker had stopped answering.")
@@ -246,12 +248,16 @@ def lose(session: Session, settings: PlatformSettings, run: Run) -> None:
     session.execute(
         update(Run)
         .where(Run.id == run.id)
-        .values(workers_lost=Run.workers_lost + 1, infrastructure_failures=Run.infrastructure_failures + 1)
+        .values(
+            workers_lost=Run.workers_lost + 1,
+            infrastructure_failures=Run.infrastructure_failures + int(not has_gone_on(session, run)),
+        )
         .execution_options(synchronize_session=False)
     )
     session.refresh(run)
     words = "The worker that had this run stopped answering."
-    if run.infrastructure_failures < settings.infrastructure_attempts:
+    attempts = settings.infrastructure_attempts
+    if run.infrastructure_failures < attempts and run.workers_lost < _LOSSES * attempts:
         requeue(
             session,
             settings,

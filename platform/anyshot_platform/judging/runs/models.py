@@ -114,7 +114,7 @@ class Run(Base):
 
 
 class RunCheckpoint(Base):
-    """A file from which the next attempt of a run may go on: answers to tasks `first` to `stop` - 1, or a learner."""
+    """A file from which the next attempt of a run may go on, with answers to tasks `first` to `stop` - 1, if any."""
 
     __tablename__ = "checkpoints"
     __table_args__ = (UniqueConstraint("run_id", "epoch", "name"),)

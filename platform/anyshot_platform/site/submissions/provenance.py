@@ -181,7 +181,7 @@ def provenance_facts(run: Run) -> list[Fact]:
 
 def _earlier(attempt: EarlierAttempt) -> str:
     """What an attempt did from whose checkpoints the run went on."""
-    did = f"answered {count(attempt.tasks, 'task')}" if attempt.tasks else "trained the learner"
+    did = f"answered {count(attempt.tasks, 'task')}" if attempt.tasks else "trained"
     return f"One on {attempt.hardware} {did}."
 
 

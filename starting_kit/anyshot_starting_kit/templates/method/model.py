@@ -39,23 +39,43 @@ class MyMetaLearner(MetaLearner):
         super().__init__(train_classes, total_classes, logger)
         self.embedding = Embedding().to(DEVICE)
         self.optimizer = torch.optim.Adam(self.embedding.parameters(), lr=2e-3)
+        self.number = 0  # of training tasks so far
+        self.best, self.best_score = None, float("-inf")
+        self.stop_at = None  # the seconds that are to be left when training ends
 
     def meta_fit(self, meta_train_generator, meta_valid_generator):
         """Gets two functions of a count: each call yields so many tasks (config.json says of what shape)."""
-        best, best_score = None, float("-inf")
-        stop_at = budget.remaining().least * (1 - TRAIN_SHARE)
-        for number, task in enumerate(meta_train_generator(TRAIN_TASKS), start=1):
-            if budget.remaining().least < stop_at:
+        if self.stop_at is None:
+            self.stop_at = budget.remaining().least * (1 - TRAIN_SHARE)
+        for task in meta_train_generator(TRAIN_TASKS):
+            if budget.remaining().least < self.stop_at:
                 break
             self.train_on(task)
-            if number % VALIDATE_EVERY == 0 or number == 1:
+            self.number += 1
+            if self.number % VALIDATE_EVERY == 0 or self.number == 1:
                 score = self.validate(meta_valid_generator)
-                if score >= best_score:  # keep the embedding that was best on datasets never trained on
-                    best_score = score
-                    best = {name: value.clone() for name, value in self.embedding.state_dict().items()}
-        if best is not None:
-            self.embedding.load_state_dict(best)
+                if score >= self.best_score:  # keep the embedding that was best on datasets never trained on
+                    self.best_score = score
+                    self.best = {name: value.clone() for name, value in self.embedding.state_dict().items()}
+        if self.best is not None:
+            self.embedding.load_state_dict(self.best)
         return MyLearner(self.embedding)
+
+    # With the next two, which are optional, a run that loses its machine goes on with its training where it stood.
+
+    def checkpoint(self, path_to_save):
+        """Called now and then between two training tasks, with an empty folder."""
+        state = {name: getattr(self, name) for name in ("number", "best", "best_score", "stop_at")}
+        state |= {"embedding": self.embedding.state_dict(), "optimizer": self.optimizer.state_dict()}
+        torch.save(state, Path(path_to_save) / "training.pt")
+
+    def resume(self, path_to_load):
+        """Called before meta_fit; its first loop over training tasks then goes on after the last one that was seen."""
+        state = torch.load(Path(path_to_load) / "training.pt", map_location=DEVICE)
+        self.embedding.load_state_dict(state.pop("embedding"))
+        self.optimizer.load_state_dict(state.pop("optimizer"))
+        for name, value in state.items():
+            setattr(self, name, value)
 
     def train_on(self, task):
         """One step: classify the query of a task by the prototypes of its support."""

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from anyshot_core.exports.files import FILES as EXPORTED
 from anyshot_core.protocols import Protocol, ProtocolError, protocol_from_dict
 from anyshot_core.protocols.keys import Seed, write_seed
-from anyshot_core.wire.checkpoints import LEARNER
+from anyshot_core.wire.checkpoints import LEARNER, TRAINING
 from anyshot_core.wire.jobs import BlobRef, Budget, Checkpoints, Limits, LogPolicy, PackRef, Tested
 from anyshot_core.wire.worker_api import Complete
 from anyshot_platform.contest.leagues.evidence import enters_from_scratch
@@ -267,7 +267,8 @@ def checkpoints_of(case: Case) -> Checkpoints:
     """What earlier attempts of the run stored."""
     stored = list_checkpoints(case.session, case.run.id)
     files = {one.name: blob_ref(case.services, one.digest, one.size) for one in stored}
-    return Checkpoints(learner=files.pop(LEARNER, None), answers=list(files.values()))
+    training, learner = files.pop(TRAINING, None), files.pop(LEARNER, None)
+    return Checkpoints(training=training, learner=learner, answers=list(files.values()))
 
 
 def joined(whole: str, parts: str) -> str:
