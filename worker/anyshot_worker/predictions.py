@@ -4,7 +4,6 @@ Both are made in one conversation, so that the code finds in the test what it le
 to start from, the conversation only tests it.
 """
 
-import platform
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from anyshot_core.exports import Asked
+from anyshot_core.hardware import processor_name
 from anyshot_core.taskserver.channel import Channel
 from anyshot_core.taskserver.job import (
     Hooks,
@@ -243,16 +243,6 @@ def _provenance(
         protocol_digest=attempt.assignment.fingerprint,
         earlier=earlier.attempts if earlier is not None else [],
     )
-
-
-def processor_name(information: Path = Path("/proc/cpuinfo")) -> str:
-    """The processor's name as Linux knows it, else the kind of machine, for a run's provenance."""
-    try:
-        lines = information.read_text(errors="replace").splitlines()
-    except OSError:
-        return f"CPU, {platform.machine()}"
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next((name for name in names if name), f"CPU, {platform.machine()}")[:200]
 
 
 def collect_answers(

@@ -44,6 +44,7 @@ COMMANDS = {
     "weights": (f"{_KIT}.weights:weights", "Offer pretrained weights to dry runs, or a site's runs."),
     "sandbox": (f"{_KIT}.sandbox:sandbox", "List the packages that submissions can import."),
     "data": (f"{_KIT}.data:data", "Look at datasets, check, pack, import and download them."),
+    "replay": (f"{_KIT}.replay:replay", "Run a submission again from its receipts."),
     "verify": (f"{_KIT}.verify:verify", "Verify signed receipts of runs, their scores and their tasks."),
     "verify-key": (f"{_KIT}.verify_key:verify_key", "Compare a phase's published key with its commitment."),
 }

@@ -21,6 +21,7 @@ from anyshot_core.receipts import (
     BadReceipt,
     PublicKey,
     Receipt,
+    ReceiptData,
     SignedReceipt,
     read_public_key,
     read_receipts,
@@ -74,7 +75,7 @@ def verify(
     try:
         signed = read_receipts(receipt.read_bytes())
         with _site_of(signed, server) as site:
-            public = _find_key(site, key)
+            public = find_key(site, key)
             files = {digest_file(path): path for path in predictions}
             _require_named(signed, files)
             for number, one in enumerate(signed, 1):
@@ -100,7 +101,7 @@ def _site_of(signed: Sequence[SignedReceipt], server: str | None) -> Client:
     return Client(address, account.token if account.server.rstrip("/") == address else None)
 
 
-def _find_key(site: Client, given: str | None) -> PublicKey:
+def find_key(site: Client, given: str | None) -> PublicKey:
     if given is None:
         return read_public_key(json.dumps(site.receipt_key()))
     path = Path(given)
@@ -116,7 +117,14 @@ def _require_named(signed: Sequence[SignedReceipt], files: Mapping[str, Path]) -
             raise Different(f"{path} has the SHA-256 {digest}; the predictions that were scored: {told}.")
 
 
-def _tell(check: str, found: str) -> None:
+def find_phase(site: Client, receipt: Receipt) -> dict[str, Any] | None:
+    """The phase of a run as the site shows it; None where it has published no key."""
+    phases = site.competition(receipt.competition)["phases"]
+    phase = next((one for one in phases if one["slug"] == receipt.phase), None)
+    return phase if phase is not None and phase["key"] is not None else None
+
+
+def tell(check: str, found: str) -> None:
     click.echo(f"{check}: {found}")
 
 
@@ -125,16 +133,16 @@ def _verify_run(
 ) -> tuple[Receipt, list[Predictions]]:
     """Signature and score; the predictions where all are there. Raises `Different` or `BadReceipt`."""
     receipt = signed.open(key)
-    _tell("Signature", f"run {receipt.run} is signed with the key {key.id} of {receipt.site}.")
+    tell("Signature", f"run {receipt.run} is signed with the key {key.id} of {receipt.site}.")
     own = [files[digest] for digest in receipt.predictions if digest in files]
     missing = len(receipt.predictions) - len(own)
     if missing or not own:
         why = f"{count_of(missing, 'file')} of predictions missing" if missing else "the site was given none"
-        _tell("Score", f"{receipt.score} ({receipt.metric}), not computed again: {why}.")
+        tell("Score", f"{receipt.score} ({receipt.metric}), not computed again: {why}.")
         return receipt, []
-    _tell("Predictions", f"{count_of(len(own), 'file')}, as scored.")
+    tell("Predictions", f"{count_of(len(own), 'file')}, as scored.")
     predicted = _read(own)
-    _tell("Score", f"{_score_again(receipt, predicted)} ({receipt.metric}), as computed again.")
+    tell("Score", f"{_score_again(receipt, predicted)} ({receipt.metric}), as computed again.")
     return receipt, predicted
 
 
@@ -159,30 +167,28 @@ def _score_again(receipt: Receipt, predicted: Sequence[Predictions]) -> float:
 
 def _verify_tasks(receipt: Receipt, predicted: Sequence[Predictions], site: Client, folder: Path) -> None:
     """What the published key draws from the data. Raises `Different` or `ClientError`."""
-    phases = site.competition(receipt.competition)["phases"]
-    phase = next((one for one in phases if one["slug"] == receipt.phase), None)
-    if phase is None or phase["key"] is None:
-        _tell("Key", "the phase has published none, so its tasks cannot be drawn.")
+    if (phase := find_phase(site, receipt)) is None:
+        tell("Key", "the phase has published none, so its tasks cannot be drawn.")
         return
-    secrets = _open_commitment(receipt, phase)
-    _tell("Key", "the phase's published key is that of the commitment.")
-    paths, digest = _find_data(receipt, secrets, site.data(receipt.competition)["pools"], folder)
-    _tell("Data", f"{count_of(len(paths), 'dataset')}, as the run was tested on.")
+    secrets = open_commitment(receipt, phase)
+    tell("Key", "the phase's published key is that of the commitment.")
+    paths, digest = find_packs(receipt.test_data, secrets, site.data(receipt.competition)["pools"], folder)
+    tell("Data", f"{count_of(len(paths), 'dataset')}, as the run was tested on.")
     if secrets.fingerprint([phase["protocol"], digest]) != receipt.protocol:
         raise Different("The protocol that the site published is not the one that the run was tested by.")
-    _tell("Protocol", "as the run was tested by.")
+    tell("Protocol", "as the run was tested by.")
     if not predicted:
-        _tell("Tasks", "not compared: that takes the predictions.")
+        tell("Tasks", "not compared: that takes the predictions.")
         return
     try:
         protocol, pool = protocol_from_dict(phase["protocol"]), Pool.open(paths, verify=False)
         compared = sum(_compare(one, pool, protocol, secrets.tasks(receipt.seed_index)) for one in predicted)
     except (DataError, ProtocolError) as error:
         raise Different(str(error)) from error
-    _tell("Tasks", f"{count_of(compared, 'task')} drawn again, the same as were answered.")
+    tell("Tasks", f"{count_of(compared, 'task')} drawn again, the same as were answered.")
 
 
-def _open_commitment(receipt: Receipt, phase: Mapping[str, Any]) -> PhaseSecrets:
+def open_commitment(receipt: Receipt, phase: Mapping[str, Any]) -> PhaseSecrets:
     split = phase["split_seed"]
     secrets = PhaseSecrets(
         bytes.fromhex(phase["key"]),
@@ -198,11 +204,14 @@ def _open_commitment(receipt: Receipt, phase: Mapping[str, Any]) -> PhaseSecrets
     return secrets
 
 
-def _find_data(
-    receipt: Receipt, secrets: PhaseSecrets, pools: Sequence[Mapping[str, Any]], folder: Path
+def find_packs(
+    data: ReceiptData | None, secrets: PhaseSecrets, pools: Sequence[Mapping[str, Any]], folder: Path
 ) -> tuple[list[Path], str]:
-    """The packs in the order of the pool that ran, and its digest; which pool that is, the key tells."""
-    wanted = receipt.test_data.fingerprint if receipt.test_data else ""
+    """The packs in the order of the pool that ran, and its digest; which pool that is, the key tells.
+
+    Raises `Different`.
+    """
+    wanted = data.fingerprint if data else ""
     for pool in pools:
         digest = hashlib.sha256("\n".join(pack["digest"] for pack in pool["datasets"]).encode()).hexdigest()
         if secrets.fingerprint(["data", digest]) != wanted:
@@ -210,9 +219,9 @@ def _find_data(
         paths = [folder / f"{pack['name']}{SUFFIX}" for pack in pool["datasets"]]
         for path, pack in zip(paths, pool["datasets"], strict=True):
             if not path.is_file() or digest_file(path) != pack["digest"]:
-                raise Different(f"{path} is not the dataset {pack['name']} that the run was tested on.")
+                raise Different(f"{path} is not the dataset {pack['name']} that was run on.")
         return paths, digest
-    raise Different("None of the competition's public pools is the one that the run was tested on.")
+    raise Different("None of the competition's public pools is the one that was run on.")
 
 
 def _compare(known: Predictions, pool: Pool, protocol: Protocol, seed: Seed) -> int:

@@ -16,6 +16,7 @@ from anyshot_core.evaluations import EvaluationPoint, FurtherEvaluation, PointSc
 from anyshot_core.exports import Asked, Exporting, check_asked, make_exports
 from anyshot_core.protocols import AnyWayAnyShot, Protocol, Range, Roles
 from anyshot_core.protocols.cutting import Shown
+from anyshot_core.protocols.keys import Seed
 from anyshot_core.results.identity import Identity, Maker, digest_code
 from anyshot_core.taskserver.channel import Channel, NoSandbox
 from anyshot_core.taskserver.child import ChildChannel
@@ -44,6 +45,7 @@ class DryRunPlan:
     it leaves of the datasets tested, unless `train_protocol` says otherwise. With `each_dataset`, each has a learner of
     its own and an equal part of the time.
     With `learner`, a file that an earlier run kept, meta-training is skipped; `keep_learner` is where to keep it.
+    `query_secret` is the key of the order in which queries are shown; `hide_names`: of the datasets trained on.
     `further` are evaluations of the same learner (`dryrun.further_evaluations`), `exports` what is written of it, and
     `keep_snapshots` the folder for snapshots of its training.
     """
@@ -52,7 +54,7 @@ class DryRunPlan:
     data: PublicData
     tasks: int = 40
     train_seed: int = 93
-    test_seed: int = 93
+    test_seed: Seed = 93
     budget: Budget = field(default_factory=lambda: Budget(run_seconds=5 * 3600))
     ways: Range = Range(2, 20)  # noqa: RUF009 - frozen
     shots: Range = Range(1, 20)  # noqa: RUF009 - frozen
@@ -70,6 +72,8 @@ class DryRunPlan:
     keep_learner: Path | None = None
     further: tuple[FurtherEvaluation, ...] = ()
     exports: Asked = Asked()  # noqa: RUF009 - frozen
+    query_secret: bytes = b"dry run"
+    hide_names: bool = False
     keep_snapshots: Path | None = None
 
     @property
@@ -88,7 +92,7 @@ class DryRunPlan:
             maker=maker,
             who=who,
             train_seed=self.train_seed,
-            test_seed=self.test_seed,
+            test_seed=self.test_seed if isinstance(self.test_seed, int) else None,
             tasks=self.tasks,
             protocol=self.tasks_protocol.to_dict(),
             train_pool=_digests(self.data.train),
@@ -238,8 +242,8 @@ def _job(plan: DryRunPlan, shown: Shown, tasks: PoolTasks, parts: int = 1) -> Ta
         tasks=tasks,
         budget=plan.budget.model_copy(update={"run_seconds": plan.budget.run_seconds / parts}),
         train_seed=plan.train_seed,
-        query_secret=b"dry run",
-        hide_dataset_names=False,
+        query_secret=plan.query_secret,
+        hide_dataset_names=plan.hide_names,
         log_policy=LogPolicy.EVERYTHING,
         learner=plan.learner,
         keep_learner=plan.keep_learner,

@@ -90,7 +90,8 @@ def commitment_of(version: PhaseVersion) -> str:
 class Committed:
     """What everybody may know of a phase's secrets: a commitment since it opened, the key once it is published.
 
-    With the key come the seeds that were chosen, and the tasks' protocol with its split: all that draws them.
+    With the key come the seeds that were chosen, the tasks' protocol with its split, which draw them, and what else
+    decides a run.
     """
 
     commitment: str
@@ -98,6 +99,18 @@ class Committed:
     test_seeds: tuple[int, ...] = ()
     split_seed: int | str | None = None
     protocol: dict[str, Any] | None = None
+    run_settings: dict[str, Any] | None = None
+
+
+# What of a version decides a run, beside its pools and the protocol of its tasks.
+_RUN_SETTINGS = (
+    "each_dataset",
+    "budget_each_dataset",
+    "isolated_tasks",
+    "meta_train_seconds",
+    "cpus",
+    "memory_bytes",
+)
 
 
 def committed(phase: Phase, version: PhaseVersion, status: PhaseStatus) -> Committed | None:
@@ -107,9 +120,19 @@ def committed(phase: Phase, version: PhaseVersion, status: PhaseStatus) -> Commi
     commitment = commitment_of(version)
     if phase.key_published_at is None:
         return Committed(commitment)
-    split = version.protocol.get("split_seed")
-    protocol = complete_protocol(version.protocol, secrets_of(version).class_split())
-    return Committed(commitment, version.root, tuple(version.test_seeds), split, protocol)
+    chosen, split = version.protocol.get("split_seed"), secrets_of(version).class_split()
+    named = ("train_protocol", "validation_protocol")
+    settings = {name: complete_protocol(getattr(version, name), split) or None for name in named}
+    return Committed(
+        commitment,
+        version.root,
+        tuple(version.test_seeds),
+        chosen,
+        complete_protocol(version.protocol, split),
+        settings
+        | {name: getattr(version, name) for name in _RUN_SETTINGS}
+        | {"hide_dataset_names": phase.hide_dataset_names},
+    )
 
 
 def weaknesses(tasks: Any) -> Iterator[tuple[str, str]]:

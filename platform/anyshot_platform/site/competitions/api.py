@@ -145,6 +145,7 @@ def show_phase(session: Session, phase: Phase) -> PhaseOut:
         test_seeds=list(known.test_seeds) if known else [],
         split_seed=known.split_seed if known else None,
         protocol=known.protocol if known else None,
+        run_settings=known.run_settings if known else None,
     )
 
 

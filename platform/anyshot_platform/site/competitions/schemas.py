@@ -53,6 +53,9 @@ class PhaseOut(BaseModel):
     test_seeds: list[int] = Field(description="seeds of the tasks that were chosen, published with the key")
     split_seed: int | str | None = Field(description="the same of the split of classes")
     protocol: dict[str, Any] | None = Field(description="what draws the tasks, published with the key")
+    run_settings: dict[str, Any] | None = Field(
+        description="what else decides a run, published with the key: protocols of training and validation, limits"
+    )
 
 
 class LeagueOut(BaseModel):

@@ -1,9 +1,9 @@
-"""What a worker says about its machine."""
+"""What a machine is called."""
 
 import platform
 from pathlib import Path
 
-from anyshot_worker.predictions import processor_name
+from anyshot_core.hardware import processor_name
 
 
 def test_the_processor_has_its_name(tmp_path: Path) -> None:
