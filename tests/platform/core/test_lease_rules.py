@@ -126,6 +126,20 @@ def test_a_machine_that_breaks_every_run_breaks_none_for_good(
     assert again is not None and again["run_id"] == job["run_id"]
 
 
+def test_a_run_that_went_wrong_on_each_machine_waits_for_none(site: Site, worker: PaperWorker) -> None:
+    def lose() -> None:
+        change_runs(site, lease_expires_at=now() - timedelta(hours=1))
+        assert take_back_lost(site.services) == 1
+
+    other = site.worker("another")
+    assert other.claim() is not None and worker.claim() is None
+    lose()
+    assert other.claim() is None, "one on which it did not go wrong takes work"
+    assert worker.claim() is not None
+    lose()
+    assert other.claim() is not None
+
+
 def test_a_run_that_nobody_else_takes_comes_back_to_the_machine_that_it_failed_on(
     site: Site, worker: PaperWorker
 ) -> None:

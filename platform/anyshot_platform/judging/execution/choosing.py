@@ -3,8 +3,8 @@
 Turns: of the competitions that wait for a class of machines, the one with the fewest running evaluations on it; of
 several, the one that was served longest ago. A smoke test goes first, out of turn, unless its competition's last run
 was one too. Fair share: a team without a running evaluation goes before one that has some. Bulk work leaves one worker
-of its class free. A run that failed through no fault of its code goes to another worker, where one takes work. All of
-this reads indexes from their top: a queue of ten thousand costs what an empty one does.
+of its class free. A run that failed through no fault of its code goes to another worker, where one takes work on which
+it did not. All of this reads indexes from their top: a queue of ten thousand costs what an empty one does.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import WorkerInfo
@@ -50,8 +50,7 @@ def choose_run(
     fits = and_(
         _is_queued(info.hardware_class, moment), carried_by(info), fitting_runs(info), Run.id.not_in(skip)
     )
-    others = exists().where(takes_work(session, info.hardware_class), Worker.id != worker_id)
-    fits = and_(fits, ~_went_wrong_here(worker_id, others, moment))
+    fits = and_(fits, ~_went_wrong_here(worker_id, takes_work(session, info.hardware_class), moment))
     if keep_slot_from_bulk and not _bulk_may_start(session, info):
         fits = and_(fits, ~Run.bulk)
     if competition_id is not None:
@@ -130,12 +129,23 @@ def _is_queued(hardware_class: str, moment: datetime) -> ColumnElement[bool]:
     )
 
 
-def _went_wrong_here(worker_id: str, others: ColumnElement[bool], moment: datetime) -> ColumnElement[bool]:
-    """A short while ago this worker could not read the run, or it failed here, and there are others to try it."""
+def _went_wrong_here(worker_id: str, works: ColumnElement[bool], moment: datetime) -> ColumnElement[bool]:
+    """A short while ago this worker could not read the run, or it failed here, and not yet on each that `works`."""
+    elsewhere = aliased(Attempt)
+    failed_there = exists().where(
+        elsewhere.run_id == Run.id,
+        elsewhere.worker_id == Worker.id,
+        elsewhere.outcome.in_(_BY_MACHINE),
+        elsewhere.ended_at > moment - ELSEWHERE,
+    )
+    others = exists().where(works, Worker.id != worker_id, ~failed_there.correlate(Run, Worker))
     return exists().where(
         Attempt.run_id == Run.id,
         Attempt.worker_id == worker_id,
-        or_(Attempt.outcome == UNREADABLE, and_(Attempt.outcome.in_(_BY_MACHINE), others)),
+        or_(
+            Attempt.outcome == UNREADABLE,
+            and_(Attempt.outcome.in_(_BY_MACHINE), others.correlate(Run)),
+        ),
         Attempt.ended_at > moment - ELSEWHERE,
     )
 
