@@ -39,13 +39,14 @@ def keep(
 ) -> Path:
     """Write the figures of one run to `benchmarks/results/<name>.json`, with `more` lists of lines beside them.
 
-    With `partly`, a run of some parts alone, figures that it did not measure stay as they were.
+    With `partly`, a run of some parts alone, figures and lists that it did not measure stay as they were.
     """
     RESULTS.mkdir(exist_ok=True)
-    earlier = _kept(name) if partly else {}
+    before = _read(name) if partly else {}
     moment = datetime.now(UTC).isoformat(timespec="seconds")
+    earlier = {one["name"]: {"measured": before.get("measured"), **one} for one in before.pop("figures", [])}
     fresh = {one.name: {**asdict(one), "measured": moment} for one in figures}
-    record = {
+    record = before | {
         "benchmark": name,
         "python": sys.version.split()[0],
         "machine": platform.machine(),
@@ -58,10 +59,7 @@ def keep(
     return path
 
 
-def _kept(name: str) -> dict[str, dict[str, Any]]:
-    """The figures of the last run that was kept, by name; none before the first."""
+def _read(name: str) -> dict[str, Any]:
+    """The record of the last run that was kept; empty before the first."""
     path = RESULTS / f"{name}.json"
-    if not path.exists():
-        return {}
-    record = json.loads(path.read_text())
-    return {one["name"]: {"measured": record.get("measured"), **one} for one in record["figures"]}
+    return json.loads(path.read_text()) if path.exists() else {}

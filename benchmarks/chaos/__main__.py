@@ -1,5 +1,7 @@
 """Chaos: everything dies in turn, and every submission ends with exactly one right score.
 
+With --part repeats instead, one run lasts, and its workers are killed again and again: how much is done twice?
+
 Workers are killed with `kill -9` and paused past their lease, Redis is flushed and restarted, PostgreSQL restarted,
 with --docker a Docker daemon of the benchmark's own too; at random, from a seed that is printed with the timeline.
 """
@@ -20,12 +22,14 @@ from benchmarks.chaos import machines
 from benchmarks.chaos.bundles import VARIANTS, make_bundle
 from benchmarks.chaos.faults import FaultInjector
 from benchmarks.chaos.place import Place, distributed_site
+from benchmarks.chaos.repeats import measure_repeats
 from benchmarks.chaos.stage import submit
 from benchmarks.chaos.watching import Containers, Watch, judge, tell_failures
 from benchmarks.figures import Figure, keep
 from benchmarks.servers import Postgres, postgres
 
 JANITOR_SECONDS = 30.0
+LONG_MINUTES = 5.0  # of training, and as many of the test
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class Plan:
     minutes: float
     docker: bool
     keep_logs: str
+    part: str
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--sandbox", choices=("docker", "bubblewrap"), default="docker")
     parser.add_argument("--minutes", type=float, default=30.0, help="give up after so long")
+    parser.add_argument("--part", choices=("faults", "repeats"), default="faults")
     parser.add_argument("--docker", action="store_true", help="restart a Docker daemon of its own too")
     parser.add_argument("--keep-logs", default="", help="folder to copy the processes' logs to")
     parser.add_argument("--print-only", action="store_true", help="leave benchmarks/results as it is")
@@ -70,13 +76,15 @@ def main() -> None:
         minutes=options.minutes,
         docker=options.docker,
         keep_logs=options.keep_logs,
+        part=options.part,
     )
     outcome = run(plan)
     for line in outcome.failures:
         print(line)
     if not options.print_only:
         notes = f"seed {seed}, {plan.submissions} submissions, {plan.workers} workers, {plan.sandbox}"
-        keep("chaos", outcome.figures, notes, timeline=outcome.timeline, failures=outcome.failures)
+        lists = {"timeline": outcome.timeline, "failures": outcome.failures}
+        keep("chaos", outcome.figures, notes, partly=True, **(lists if plan.part == "faults" else {}))
     if not all(entry.met is not False for entry in outcome.figures):
         raise SystemExit(1)
 
@@ -103,6 +111,8 @@ def _run(plan: Plan, home: Path, database: Postgres) -> Outcome:
         with distributed_site(
             home, database, workers=plan.workers, sandbox=plan.sandbox, docker_host=docker_host
         ) as place:
+            if plan.part == "repeats":
+                return Outcome(repeats(plan, place), [], [])
             containers = Containers(home, docker_host) if plan.sandbox == "docker" else None
             faults = FaultInjector(place.workers, place.broker, place.broker_url, database, plan.seed, daemon)
             return _inject_faults(plan, place, faults, Watch(containers))
@@ -111,6 +121,14 @@ def _run(plan: Plan, home: Path, database: Postgres) -> Outcome:
             daemon.stop()
         if plan.keep_logs:
             keep_logs(home, Path(plan.keep_logs))
+
+
+def repeats(plan: Plan, place: Place) -> list[Figure]:
+    """The figures of the long run."""
+    for process in (place.broker, place.web, *place.workers):
+        process.start()
+    machines.wait_for_web(place.address, place.web)
+    return measure_repeats(place, LONG_MINUTES, plan.seed)
 
 
 def _inject_faults(plan: Plan, place: Place, faults: FaultInjector, watch: Watch) -> Outcome:

@@ -59,6 +59,47 @@ def work(rounds):
         total += number * number % 7
     return total
 """
+_LONG = '''"""Trains and tests for a while, saves its training, and says when it begins."""
+import time
+import numpy as np
+from anyshot_starting_kit import budget
+from api import Learner, MetaLearner, Predictor
+
+print(f"begun at {time.time():.3f} with {budget.remaining().run:.3f} s left", flush=True)
+
+
+class MyMetaLearner(MetaLearner):
+    def meta_fit(self, meta_train_generator, meta_valid_generator):
+        for _ in meta_train_generator(STEPS):
+            time.sleep(SECONDS)
+        return MyLearner()
+
+    def checkpoint(self, path):
+        np.save(path + "/state.npy", np.zeros(1_000_000))
+
+    def resume(self, path):
+        np.load(path + "/state.npy")
+
+
+class MyLearner(Learner):
+    def save(self, path):
+        np.save(path + "/state.npy", np.zeros(1_000_000))
+
+    def load(self, path):
+        pass
+
+    def fit(self, support_set):
+        time.sleep(SECONDS)
+        return MyPredictor()
+
+
+class MyPredictor(Predictor):
+    def __init__(self):
+        pass
+
+    def predict(self, query_set):
+        return np.zeros(len(query_set), dtype=np.int64)
+'''
 VARIANTS = {"constant": _HEAD + _CONSTANT, "nearest": _HEAD + _NEAREST}
 
 
@@ -72,10 +113,18 @@ def make_slow_bundle(rounds: int, number: int) -> bytes:
     return _zip(f"{_HEAD}{_SLOW.replace('ROUNDS', str(rounds))}\n# {number}\n", 0)
 
 
-def _zip(code: str, padding: int) -> bytes:
+def make_long_bundle(steps: int, seconds: float) -> bytes:
+    """The zip of a learner that takes so many `steps` of training, and as long for each task."""
+    config = '{"validation_datasets": 0, "train_config": {"N": 2, "k": 1, "query_images_per_class": 2}}'
+    return _zip(_LONG.replace("STEPS", str(steps)).replace("SECONDS", str(seconds)), 0, config)
+
+
+def _zip(code: str, padding: int, config: str = "") -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr(zipfile.ZipInfo("model.py"), code)
+        if config:
+            archive.writestr(zipfile.ZipInfo("config.json"), config)
         if padding:
             archive.writestr(zipfile.ZipInfo("weights.bin"), bytes(padding))
     return buffer.getvalue()

@@ -11,6 +11,7 @@ import asyncio
 import os
 import statistics
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,6 +36,8 @@ from benchmarks.load.stage import make_competition
 from benchmarks.load.streams import idle, keep_waiting
 from benchmarks.load.users import ACTIONS, LISTS, Member, Record, simulate
 from benchmarks.servers import postgres
+
+SETTLE_SECONDS = 15.0
 
 
 def main() -> None:
@@ -139,6 +142,7 @@ def served(
         web.start()
         try:
             machines.wait_for_web(environment["ANYSHOT_BASE_URL"], web)
+            time.sleep(SETTLE_SECONDS)  # one process is ready, and the others compile their templates
             spent = Spent({"web": web.pid, "database": server.pid})
             figures = visit(environment["ANYSHOT_BASE_URL"], members, spent)
             cores = spent.cores()

@@ -155,7 +155,7 @@ class Checkpointer:
         self._trained: tuple[Path, JobOutcome] | None = None
         self._answers: list[TaskResult] = []
         self._time = TimeUse()  # at the last of them
-        self._guard, self._ended = threading.Lock(), threading.Event()
+        self._guard, self._awake, self._over = threading.Lock(), threading.Event(), False
         self._began = time.monotonic()
         name = f"checkpoints-{attempt.assignment.run_id}"
         self._thread = threading.Thread(target=self._store_all, name=name, daemon=True)
@@ -165,13 +165,15 @@ class Checkpointer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ended.set()
+        self._over = True
+        self._awake.set()
         self._thread.join(PATIENCE)
 
     def training(self, file: Path, so_far: JobOutcome) -> None:
         """Meta-training goes on, and is saved in `file`, which is taken over."""
         with self._guard:
             self._training = file.replace(file.with_suffix(".latest")), so_far
+        self._awake.set()  # code that trains waits itself between two of them
 
     def learner(self, file: Path, so_far: JobOutcome) -> None:
         """Meta-training is over, and `file` has its learner; an empty one cannot be gone on from."""
@@ -186,7 +188,9 @@ class Checkpointer:
             self._time = time
 
     def _store_all(self) -> None:
-        while not self._ended.wait(self._pause()):
+        while not self._over:
+            self._awake.wait(self._pause())
+            self._awake.clear()
             self._store()
         self._store()
 
