@@ -2,8 +2,8 @@
 
 A request that is worked on needs a thread for each of its steps, and keeps a database connection from one step to
 the next. More requests than either would wait for one another for ever, so only as many get in as there are threads
-and connections for; of the others, who asks for a page that many see gets it made for many (`crowd`), those
-whose turn comes soon enough wait for it, and the rest is told 503 at once. While a request
+and connections for; of the others, those whose turn comes soon enough wait for it, and the rest is told 503 at once.
+Where several are worked on, who asks for a page that many see gets one that is made for many (`crowd`). While a request
 waits for bytes of its visitor, or its answer goes out, its place is another one's.
 
 This is the outermost part of the application: to refuse costs next to nothing, or refusing a crowd would be a crowd.
@@ -32,6 +32,7 @@ MACHINES_AT_ONCE = 6
 HEARTBEATS_AT_ONCE = 4
 MACHINES_WAIT = 20.0  # seconds: a worker rather waits than tries again
 MACHINES_QUEUE = 500
+CROWD = 4  # requests that are worked on at once
 RETRY_AFTER = 2  # seconds
 FIRST_PACE = 0.02  # seconds from one free place to the next, until it is known
 _WORDS = "The site has more visitors than it can answer just now. Please try again in a moment."
@@ -47,13 +48,18 @@ class Slots:
     def __init__(
         self, places: int, queue: int, wait: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.free = places
+        self._places = self.free = places
         self._clock = clock
         self._queue = queue
         self._wait = wait
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._pace = FIRST_PACE
         self._last_given = 0.0
+
+    @property
+    def crowded(self) -> bool:
+        """Whether so many places are taken that pages are made for many: more at once take longer each."""
+        return self._places - self.free >= min(CROWD, self._places)
 
     async def take(self) -> bool:
         """Take a place, waiting a moment for it; False if there is none or too many wait."""
@@ -200,7 +206,7 @@ class RequestAdmission:
             await self.app(scope, receive, send)
             return
         slots = self.slots(asker_of(scope["path"]))
-        if self._shared and not slots.free and await self._shared.answer(scope, send):
+        if self._shared and slots.crowded and await self._shared.answer(scope, send):
             return
         if not await slots.take():
             await say_busy(scope, send)

@@ -42,7 +42,7 @@ from anyshot_platform.site.web.viewer import LOOK_COOKIE, SESSION_COOKIE, select
 _PAGES = re.compile(
     r"/|/competitions|/competitions/(?P<slug>[^/]+)(/leaderboard|/results|/data|/announcements)?|/docs(/.*)?"
 )
-_FRESH = 1.0  # seconds: then it is made anew, and shown meanwhile
+_FRESH = 2.0  # seconds: then it is made anew, and shown meanwhile
 _OLDEST = 3.0
 _MOST = 64  # pages that a process keeps
 _MAKING_AT_ONCE = 4
