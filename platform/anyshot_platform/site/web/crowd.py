@@ -10,13 +10,11 @@ import gzip
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
-import anyio
 from anyio import to_thread
 from fastapi import Request
 from markupsafe import Markup
@@ -29,6 +27,7 @@ from anyshot_platform.contest.competitions.service import must_accept
 from anyshot_platform.contest.competitions.states import MemberStatus, Role
 from anyshot_platform.foundation.metrics import SHARED
 from anyshot_platform.foundation.services import Services
+from anyshot_platform.foundation.signing import digest_secret
 from anyshot_platform.judging.visibility.access import CompetitionAccess, access_of
 from anyshot_platform.people.notifications.service import count_unread
 from anyshot_platform.people.users.models import User
@@ -37,7 +36,7 @@ from anyshot_platform.site.web.csrf import csrf_token
 from anyshot_platform.site.web.frame import FLASH_COOKIE
 from anyshot_platform.site.web.gaps import Own, fill, split
 from anyshot_platform.site.web.rendering import environment
-from anyshot_platform.site.web.viewer import LOOK_COOKIE, SESSION_COOKIE, select_session, viewer_in
+from anyshot_platform.site.web.viewer import LOOK_COOKIE, SESSION_COOKIE, select_sessions, viewer_in
 
 _PAGES = re.compile(
     r"/|/competitions|/competitions/(?P<slug>[^/]+)(/leaderboard|/results|/data|/announcements)?|/docs(/.*)?"
@@ -46,7 +45,7 @@ _FRESH = 2.0  # seconds: then it is made anew, and shown meanwhile
 _OLDEST = 3.0
 _MOST = 64  # pages that a process keeps
 _MAKING_AT_ONCE = 4
-_LOOKING_AT_ONCE = 4  # threads that find out who asks
+_MOST_AT_ONCE = 100  # of whom one statement finds out who they are
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,6 @@ class _Page:
     own: Own | None
 
 
-T = TypeVar("T")
 _Key = tuple[str, bytes, Cohort]
 
 
@@ -72,7 +70,9 @@ class SharedPages:
         self._pages: OrderedDict[_Key, _Page] = OrderedDict()
         self._competitions: dict[str, tuple[Competition | None, float]] = {}
         self._makings: dict[_Key, asyncio.Task[_Page | None]] = {}
-        self._lookers: anyio.CapacityLimiter | None = None
+        self._making = asyncio.Semaphore(_MAKING_AT_ONCE)
+        self._waiting: list[tuple[_Asked, asyncio.Future[_Person | None]]] = []
+        self._looking: asyncio.Task[None] | None = None
 
     async def answer(self, scope: Scope, send: Send) -> bool:
         """Answer with a shared page; False for a request that no such page answers."""
@@ -82,7 +82,7 @@ class SharedPages:
             return False
         person = _VISITOR
         if request.cookies.get(SESSION_COOKIE):
-            found = await self._in_thread(partial(self._find_person, request, match.groupdict()["slug"]))
+            found = await self._find_person(request, match.groupdict()["slug"])
             if found is None:
                 return False
             person = found
@@ -100,33 +100,56 @@ class SharedPages:
         await send({"type": "http.response.body", "body": body})
         return True
 
-    async def _in_thread(self, function: Callable[[], T]) -> T:
-        if self._lookers is None:
-            self._lookers = anyio.CapacityLimiter(_LOOKING_AT_ONCE)
-        return await to_thread.run_sync(function, limiter=self._lookers)
+    async def _find_person(self, request: Request, slug: str | None) -> "_Person | None":
+        """Who asks, and with whom they see the same; None for those who see more, or are asked for something.
 
-    def _find_person(self, request: Request, slug: str | None) -> "_Person | None":
-        """Who asks, and with whom they see the same; None for those who see more, or are asked for something."""
+        All who come meanwhile are looked for together.
+        """
+        found = asyncio.get_running_loop().create_future()
+        self._waiting.append((_Asked(request, slug), found))
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look())
+        return await found
+
+    async def _look(self) -> None:
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting[:_MOST_AT_ONCE], self._waiting[_MOST_AT_ONCE:]
+                try:
+                    persons = await to_thread.run_sync(self._find_persons, [asked for asked, _ in batch])
+                except Exception as error:  # noqa: BLE001 - each who waits for it gets it
+                    for _, found in batch:
+                        if not found.done():
+                            found.set_exception(error)
+                    continue
+                for (_, found), person in zip(batch, persons, strict=True):
+                    if not found.done():
+                        found.set_result(person)
+        finally:
+            self._looking = None
+
+    def _find_persons(self, batch: "Sequence[_Asked]") -> "list[_Person | None]":
         services = self._services()
         with services.database.glancing() as session:
-            competition = self._find_competition(session, slug) if slug else None
-            member = and_(
-                Membership.user_id == User.id,
-                Membership.competition_id == (competition.id if competition else ""),
+            competitions = {
+                asked.slug: self._find_competition(session, asked.slug) for asked in batch if asked.slug
+            }
+            ids = [one.id for one in competitions.values() if one is not None]
+            member = and_(Membership.user_id == User.id, Membership.competition_id.in_(ids))
+            query = select_sessions(*{asked.cookie for asked in batch}).outerjoin(Membership, member)
+            rows = session.execute(query.add_columns(Membership, count_unread(User.id))).all()
+        known = {row[0].digest: row for row in rows}
+        members = {(row[0].digest, row[2].competition_id): row[2] for row in rows if row[2] is not None}
+        persons = list[_Person | None]()
+        for asked in batch:
+            row, competition = (
+                known.get(digest := digest_secret(asked.cookie)),
+                competitions.get(asked.slug or ""),
             )
-            query = select_session(request.cookies[SESSION_COOKIE]).outerjoin(Membership, member)
-            row = session.execute(query.add_columns(Membership, count_unread(User.id))).first()
-        if row is None:
-            return None
-        login, user, membership, count = row
-        viewer = viewer_in(login, user, services)
-        if viewer.is_site_admin or viewer.lacks_second_factor:
-            return None
-        own = _account(request, services, viewer, count)
-        if competition is None or membership is None:
-            return _Person(Cohort.MEMBERS, None, own)
-        access = access_of(viewer, competition, membership)
-        return _Person(Cohort.PARTICIPANTS, access.team_id, own) if _is_usual(access) else None
+            membership = members.get((digest, competition.id)) if competition else None
+            person = _person(asked.request, services, row, competition, membership) if row else None
+            persons.append(person)
+        return persons
 
     def _find_competition(self, session: Session, slug: str) -> Competition | None:
         """The competition of an address, remembered as long as a page is."""
@@ -147,14 +170,15 @@ class SharedPages:
             return page
         making = self._makings.get(key)
         if making is None:
-            if len(self._makings) >= _MAKING_AT_ONCE:
+            if len(self._makings) >= _MOST:
                 return page if age < _OLDEST else None
             making = self._makings[key] = asyncio.create_task(self._make(key, scope))
         return page if age < _OLDEST else await asyncio.shield(making)
 
     async def _make(self, key: _Key, scope: Scope) -> _Page | None:
         try:
-            made = await _ask(self._app, scope, key[2])
+            async with self._making:
+                made = await _ask(self._app, scope, key[2])
             if made is not None:
                 self._pages[key] = made
                 self._pages.move_to_end(key)
@@ -163,6 +187,18 @@ class SharedPages:
             return made
         finally:
             del self._makings[key]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A request with a session, and the competition that it is about."""
+
+    request: Request
+    slug: str | None
+
+    @property
+    def cookie(self) -> str:
+        return self.request.cookies[SESSION_COOKIE]
 
 
 @dataclass(frozen=True)
@@ -180,6 +216,24 @@ def _may_share(request: Request) -> bool:
     cookies, headers = request.cookies, request.headers
     plain = FLASH_COOKIE not in cookies and LOOK_COOKIE not in cookies and "authorization" not in headers
     return plain and "text/html" in headers.get("accept", "")
+
+
+def _person(
+    request: Request,
+    services: Services,
+    row: Any,
+    competition: Competition | None,
+    membership: Membership | None,
+) -> _Person | None:
+    login, user, _, count = row
+    viewer = viewer_in(login, user, services)
+    if viewer.is_site_admin or viewer.lacks_second_factor:
+        return None
+    own = _account(request, services, viewer, count)
+    if competition is None or membership is None:
+        return _Person(Cohort.MEMBERS, None, own)
+    access = access_of(viewer, competition, membership)
+    return _Person(Cohort.PARTICIPANTS, access.team_id, own) if _is_usual(access) else None
 
 
 def _is_usual(access: CompetitionAccess) -> bool:

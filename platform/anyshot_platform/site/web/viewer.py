@@ -90,20 +90,20 @@ def _find(request: Request, services: Services) -> Viewer:
     if not cookie:
         return NOBODY
     with services.database.glancing() as session:
-        row = session.execute(select_session(cookie)).first()
+        row = session.execute(select_sessions(cookie)).first()
     if row is None:
         return NOBODY
     login, user = row
     return viewer_in(login, user, services)
 
 
-def select_session(cookie: str) -> Select[LoginSession, User]:
-    """A query for the valid session of a cookie, and whose it is."""
+def select_sessions(*cookies: str) -> Select[LoginSession, User]:
+    """A query for the valid sessions of cookies, and whose they are."""
     return (
         select(LoginSession, User)
         .join(User, User.id == LoginSession.user_id)
         .where(
-            LoginSession.digest == digest_secret(cookie),
+            LoginSession.digest.in_([digest_secret(cookie) for cookie in cookies]),
             LoginSession.revoked_at.is_(None),
             LoginSession.expires_at > now(),
             User.deleted_at.is_(None),
