@@ -35,6 +35,9 @@ ELSEWHERE = {
     "anyshot data check data/Meta_Album": "tests/core/data/test_download.py::test_the_command_downloads",
     "anyshot data get": "tests/starting_kit/cli/test_data_get.py",  # a public pool
     "anyshot dry-run": _ROLES,  # torch
+    "anyshot replay 14 ": (  # a run of a site
+        "tests/contract/test_replay.py::test_a_run_is_repeated_to_the_last_digit_or_with_the_reason_why_not"
+    ),
     "anyshot verify receipts.json": (  # a run of a site
         "tests/starting_kit/cli/test_verify.py::test_a_receipt_is_verified_down_to_the_tasks"
     ),

@@ -60,8 +60,7 @@ def read_checkpoint(content: bytes, tasks: PoolTasks, key: str) -> Checkpoint:
     try:
         (length,) = _LENGTH.unpack_from(content)
         told = json.loads(content[_LENGTH.size : _LENGTH.size + length])
-        if told["key"] != key:
-            raise BadCheckpoint("It is of another job.")
+        _require_key(told, key)
         first, answers = int(told["first"]), list(told["answers"])
         places = tasks.indices[first : first + len(answers)]
         if len(places) != len(answers):
@@ -113,8 +112,7 @@ def read_training(content: Path, key: str, state: Path) -> TrainingCheckpoint:
         with content.open("rb") as file, state.open("wb") as target:
             (length,) = _LENGTH.unpack(file.read(_LENGTH.size))
             told = json.loads(file.read(length))
-            if told["key"] != key:
-                raise BadCheckpoint("It is of another job.")
+            _require_key(told, key)
             found = TrainingCheckpoint(
                 key=key,
                 seconds={str(step): float(spent) for step, spent in told["seconds"].items()},
@@ -130,6 +128,11 @@ def read_training(content: Path, key: str, state: Path) -> TrainingCheckpoint:
         if isinstance(error, BadCheckpoint):
             raise
         raise BadCheckpoint(f"It cannot be read: {error!r:.200}") from error
+
+
+def _require_key(told: dict[str, Any], key: str) -> None:
+    if told["key"] != key:
+        raise BadCheckpoint("It is of another job.")
 
 
 def _describe(result: TaskResult) -> dict[str, Any]:

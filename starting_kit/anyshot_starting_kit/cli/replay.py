@@ -130,9 +130,7 @@ def _plan(
         validation_protocol=_protocol(settings["validation_protocol"]),
         each_dataset=settings["each_dataset"],
         isolated_tasks=settings["isolated_tasks"],
-        hide_names=bool(
-            settings["hide_dataset_names"] and receipt.train_data and not receipt.train_data.digest
-        ),
+        hide_names=receipt.train_data is not None and receipt.train_data.digest is None,
         cpus=max(1, round(settings["cpus"])),
         memory_bytes=settings["memory_bytes"],
         sandbox=sandbox,

@@ -138,14 +138,12 @@ def _went_wrong_here(worker_id: str, works: ColumnElement[bool], moment: datetim
         elsewhere.outcome.in_(_BY_MACHINE),
         elsewhere.ended_at > moment - ELSEWHERE,
     )
-    others = exists().where(works, Worker.id != worker_id, ~failed_there.correlate(Run, Worker))
+    untried = and_(works, Worker.id != worker_id, ~failed_there.correlate(Run, Worker))
+    others = exists().where(untried).correlate(Run)
     return exists().where(
         Attempt.run_id == Run.id,
         Attempt.worker_id == worker_id,
-        or_(
-            Attempt.outcome == UNREADABLE,
-            and_(Attempt.outcome.in_(_BY_MACHINE), others.correlate(Run)),
-        ),
+        or_(Attempt.outcome == UNREADABLE, and_(Attempt.outcome.in_(_BY_MACHINE), others)),
         Attempt.ended_at > moment - ELSEWHERE,
     )
 

@@ -129,9 +129,7 @@ def committed(phase: Phase, version: PhaseVersion, status: PhaseStatus) -> Commi
         tuple(version.test_seeds),
         chosen,
         complete_protocol(version.protocol, split),
-        settings
-        | {name: getattr(version, name) for name in _RUN_SETTINGS}
-        | {"hide_dataset_names": phase.hide_dataset_names},
+        settings | {name: getattr(version, name) for name in _RUN_SETTINGS},
     )
 
 
