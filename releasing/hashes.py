@@ -14,7 +14,7 @@ from releasing.commands import run
 TORCH_INDEX = os.environ.get("TORCH_INDEX", "")
 OURS = ("./scoring", "./core", "./starting_kit")
 IMAGES = {
-    "platform/requirements.txt": ("./platform",),
+    "platform/requirements.txt": ("./worker", "./platform"),
     "worker/requirements.txt": ("./worker",),
     "worker/requirements-analysis.txt": ("./worker", "./analysis"),
 }

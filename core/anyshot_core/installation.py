@@ -1,6 +1,7 @@
-"""Where the packages of this installation lie, found without importing them, and what installs the starting kit."""
+"""Where the packages of this installation lie, found without importing them, and what installs kit and worker."""
 
 import importlib.util
+import os
 from pathlib import Path
 
 # Of torch, on Linux, without CUDA: pip's own choice there is several gigabytes.
@@ -12,6 +13,12 @@ def install_line(address: str, version: str) -> str:
     return f'pip install --extra-index-url {address}/kit/simple/ "anyshot-starting-kit[torch]=={version}"'
 
 
+def join_line(address: str, version: str) -> str:
+    """The command that makes a machine a worker of the site of this address, by the site's own version."""
+    worker = f'pip install --extra-index-url {address}/kit/simple/ "anyshot-worker=={version}"'
+    return f"{worker} && anyshot worker join {address}"
+
+
 def package_folder(name: str) -> Path:
     """The folder of an installed package. Raises ModuleNotFoundError."""
     found = importlib.util.find_spec(name)
@@ -21,6 +28,10 @@ def package_folder(name: str) -> Path:
 
 
 def package_files(name: str) -> list[Path]:
-    """The files of an installed package, in order, without what Python leaves beside them."""
-    paths = sorted(package_folder(name).rglob("*"))
-    return [path for path in paths if path.is_file() and "__pycache__" not in path.parts]
+    """The files of an installed package, in order, without what Python leaves beside them.
+
+    In a checkout, folders that a package links to are in it too, as in its wheel.
+    """
+    walked = os.walk(package_folder(name), followlinks=True)
+    paths = sorted(Path(folder, file) for folder, _, files in walked for file in files)
+    return [path for path in paths if "__pycache__" not in path.parts]

@@ -58,11 +58,11 @@ def test_no_document_and_no_page_installs_one_of_our_packages_in_any_version() -
     assert [line for line in asked if not re.search(r"==(VERSION|\{version\})", line)] == []
 
 
-def test_the_index_offers_the_kit_and_nothing_else(site: Site) -> None:
+def test_the_index_offers_kit_and_worker_and_nothing_else(site: Site) -> None:
     client = site.client
-    projects = ("anyshot-core", "anyshot-scoring", "anyshot-starting-kit")
+    projects = ("anyshot-core", "anyshot-scoring", "anyshot-starting-kit", "anyshot-worker")
     shown = client.get("/kit/simple/").text
-    assert all(f'href="/kit/simple/{name}/"' in shown for name in projects) and shown.count("<a ") == 3
+    assert all(f'href="/kit/simple/{name}/"' in shown for name in projects) and shown.count("<a ") == 4
     assert str(client.get("/kit/simple/Anyshot_Core/").url).endswith("/kit/simple/anyshot-core/")
     assert client.get("/kit/simple/anyshot-platform/").status_code == 404
     old = client.get(f"/kit/files/{'0' * 64}/anyshot_core-0.0.1-py3-none-any.whl")
@@ -103,11 +103,15 @@ def in_info(names: list[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("project", PROJECTS)
-def test_a_served_wheel_has_the_metadata_and_the_licence_of_a_built_one(
+def test_a_served_wheel_has_the_files_the_metadata_and_the_licence_of_a_built_one(
     site: Site, project: str, tmp_path: Path
 ) -> None:
     served = served_wheel(site, project)
-    assert in_info(list(served)) == in_info(built_wheel(project, tmp_path))
+    built = built_wheel(project, tmp_path)
+    assert in_info(list(served)) == in_info(built)
+    assert {name for name in served if ".dist-info/" not in name} == {
+        name for name in built if ".dist-info/" not in name
+    }
     info = next(name.partition("/")[0] for name in served if name.endswith(".dist-info/METADATA"))
     named = Parser().parsestr(served[f"{info}/METADATA"].decode()).get_all("License-File")
     assert named == ["about/LICENSE"]

@@ -1,4 +1,4 @@
-"""Wheels of the installed packages that a participant needs, made again from their files (PEP 427)."""
+"""Wheels of the installed packages that participants and workers need, made again from their files (PEP 427)."""
 
 import base64
 import hashlib
@@ -11,7 +11,7 @@ from functools import cache
 
 from anyshot_core.installation import package_files, package_folder
 
-PROJECTS = ("anyshot-core", "anyshot-scoring", "anyshot-starting-kit")
+PROJECTS = ("anyshot-core", "anyshot-scoring", "anyshot-starting-kit", "anyshot-worker")
 _BEGINNING = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever they are made
 _WHEEL = "Wheel-Version: 1.0\nGenerator: anyshot\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 

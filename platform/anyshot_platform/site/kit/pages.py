@@ -1,4 +1,4 @@
-"""A package index of three projects (PEP 503), and the tutorial notebook.
+"""A package index of the kit and the worker (PEP 503), and the tutorial notebook.
 
 Used by `pip install --extra-index-url ADDRESS/kit/simple/ anyshot-starting-kit==VERSION`. Without the version, pip
 would take a higher one from the public index, whoever put it there.
@@ -30,7 +30,7 @@ _FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}  # the addr
 def list_projects() -> HTMLResponse:
     """The projects of the index."""
     links = "".join(f'<a href="/kit/simple/{name}/">{name}</a><br>' for name in PROJECTS)
-    return HTMLResponse(_PAGE.format(title="Starting kit", links=links))
+    return HTMLResponse(_PAGE.format(title="Starting kit and worker", links=links))
 
 
 @router.get("/kit/simple/{project}/", dependencies=[Depends(public)])
@@ -45,10 +45,10 @@ def list_files(project: str) -> Response:
 
 @router.get("/kit/files/{digest}/{filename}", dependencies=[Depends(public)])
 def send_file(digest: str, filename: str) -> Response:
-    """Send a wheel of the kit that this site serves."""
+    """Send a wheel that this site serves."""
     wheel = _find(filename.partition("-")[0].replace("_", "-"))
     if (wheel.digest, wheel.filename) != (digest, filename):
-        raise NotFound("This site serves another version of the starting kit; install it again.")
+        raise NotFound("This site serves another version; install it again.")
     return Response(wheel.content, media_type="application/octet-stream", headers=_FOR_EVER)
 
 
