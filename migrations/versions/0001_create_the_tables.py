@@ -741,6 +741,23 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f("ix_webhook_deliveries_webhook_id"), ["webhook_id"], unique=False)
 
     op.create_table(
+        "worker_requests",
+        sa.Column("id", sa.String(length=32), nullable=False),
+        sa.Column("device_digest", sa.String(length=64), nullable=False),
+        sa.Column("user_code", sa.String(length=8), nullable=False),
+        sa.Column("info", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
+        sa.Column("interval", sa.Integer(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("asked_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("token_id", sa.String(length=32), nullable=True),
+        sa.Column("collected_at", sa.DateTime(timezone=True), nullable=True),
+        sa.ForeignKeyConstraint(["token_id"], ["worker_tokens.id"], name=op.f("fk_worker_requests_token_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_worker_requests")),
+        sa.UniqueConstraint("device_digest", name=op.f("uq_worker_requests_device_digest")),
+        sa.UniqueConstraint("user_code", name=op.f("uq_worker_requests_user_code")),
+    )
+    op.create_table(
         "workers",
         sa.Column("id", sa.String(length=32), nullable=False),
         sa.Column("token_id", sa.String(length=32), nullable=False),

@@ -59,5 +59,6 @@ def test_what_workers_say_is_stored_as_the_models_of_the_wire() -> None:
         "reports": {"parameters", "results", "answer"},
         "run_scores": {"summary"},
         "runs": {"parameters", "stage_times", "usage", "provenance", "evidence"},
+        "worker_requests": {"info"},
         "workers": {"info"},
     }

@@ -121,7 +121,7 @@ def test_the_platform_serves_its_documentation_migrates_and_has_baselines(
     install: Callable[[str], Environment],
 ) -> None:
     platform = install("anyshot-platform")
-    assert not any(has(platform, name) for name in ("torch", "anyshot_worker", "anyshot_analysis"))
+    assert not any(has(platform, name) for name in ("torch", "anyshot_analysis"))
     done = platform("python", "-c", SITE)
     assert done.returncode == 0 and "Warning" not in done.stderr, done.stderr
     assert "admin" in platform("anyshot", "--help").stdout
@@ -153,9 +153,13 @@ def test_a_participant_installs_the_kit_from_the_site(
     assert importlib.metadata.version("anyshot-core") in kit("anyshot", "--version").stdout
 
 
-def test_a_worker_has_what_it_builds_sandboxes_of(install: Callable[[str], Environment]) -> None:
-    worker = install("anyshot-worker")
+def test_a_worker_from_the_site_has_what_it_builds_sandboxes_of(
+    site_address: str, install: Callable[..., Environment]
+) -> None:
+    version = importlib.metadata.version("anyshot-worker")
+    worker = install(f"anyshot-worker=={version}", "--extra-index-url", f"{site_address}/kit/simple/")
     assert not has(worker, "torch") and not has(worker, "anyshot_platform")
+    assert "Make this machine a worker" in worker("anyshot", "worker", "join", "--help").stdout
     done = worker("python", "-c", WORKER)
     assert done.returncode == 0, done.stderr
     assert worker("anyshot", "worker", "--help").returncode == 0

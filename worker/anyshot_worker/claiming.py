@@ -23,8 +23,11 @@ from anyshot_worker.sandbox import AttemptKey, Sandboxes
 log = logging.getLogger(__name__)
 
 
-def announce(name: str, hardware_class: str, sandboxes: Sandboxes) -> WorkerInfo:
-    """The message that goes with every claim; the packs in the cache are filled in then."""
+def announce(name: str, hardware_class: str, sandboxes: Sandboxes, *, inventories: bool = True) -> WorkerInfo:
+    """The message that goes with every claim; the packs in the cache are filled in then.
+
+    To look for the `inventories` of images takes a box for each.
+    """
     return WorkerInfo(
         version=API_VERSION,
         name=name,
@@ -36,7 +39,7 @@ def announce(name: str, hardware_class: str, sandboxes: Sandboxes) -> WorkerInfo
         images=sandboxes.image_names(),
         image_digests=sandboxes.image_digests(),
         cpu_images=sandboxes.cpu_images(),
-        inventories=sandboxes.inventories(),
+        inventories=sandboxes.inventories() if inventories else {},
         sandbox=sandboxes.name,
         sandbox_reduced=sandboxes.reduced,
         analyses=find_spec("torch") is not None,  # a worker's image may do without it

@@ -5,6 +5,7 @@ import logging
 import click
 from pydantic import ValidationError
 
+from anyshot_worker.commands_join import join
 from anyshot_worker.commands_sandbox import COMMANDS
 
 
@@ -26,7 +27,9 @@ def run(log_level: str) -> None:
         settings = WorkerSettings()  # pyright: ignore[reportCallIssue] - filled from the environment
     except ValidationError as error:
         missing = "; ".join(f"ANYSHOT_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors())
-        raise click.ClickException(f"The settings of this worker are not complete: {missing}") from error
+        raise click.ClickException(
+            f"The settings of this worker are not complete: {missing}. To get them: anyshot worker join ADDRESS"
+        ) from error
     text = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
     send_to_standard_error(JsonLines() if settings.log_format == "json" else text, log_level)
     logging.getLogger("httpx").setLevel(logging.WARNING)
@@ -36,5 +39,5 @@ def run(log_level: str) -> None:
         raise click.ClickException(str(error)) from error
 
 
-for command in COMMANDS:
+for command in (join, *COMMANDS):
     worker.add_command(command)

@@ -72,8 +72,9 @@ def _listen(settings: WorkerSettings, claimer: RunClaimer, draining: threading.E
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: draining.set())
-    listener = make_listener(settings, claimer)
-    threading.Thread(target=listener.start, name="celery", daemon=True).start()
+    if settings.broker_url:
+        listener = make_listener(settings, claimer)
+        threading.Thread(target=listener.start, name="celery", daemon=True).start()
     draining.wait()
     log.info("worker %s is stopping", settings.worker_name)
     drain(claimer)
@@ -127,7 +128,7 @@ def make_app(settings: WorkerSettings, claimer: RunClaimer) -> Celery:
 
 
 def _transport_options(settings: WorkerSettings) -> dict[str, Any]:
-    if not settings.broker_url.startswith("filesystem"):
+    if not str(settings.broker_url).startswith("filesystem"):
         return {}
     if settings.broker_folder is None:
         raise ValueError("The embedded broker needs a folder: set ANYSHOT_BROKER_FOLDER.")

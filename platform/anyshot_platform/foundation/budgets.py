@@ -67,6 +67,8 @@ BUDGETS = {
     "posts": UsageBudget("person", "posts in discussions", 30, _HOUR),
     "webhook_tests": UsageBudget("person", "tests of webhooks", 20, _HOUR),
     "tokens": UsageBudget("person", "API tokens that are valid", 50, None),
+    "worker_requests": UsageBudget("address", "requests of machines to become workers", 20, _HOUR),
+    "worker_codes": UsageBudget("person", "codes of machines entered", 30, _HOUR),
     "streams": UsageBudget("person", "live pages open at once, in one web process", 20, None),
 }
 

@@ -23,6 +23,7 @@ from anyshot_platform.judging.runs.states import RUNNING, RunState
 from anyshot_platform.judging.runs.transitions import StaleEpoch
 from anyshot_platform.judging.submissions.uploads import forget_old_uploads
 from anyshot_platform.judging.workers.images import count_workers
+from anyshot_platform.judging.workers.requests import forget_old_requests
 from anyshot_platform.people.rate_limits.counting import forget_old_hits
 from anyshot_platform.running.announcements.phases import phases_with_news, tell_of_phase
 from anyshot_platform.running.operations.retention import collect_garbage
@@ -150,6 +151,7 @@ def _forget_old_rows(services: Services) -> int:
     yesterday = now() - timedelta(days=1)
     with services.database.writing() as session:
         forget_old_hits(session)
+        forget_old_requests(session)
         forget_old_rings(session)
         forget_old_troubles(session, yesterday)
         forget_dead_processes(session, yesterday)

@@ -62,6 +62,7 @@ ADMINISTERED: Objects = {
     "set-aside": ("/admin/set-aside", ()),
     "users": ("/admin/users", ("q", "page")),
     "webhooks": ("/admin/webhooks", ()),
+    "worker-request": ("/admin/worker-requests/{code}", ()),
     "worker-tokens": ("/admin/worker-tokens", ()),
     "workers": ("/admin/workers", ()),
 }

@@ -33,7 +33,8 @@ from anyshot_platform.judging.reports.actions.service import request_report
 from anyshot_platform.judging.reports.models import Report
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.submissions.models import Submission
-from anyshot_platform.judging.workers.models import Image, Worker, WorkerToken
+from anyshot_platform.judging.workers.models import Image, Worker, WorkerRequest, WorkerToken
+from anyshot_platform.judging.workers.requests import open_request
 from anyshot_platform.judging.workers.tokens import create_worker_token
 from anyshot_platform.people.alerts.models import Alert
 from anyshot_platform.people.alerts.service import open_alert
@@ -57,6 +58,7 @@ from anyshot_platform.standings.baselines.actions import acts as baseline_acts
 from anyshot_platform.standings.baselines.models import Baseline
 from anyshot_platform.standings.entries import eligibility
 from anyshot_platform.standings.entries.actions import team_acts
+from tests.contract.recording import worker_info
 from tests.platform.admin.test_any_moment import asking
 from tests.platform.admin.test_guarded_acts import log
 from tests.platform.admin.test_manage import BASE, finish, flash, page, post
@@ -101,6 +103,7 @@ TABLES = {
         "pause": "d a d",  # at work, paused, gone
         "resume": "a d a",
         "revoke": "n d a",  # in use, expired without a worker, revoked
+        "join": "d a r",  # waits, was let in, one of its name is in use
         "token": "d r d",  # no token of this name, one in use, a revoked one
     },
 }
@@ -488,6 +491,19 @@ def test_acts_of_administrators_on_what_no_worker_holds(site: Site) -> None:
 
     in_state = (tokens(), tokens(revoked_at=None), tokens(revoked_at=now()))
     hold(site, "worker", worker_acts.OF_ALL_TOKENS, in_state, name="rack", days=30)
+
+    def request(*, joined: bool = False, used: bool = False) -> Callable[[Session], WorkerRequest]:
+        def made(session: Session) -> WorkerRequest:
+            found, _ = open_request(session, worker_info(name="rack"))
+            if joined or used:
+                create_worker_token(session, "rack")
+            if joined:
+                found.token_id = session.query(WorkerToken).filter_by(name="rack").one().id
+            return found
+
+        return made
+
+    hold(site, "worker", worker_acts.OF_REQUESTS, (request(), request(joined=True), request(used=True)))
 
     def image(**values: Any) -> Callable[[Session], Image]:
         def made(session: Session) -> Image:

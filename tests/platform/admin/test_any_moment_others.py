@@ -38,7 +38,7 @@ from anyshot_platform.judging.submissions.actions import code_acts
 from anyshot_platform.judging.submissions.actions.bulk import SubmissionAct
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionStatus
-from anyshot_platform.judging.workers.models import Worker, WorkerToken
+from anyshot_platform.judging.workers.models import Worker, WorkerRequest, WorkerToken
 from anyshot_platform.people.alerts.models import Alert
 from anyshot_platform.people.teams.models import Team
 from anyshot_platform.people.users.models import User
@@ -189,6 +189,7 @@ MOMENTS: dict[type[Any], dict[str, str]] = {
     },
     Worker: {"paused_at": HELD, "stopped_at": HELD},
     WorkerToken: {"revoked_at": HELD, "expires_at": HELD, "last_used_at": NO_STATE},
+    WorkerRequest: {"asked_at": NO_STATE, "collected_at": "contract/test_joining.py"},
     Trouble: {"set_aside_at": HELD},
     Alert: {"until": HELD, "told_at": NO_STATE, "posted_at": NO_STATE},
 }

@@ -158,7 +158,8 @@ def test_every_budget_is_met_somewhere_and_every_row_is_a_route() -> None:
         "streams",
         "proofs",
         "checks",
-    }  # accounts.limiting, accounts.proving, events.watching, submissions.actions.submitting
+        "worker_requests",
+    }  # accounts.limiting, accounts.proving, events.watching, submissions.actions.submitting, workers.joining_api
     assert {name for names in SPENDING.values() for name in names} | elsewhere == set(BUDGETS)
     assert {name for name, budget in BUDGETS.items() if budget.seconds is None} - {"streams"} == set(TOTALS)
 

@@ -200,6 +200,7 @@ NOT_LINKED = {
     "/oauth/{provider}/callback": "nothing is set up here: admin/test_oauth.py",
     "/apple-touch-icon.png": "asked for by browsers: web/test_answers.py",
     "/design": "for who works on the site: web/test_axe.py",
+    "/admin/worker-requests": "a form leads there, by a machine's code: contract/test_joining.py",
     "/metrics": "for machines: core/test_operations.py",
     "/docs/{path:path}": "left out of the walk: the crawl of a visitor has them",
     "/docs/images/{name}.png": "left out of the walk: the crawl of a visitor has them",

@@ -1,4 +1,4 @@
-"""Tables of workers and of the images that operators offer."""
+"""Tables of workers, of machines that ask to become one, and of the images that operators offer."""
 
 from datetime import datetime
 
@@ -24,6 +24,28 @@ class WorkerToken(Base):
     competition_id: Mapped[str | None] = mapped_column(ForeignKey("competitions.id"))  # None: of all
     last_used_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
+
+
+class WorkerRequest(Base):
+    """A machine that asks to become a worker, until its codes are over."""
+
+    __tablename__ = "worker_requests"
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
+    device_digest: Mapped[str] = mapped_column(String(64), unique=True)
+    user_code: Mapped[str] = mapped_column(String(8), unique=True)
+    info: Mapped[WorkerInfo] = mapped_column(TypedJson(WorkerInfo))
+    interval: Mapped[int]  # seconds that the machine waits before it asks again
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    expires_at: Mapped[datetime]
+    asked_at: Mapped[datetime | None]  # for its token, last
+    token_id: Mapped[str | None] = mapped_column(ForeignKey("worker_tokens.id"))  # once it was let in
+    collected_at: Mapped[datetime | None]
+
+    @property
+    def code(self) -> str:
+        """The user code as people read it."""
+        return f"{self.user_code[:4]}-{self.user_code[4:]}"
 
 
 class Worker(Base):

@@ -1,7 +1,7 @@
-"""What site administrators do to workers and to the tokens with which machines call, and making one."""
+"""What site administrators do to workers and their tokens, making one, and letting a machine join that asks to."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 from sqlalchemy import func, or_, select
@@ -23,7 +23,7 @@ from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.signing import digest_secret
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.states import RUNNING
-from anyshot_platform.judging.workers.models import Worker, WorkerToken
+from anyshot_platform.judging.workers.models import Worker, WorkerRequest, WorkerToken
 from anyshot_platform.judging.workers.tokens import DAYS, Reach, create_worker_token
 
 
@@ -146,15 +146,17 @@ def _target_of_tokens(session: Session, tokens: Tokens) -> Target:
     return Target("worker_token", "", "", "")
 
 
-def _of_competition(session: Session, request: ActRequest[TokenOptions]) -> Competition | None:
-    slug = request.options.competition
-    return (
-        session.scalars(select(Competition).where(Competition.slug == slug)).one_or_none() if slug else None
-    )
+def _of_competition(session: Session, wishes: TokenOptions) -> Competition | None:
+    query = select(Competition).where(Competition.slug == wishes.competition)
+    return session.scalars(query).one_or_none() if wishes.competition else None
 
 
 def _look_token(session: Session, tokens: Tokens, request: ActRequest[TokenOptions]) -> Findings:
-    wishes, competition = request.options, _of_competition(session, request)
+    return _token_findings(session, request.options)
+
+
+def _token_findings(session: Session, wishes: TokenOptions) -> Findings:
+    competition = _of_competition(session, wishes)
     if _is_in_use(session, wishes.name):
         words = "A token of this name is in use: revoke it first, or take another name."
         return Findings(refused=[words])
@@ -176,15 +178,20 @@ def _look_token(session: Session, tokens: Tokens, request: ActRequest[TokenOptio
 
 
 def _make_token(session: Session, tokens: Tokens, request: ActRequest[TokenOptions]) -> ActDone:
-    wishes, competition = request.options, _of_competition(session, request)
+    made = _made(session, request.options, request.actor_id)
+    return ActDone("The token, shown once", after=_kept(made, request.options), result=made)
+
+
+def _made(session: Session, wishes: TokenOptions, actor_id: str) -> MadeToken:
+    competition = _of_competition(session, wishes)
     reach = Reach(wishes.hardware_class, competition.id if competition else None, wishes.days)
-    text = create_worker_token(session, wishes.name, request.actor_id, reach)
+    text = create_worker_token(session, wishes.name, actor_id, reach)
     token = session.scalars(select(WorkerToken).where(WorkerToken.digest == digest_secret(text))).one()
-    return ActDone(
-        "The token, shown once",
-        after={"id": token.id, **wishes.model_dump(exclude_none=True)},
-        result=MadeToken(token, text),
-    )
+    return MadeToken(token, text)
+
+
+def _kept(made: MadeToken, wishes: TokenOptions) -> dict[str, Any]:
+    return {"id": made.token.id, **wishes.model_dump(exclude_none=True)}
 
 
 TOKEN = Act(
@@ -197,6 +204,51 @@ TOKEN = Act(
     options=TokenOptions,
     danger=Danger.PROOF,
 )
+
+
+class JoinOptions(TokenOptions):
+    """`name` is the machine's own if left out; `hardware_class` and `competition` (its short name) limit what it gets,
+    for `days`.
+    """
+
+    name: Annotated[str, StringConstraints(strip_whitespace=True, max_length=200)] = ""
+
+
+def _target_of_request(session: Session, asking: WorkerRequest) -> Target:
+    return Target("worker_request", asking.id, asking.info.name, f"“{asking.info.name}”")
+
+
+def _wishes(asking: WorkerRequest, request: ActRequest[JoinOptions]) -> JoinOptions:
+    return request.options.model_copy(update={"name": request.options.name or asking.info.name[:200]})
+
+
+def _look_join(session: Session, asking: WorkerRequest, request: ActRequest[JoinOptions]) -> Findings:
+    if asking.token_id is not None:
+        return Findings(done="The machine was let in already.")
+    return _token_findings(session, _wishes(asking, request))
+
+
+def _join(session: Session, asking: WorkerRequest, request: ActRequest[JoinOptions]) -> ActDone:
+    wishes = _wishes(asking, request)
+    made = _made(session, wishes, request.actor_id)
+    asking.token_id = made.token.id
+    return ActDone(
+        f"{wishes.name} gets its token within seconds. Start it there: anyshot worker run.",
+        after=_kept(made, wishes),
+    )
+
+
+JOIN: Act[WorkerRequest, JoinOptions] = Act(
+    key="worker.join",
+    title="Let {} join as a worker",
+    target=_target_of_request,
+    look=_look_join,
+    do=_join,
+    undo="Revoke its token.",
+    options=JoinOptions,
+    danger=Danger.PROOF,
+)
 ACTS = by_name(PAUSE, RESUME)
 OF_TOKENS = by_name(REVOKE)
 OF_ALL_TOKENS = by_name(TOKEN)
+OF_REQUESTS = by_name(JOIN)

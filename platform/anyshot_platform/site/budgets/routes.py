@@ -52,6 +52,10 @@ SPENDING: dict[str, tuple[str, ...]] = {
     f"POST {_IN}/manage/webhooks/{{webhook_id}}/{{act}}": ("webhook_tests",),
     f"POST {_API}/tokens": ("tokens",),
     "POST /account/tokens": ("tokens",),
+    f"GET {_API}/admin/worker-requests/{{code}}": ("worker_codes",),
+    f"POST {_API}/admin/worker-requests/{{code}}/acts/join": ("worker_codes",),
+    "GET /admin/worker-requests": ("worker_codes",),
+    "POST /admin/worker-requests/{code}/{act}": ("worker_codes",),
 }
 
 

@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.actions.service import ActOutcome
 from anyshot_platform.foundation.paging import PageParam
-from anyshot_platform.judging.workers.models import Image, Worker, WorkerToken
+from anyshot_platform.judging.workers.models import Image, Worker, WorkerRequest, WorkerToken
+from anyshot_platform.judging.workers.requests import find_request
 from anyshot_platform.judging.workers.tokens import find_worker_token
 from anyshot_platform.people.accounts import administration
 from anyshot_platform.people.users.models import User
@@ -24,6 +25,8 @@ from anyshot_platform.site.web.services import SessionDep
 router = APIRouter(prefix="/api/v1/admin", tags=["operations"])
 AsAdmin = Annotated[Viewer, Depends(site_admin)]
 Named = Annotated[str, Path(max_length=64, description="Its name, where no other has the same, or its id.")]
+
+Code = Annotated[str, Path(max_length=20, description="The code that the machine shows.")]
 
 
 class AccountOut(BaseModel):
@@ -85,6 +88,23 @@ class NewTokenOut(WorkerTokenOut):
     token: str
 
 
+class WorkerRequestOut(BaseModel):
+    """A machine that asks to become a worker, as it says of itself; `joined` once an administrator let it in."""
+
+    name: str
+    hardware_class: str
+    release: str
+    cores: int
+    memory_bytes: int
+    gpus: list[str]
+    images: list[str]
+    sandbox: str
+    sandbox_reduced: bool
+    analyses: bool
+    expires_at: datetime
+    joined: bool
+
+
 class ImageOut(BaseModel):
     """A sandbox image that phases may ask for; those that are switched off cannot be chosen."""
 
@@ -124,6 +144,12 @@ def list_worker_tokens(viewer: AsAdmin, session: SessionDep) -> list[WorkerToken
     """The tokens of workers, newest first, with those that are revoked."""
     tokens = session.scalars(select(WorkerToken).order_by(WorkerToken.created_at.desc()))
     return [WorkerTokenOut.model_validate(token) for token in tokens]
+
+
+@router.get("/worker-requests/{code}")
+def show_request(viewer: AsAdmin, session: SessionDep, code: Code) -> WorkerRequestOut:
+    """The machine that shows this code."""
+    return _show_machine(find_request(session, code))
 
 
 @router.get("/images")
@@ -168,6 +194,25 @@ def _show_new_token(
     return NewTokenOut(**shown, token=made.text)
 
 
+def _request(session: Session, viewer: Viewer, code: Code) -> WorkerRequest:
+    return find_request(session, code)
+
+
+def _show_request(
+    session: Session, viewer: Viewer, asking: WorkerRequest, outcome: ActOutcome
+) -> WorkerRequestOut:
+    return _show_machine(asking)
+
+
+def _show_machine(asking: WorkerRequest) -> WorkerRequestOut:
+    shown = WorkerRequestOut.model_fields.keys()
+    return WorkerRequestOut(
+        **asking.info.model_dump(include=set(shown)),
+        expires_at=asking.expires_at,
+        joined=asking.token_id is not None,
+    )
+
+
 def _image(session: Session, viewer: Viewer, image_name: Named) -> Image:
     return image_acts.find_image(session, image_name)
 
@@ -187,4 +232,7 @@ add_acts(
     door=site_admin,
 )
 add_acts(router, worker_acts.OF_ALL_TOKENS, _tokens, _show_new_token, at="/worker-tokens", door=site_admin)
+add_acts(
+    router, worker_acts.OF_REQUESTS, _request, _show_request, at="/worker-requests/{code}", door=site_admin
+)
 add_acts(router, image_acts.ACTS, _image, _show_image, at="/images/{image_name}", door=site_admin)

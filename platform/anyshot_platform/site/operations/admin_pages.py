@@ -7,10 +7,12 @@ from fastapi import APIRouter, Depends, Request
 from sqlalchemy import select
 from starlette.responses import Response
 
+from anyshot_core.installation import join_line
 from anyshot_platform.actions.concurrency import changes_upon, tag_of
 from anyshot_platform.actions.declaration import ActRequest
 from anyshot_platform.actions.service import ActRefused, carry_out
 from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.kit.wheels import kit_version
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import Invalid
 from anyshot_platform.foundation.paging import PageParam
@@ -34,7 +36,7 @@ from anyshot_platform.site.shell.act_frame import perform_named, read_options, s
 from anyshot_platform.site.web.access import site_admin
 from anyshot_platform.site.web.forms import FormDep
 from anyshot_platform.site.web.rendering import redirect, render
-from anyshot_platform.site.web.services import ServicesDep, SessionDep
+from anyshot_platform.site.web.services import ServicesDep, SessionDep, site_address
 
 router = APIRouter(prefix="/admin", include_in_schema=False)
 Admin = Annotated[Viewer, Depends(site_admin)]
@@ -145,6 +147,7 @@ def _show_workers(request: Request, session: SessionDep, secret: str = "") -> Re
         tokens=list(tokens),
         images=list(session.scalars(select(Image).order_by(Image.name))),
         secret=secret,
+        join_line=join_line(site_address(request), kit_version()),
         worker_acts=worker_acts.ACTS,
         token_acts=worker_acts.OF_TOKENS,
         image_acts=image_acts.ACTS,
