@@ -31,7 +31,7 @@ def refuse_unfit(checkout: Path, version: str) -> None:
         raise Refused(f"The checkout has changes that are in no commit; commit or remove them:\n{changed}")
 
 
-NAMES_OUR_IMAGES = ("docker-compose.yml", "docker/kubernetes/anyshot.yaml")
+NAMES_OUR_IMAGES = ("docker-compose.yml", "docker/kubernetes/anyshot.yaml", "docker/kubernetes/workers.yaml")
 
 
 @dataclass(frozen=True)

@@ -8,20 +8,26 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate
 import pytest
 import yaml
 from docker.utils.build import PatternMatcher, exclude_paths
 from fastapi.routing import APIRoute
+from prometheus_client import generate_latest
 
 from anyshot_platform.app import feature_routers
 from anyshot_platform.cli import admin
 from anyshot_platform.foundation.settings import PlatformSettings
+from anyshot_platform.running.operations.figures import collect_figures
 from anyshot_worker.images import build
 from anyshot_worker.images.recipe import PINS, TORCH
+from anyshot_worker.process import DRAIN_SECONDS
 from anyshot_worker.settings import WorkerSettings
 from releasing import hashes
+from tests.platform.site import Site
 
 ROOT = Path(__file__).parents[3]
+KUBERNETES = sorted((ROOT / "docker/kubernetes").glob("*.yaml"))
 WORKER_SETTINGS = {f"ANYSHOT_{name.upper()}" for name in WorkerSettings.model_fields}
 SECRETS = {
     "ANYSHOT_SECRET_KEY": "s" * 40,
@@ -87,10 +93,8 @@ def test_images_of_others_are_named_by_version() -> None:
 def test_every_image_is_named_by_version_and_ours_by_the_release() -> None:
     """Also those beside the compose file: without a tag Docker takes `latest`, whatever that is then."""
     version = (ROOT / "about/version.txt").read_text().strip()
-    files = ("docker-compose.yml", "docker/debian/docker-compose.yml", "docker/kubernetes/anyshot.yaml")
-    named = {
-        name for file in files for name in re.findall(r"image: (anyshot/\S+)", (ROOT / file).read_text())
-    }
+    files = [ROOT / "docker-compose.yml", ROOT / "docker/debian/docker-compose.yml", *KUBERNETES]
+    named = {name for file in files for name in re.findall(r"image: (anyshot/\S+)", file.read_text())}
     assert {f"anyshot/platform:{version}", f"anyshot/worker:{version}"} <= named
     assert {name for name in named if ":" not in name or name.endswith(":latest")} == set()
     bases = re.findall(
@@ -243,24 +247,103 @@ def test_the_workers_settings_in_the_compose_file_exist() -> None:
 
 def kubernetes() -> dict[tuple[str, str], dict[str, Any]]:
     """The manifests by kind and name."""
-    documents = yaml.safe_load_all((ROOT / "docker/kubernetes/anyshot.yaml").read_text())
+    documents = [one for file in KUBERNETES for one in yaml.safe_load_all(file.read_text())]
     return {(one["kind"], one["metadata"]["name"]): one for one in documents}
 
 
+def pod_of(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The pod that a deployment or a KEDA job is made of."""
+    return manifest["spec"].get("jobTargetRef", manifest["spec"])["template"]
+
+
 def container_of(manifest: dict[str, Any]) -> dict[str, Any]:
-    (container,) = manifest["spec"]["template"]["spec"]["containers"]
+    (container,) = pod_of(manifest)["spec"]["containers"]
     return container
+
+
+NVIDIA = {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "utility"}
+WORKERS = ("anyshot-worker-cpu", "anyshot-worker-gpu")
+
+
+@pytest.mark.parametrize("version", ["1.33", kubernetes_validate.latest_version()])
+def test_the_kubernetes_manifests_follow_the_published_schemas(version: str) -> None:
+    """Those of KEDA's own kinds are not among them: the job inside is, and of the rest what KEDA's CRDs require."""
+    for (kind, name), one in kubernetes().items():
+        if kind == "ScaledJob":
+            assert one["apiVersion"] == "keda.sh/v1alpha1"
+            assert one["spec"].keys() >= {"jobTargetRef", "triggers"}
+            assert all(trigger.keys() >= {"type", "metadata"} for trigger in one["spec"]["triggers"])
+            one = {
+                "apiVersion": "batch/v1",
+                "kind": "Job",
+                "metadata": {"name": name},
+                "spec": one["spec"]["jobTargetRef"],
+            }
+        if kind == "TriggerAuthentication":
+            assert one["apiVersion"] == "keda.sh/v1alpha1"
+            assert all(each.keys() == {"parameter", "name", "key"} for each in one["spec"]["secretTargetRef"])
+            continue
+        kubernetes_validate.validate(one, version, strict=True)
+
+
+def test_workers_are_scaled_by_the_queue_of_their_class(site: Site) -> None:
+    """KEDA looks for one series of one name and label; an empty queue is 0, since a missing series is an error."""
+    site.member("alice").submit()
+    site.worker("gpu-1", hardware_class="gpu").claim()
+    with site.services.database.reading() as session:
+        shown = generate_latest(collect_figures(session)).decode().splitlines()
+    made = kubernetes()
+    lengths: list[float] = []
+    for name in WORKERS:
+        job = made["ScaledJob", name]["spec"]
+        given = {entry["name"]: entry.get("value") for entry in container_of(made["ScaledJob", name])["env"]}
+        (trigger,) = job["triggers"]
+        asked, entry = trigger["metadata"], trigger["authenticationRef"]["name"]
+        series = asked["valueLocation"]
+        assert series == f'anyshot_queued_runs{{hardware_class="{given["ANYSHOT_HARDWARE_CLASS"]}"}}'
+        lengths += [float(line.split()[-1]) for line in shown if line.startswith(f"{series} ")]
+        assert (asked["format"], asked["targetValue"], asked["authMode"]) == ("prometheus", "1", "bearer")
+        assert asked["url"] == "http://anyshot-web.default.svc/metrics"
+        (secret,) = made["TriggerAuthentication", entry]["spec"]["secretTargetRef"]
+        assert (
+            secret["parameter"] == "token" and secret["key"] in made["Secret", secret["name"]]["stringData"]
+        )
+        assert job["scalingStrategy"] == {"strategy": "accurate"}, (
+            "runs that are claimed are not in the queue"
+        )
+    assert lengths == [1, 0]
+
+
+@pytest.mark.parametrize("name", WORKERS)
+def test_a_worker_in_a_pod_ends_when_idle_and_has_time_to_hand_over(name: str) -> None:
+    manifest = kubernetes()["ScaledJob", name]
+    assert container_of(manifest)["args"] == ["run", "--until-idle"]
+    assert pod_of(manifest)["spec"]["terminationGracePeriodSeconds"] > DRAIN_SECONDS + 5
+    assert manifest["spec"]["rollout"] == {"strategy": "gradual"}, "a change of the manifest ends no run"
+
+
+def test_a_pod_that_is_the_boxes_host_has_no_docker_socket_and_no_capability() -> None:
+    manifest = kubernetes()["ScaledJob", "anyshot-worker-cpu"]
+    pod, container = pod_of(manifest)["spec"], container_of(manifest)
+    assert not any("hostPath" in volume for volume in pod["volumes"])
+    assert pod["securityContext"]["runAsNonRoot"] and pod["hostUsers"] is False
+    security = container["securityContext"]
+    assert security["capabilities"] == {"drop": ["ALL"]} and security["allowPrivilegeEscalation"] is False
+    assert security["procMount"] == "Unmasked" and security["seccompProfile"] == {"type": "Unconfined"}
+    given = {entry["name"]: entry.get("value") for entry in container["env"]}
+    assert given["ANYSHOT_SANDBOX"] == "bubblewrap"
 
 
 def test_the_settings_in_the_kubernetes_manifests_exist() -> None:
     made = kubernetes()
     platform = set(made["Secret", "anyshot"]["stringData"]) | set(made["ConfigMap", "anyshot"]["data"])
     assert platform <= {f"ANYSHOT_{name.upper()}" for name in PlatformSettings.model_fields}
-    worker = {entry["name"] for entry in container_of(made["DaemonSet", "anyshot-worker-cpu"])["env"]}
-    worker |= set(made["Secret", "anyshot-worker"]["stringData"])
-    assert worker <= WORKER_SETTINGS
     needed = {name for name, field in WorkerSettings.model_fields.items() if field.is_required()}
-    assert {f"ANYSHOT_{name.upper()}" for name in needed} <= worker
+    for name in WORKERS:
+        worker = {entry["name"] for entry in container_of(made["ScaledJob", name])["env"]} - NVIDIA.keys()
+        worker |= set(made["Secret", "anyshot-worker"]["stringData"])
+        assert worker <= WORKER_SETTINGS
+        assert {f"ANYSHOT_{name.upper()}" for name in needed} <= worker
 
 
 def test_the_kubernetes_manifests_name_what_there_is() -> None:
@@ -271,15 +354,16 @@ def test_the_kubernetes_manifests_name_what_there_is() -> None:
     for name in (
         ("Deployment", "anyshot-web"),
         ("Deployment", "anyshot-scheduler"),
-        ("DaemonSet", "anyshot-worker-cpu"),
+        *(("ScaledJob", worker) for worker in WORKERS),
     ):
-        container, pod = container_of(made[name]), made[name]["spec"]["template"]
+        container, pod = container_of(made[name]), pod_of(made[name])
         assert container["image"] in images
-        assert made[name]["spec"]["selector"]["matchLabels"] == pod["metadata"]["labels"]
+        if "selector" in made[name]["spec"]:
+            assert made[name]["spec"]["selector"]["matchLabels"] == pod["metadata"]["labels"]
         assert {next(iter(source.values()))["name"] for source in container["envFrom"]} <= secrets
         volumes = {volume["name"] for volume in pod["spec"].get("volumes", [])}
         assert {mount["name"] for mount in container.get("volumeMounts", [])} == volumes
-        if "args" in container:
+        if name[0] == "Deployment":
             admin.make_context("admin", list(container["args"]), resilient_parsing=False).close()
     web = container_of(made["Deployment", "anyshot-web"])
     routes = {
@@ -310,9 +394,6 @@ def test_the_scheduler_has_the_folder_of_uploads_too() -> None:
         assert "uploads:/var/lib/anyshot" in compose_services()[name]["volumes"]
 
 
-NVIDIA = {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "utility"}
-
-
 def test_workers_for_gpus_see_devices_and_who_is_on_them() -> None:
     """`nvidia-smi` is in no image of ours: the runtime brings it, and it names processes of its own namespace alone."""
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -320,8 +401,8 @@ def test_workers_for_gpus_see_devices_and_who_is_on_them() -> None:
     service = compose["services"]["worker-gpu"]
     assert (service["runtime"], service["pid"]) == ("nvidia", "host")
     assert service["environment"].items() >= NVIDIA.items()
-    manifest = kubernetes()["DaemonSet", "anyshot-worker-gpu"]
-    pod = manifest["spec"]["template"]["spec"]
+    manifest = kubernetes()["ScaledJob", "anyshot-worker-gpu"]
+    pod = pod_of(manifest)["spec"]
     assert (pod["runtimeClassName"], pod["hostPID"]) == ("nvidia", True)
     given = {entry["name"]: entry.get("value") for entry in container_of(manifest)["env"]}
     assert given.items() >= NVIDIA.items()

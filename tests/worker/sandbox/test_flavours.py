@@ -17,7 +17,7 @@ from tests.worker.sandbox.machine import sandbox_settings
 from tests.worker.sandbox.test_gpu import FakeDevices
 
 ROOT = Path(__file__).parents[3]
-COMPOSE, KUBERNETES = ROOT / "docker-compose.yml", ROOT / "docker" / "kubernetes" / "anyshot.yaml"
+COMPOSE, KUBERNETES = ROOT / "docker-compose.yml", ROOT / "docker" / "kubernetes" / "workers.yaml"
 BOTH = {"cpu": "cpu", "gpu": "gpu"}
 
 
@@ -133,8 +133,8 @@ def test_the_compose_files_workers_take_images_of_their_class() -> None:
 def test_workers_of_the_kubernetes_manifest_take_images_of_their_class() -> None:
     found = {}
     for each in yaml.safe_load_all(KUBERNETES.read_text()):
-        if each["kind"] == "DaemonSet":
-            (container,) = each["spec"]["template"]["spec"]["containers"]
+        if each["kind"] == "ScaledJob":
+            (container,) = each["spec"]["jobTargetRef"]["template"]["spec"]["containers"]
             given = {one["name"]: one.get("value") for one in container["env"]}
             found[given["ANYSHOT_HARDWARE_CLASS"]] = given.get("ANYSHOT_SANDBOX_IMAGE", "cpu")
     assert found == {"cpu": "cpu", "gpu": "gpu"}

@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Verdict
+from anyshot_platform.contest.phases.models import PhaseVersion
 from anyshot_platform.foundation.artifacts.models import Blob
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.queue.models import OutboxRing
@@ -33,6 +34,11 @@ def collect_figures(session: Session) -> CollectorRegistry:
     oldest = Gauge(
         "anyshot_oldest_queued_seconds", "Age of the oldest run", ["hardware_class"], registry=registry
     )
+    known = select(Worker.hardware_class).union(select(PhaseVersion.hardware_class))
+    for name in session.scalars(
+        known
+    ):  # what scales workers reads 0 from an empty queue, and nothing from a missing one
+        queued.labels(name).set(0)
     for name, count, since in session.execute(
         select(Run.hardware_class, func.count(Run.id), func.min(Run.queued_at))
         .where(Run.state == RunState.QUEUED)
