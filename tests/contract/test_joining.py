@@ -24,6 +24,8 @@ from anyshot_platform.judging.workers.models import Worker, WorkerRequest, Worke
 from anyshot_platform.judging.workers.requests import forget_old_requests
 from anyshot_platform.people.audit.models import AuditEntry
 from anyshot_worker.cli import worker
+from anyshot_worker.sandbox.guarantees import GUARANTEES
+from anyshot_worker.sandbox.preflight import PreflightFinding
 from anyshot_worker.settings import WorkerSettings
 from tests.contract.recording import worker_info
 from tests.platform.site import Person, Site
@@ -135,9 +137,11 @@ def test_a_token_that_is_kept_goes_to_no_other_platform(
 def test_a_machine_whose_sandbox_fails_is_told_what_to_do_and_asks_for_nothing(
     site: Site, address: str, machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ANYSHOT_TRUST_ALL_SUBMISSIONS", "false")
-    failed = join(address)
-    assert failed.exit_code == 1 and "only with ANYSHOT_TRUST_ALL_SUBMISSIONS=true" in failed.output
+    (network, *_) = GUARANTEES
+    failed = [PreflightFinding(network, "interfaces ['eth0']")]
+    monkeypatch.setattr("anyshot_worker.sandbox.preflight.check_guarantees", lambda *_, **__: failed)
+    said = join(address)
+    assert said.exit_code == 1 and f"What to do: {network.remedy}." in said.output
     assert rows(site, WorkerRequest) == []
 
 

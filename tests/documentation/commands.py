@@ -19,6 +19,12 @@ _ROLES = "tests/starting_kit/cli/test_dry_run.py"
 ELSEWHERE = {
     "python -P -m anyshot_starting_kit.runner": "tests/starting_kit/runner/test_first_process.py",  # speaks in frames
     "anyshot admin serve": "tests/end_to_end/site.py",  # serves until it is ended
+    'pip install --extra-index-url ADDRESS/kit/simple/ "anyshot-worker': (
+        "tests/packages/test_wheels.py::test_a_worker_from_the_site_has_what_it_builds_sandboxes_of"
+    ),
+    "anyshot worker run": (  # runs until it is ended
+        "tests/contract/test_joining.py::test_a_machine_joins_by_a_code_that_is_entered_on_the_page"
+    ),
     "cp .env.example": _COMPOSE,
     "make hashes": _COMPOSE,
     "make image": _COMPOSE,
