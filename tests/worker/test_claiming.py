@@ -2,6 +2,7 @@
 
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import cast
 import pytest
 
 from anyshot_core.wire.jobs import Job, JobKind
-from anyshot_core.wire.worker_api import Limits
+from anyshot_core.wire.worker_api import Limits, WorkerInfo
 from anyshot_worker import claiming, process
 from anyshot_worker.attempt import Site
 from anyshot_worker.claiming import RunClaimer
@@ -119,6 +120,39 @@ def test_a_lease_that_cannot_be_given_back_stops_no_stopping(
     monkeypatch.setattr(slots.platform, "release", release)
     slots.start(1)
     process.drain(slots.claimer)
+
+
+def test_a_worker_that_stays_until_it_is_idle_ends_after_its_last_run(slots: Slots) -> None:
+    attempt = slots.start(1)
+    serving = threading.Thread(
+        target=process.wait_for_the_end, args=(slots.claimer, slots.site.draining, True)
+    )
+    serving.start()
+    serving.join(5 * process.LOOK_SECONDS)
+    assert serving.is_alive(), "its run goes on"
+    slots.may_end[1].set()
+    attempt.join(PATIENCE)
+    serving.join(PATIENCE)
+    assert not serving.is_alive() and len(slots.platform.claims) == 2
+
+
+def test_a_worker_does_not_take_a_platform_that_is_away_for_an_empty_queue(
+    slots: Slots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def claim(worker: WorkerInfo) -> None:
+        raise PlatformUnreachable("away")
+
+    monkeypatch.setattr(slots.platform, "claim", claim)
+    slots.claimer.work()
+    assert not slots.claimer.done
+
+
+def test_a_worker_whose_time_is_up_hands_its_run_over(slots: Slots, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "DRAIN_SECONDS", 0.2)
+    slots.start(1)
+    process.wait_for_the_end(slots.claimer, slots.site.draining, False, time.monotonic() + 0.5)
+    process.drain(slots.claimer)
+    assert slots.platform.released == ["run"]
 
 
 def sicken(slots: Slots) -> None:

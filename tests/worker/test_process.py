@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import time
 from types import SimpleNamespace
 from typing import cast
 
@@ -71,7 +72,7 @@ def test_log_lines_have_the_form_that_was_asked_for(form: str, monkeypatch: pyte
     for name, value in {**told, "LOG_FORMAT": form}.items():
         monkeypatch.setenv(f"ANYSHOT_{name}", value)
     log = logging.getLogger("anyshot_worker")
-    monkeypatch.setattr(process, "run", lambda _: log.info("claimed", extra={"run_id": "r1"}))
+    monkeypatch.setattr(process, "run", lambda _, **stay: log.info("claimed", extra={"run_id": "r1"}))
     done = CliRunner().invoke(worker, ["run"], catch_exceptions=False)
     line = done.stderr.splitlines()[-1]
     if form == "json":
@@ -79,3 +80,21 @@ def test_log_lines_have_the_form_that_was_asked_for(form: str, monkeypatch: pyte
         assert (entry["message"], entry["level"], entry["run_id"]) == ("claimed", "info", "r1")
     else:
         assert line.endswith("INFO anyshot_worker: claimed")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "seconds"),
+    [([], 3600 - 60), (["--stop-before", "30"], 1800 - 60), (["--stop-before", "0"], -60)],
+)
+def test_a_worker_stops_a_minute_before_its_time_is_up(
+    arguments: list[str], seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slurm says when a job ends; who starts the worker may say it too."""
+    told = {"ANYSHOT_PLATFORM_URL": "http://127.0.0.1:1", "ANYSHOT_WORKER_TOKEN": "t"}
+    for name, value in {**told, "SLURM_JOB_END_TIME": str(time.time() + 3600)}.items():
+        monkeypatch.setenv(name, value)
+    stop_at: list[float] = []
+    monkeypatch.setattr(process, "run", lambda _, **stay: stop_at.append(stay["stop_at"]))
+    done = CliRunner().invoke(worker, ["run", *arguments], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert stop_at == [pytest.approx(time.monotonic() + seconds, abs=5)]

@@ -58,6 +58,7 @@ class RunClaimer:
         self._poll_seconds = poll_seconds
         self._live: set[AttemptKey] = set()
         self._guard = threading.Lock()
+        self._in_vain = False
         self._poller = threading.Thread(target=self._poll, name="poller", daemon=True)
 
     def open(self) -> None:
@@ -69,6 +70,11 @@ class RunClaimer:
         """Whether nothing runs here."""
         with self._guard:
             return not self._live
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing runs here, and the last claim, which the platform answered, brought nothing."""
+        return self._in_vain and self.idle
 
     def release_live(self) -> None:
         """Give the leases of the attempts that have not ended back, whatever they are at."""
@@ -93,14 +99,18 @@ class RunClaimer:
 
     def _claim(self) -> Job | None:
         worker = self._able()
+        self._in_vain = worker is None
         if worker is None:
             return None
         try:
-            return self._site.client.claim(worker)
+            assignment = self._site.client.claim(worker)
+            self._in_vain = assignment is None
+            return assignment
         except Unreadable as error:
             self._give_back(error)
             return None
         except TooOld as error:
+            self._in_vain = True
             log.error("this worker gets no work: %s", error)
             return None
         except WorkerApiError as error:

@@ -24,6 +24,7 @@ from anyshot_core.wire.worker_api import (
     Measure,
     Progress,
     Release,
+    Waiting,
     WorkerInfo,
 )
 
@@ -107,6 +108,11 @@ class WorkerClient:
             return read_assignment(answer.content)
         except ValidationError as error:
             raise Unreadable(_claimed(answer.content), _problem_of(error)) from error
+
+    def waiting(self, hardware_class: str) -> Waiting:
+        """How many runs wait for a class of machines, and how many workers with this token are at."""
+        answer = self._request("GET", f"/waiting/{hardware_class}", headers={}, body=lambda: b"")
+        return Waiting.model_validate_json(answer.content)
 
     def heartbeat(
         self, run_id: str, epoch: int, progress: Progress, measures: Sequence[Measure] = ()

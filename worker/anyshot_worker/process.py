@@ -24,10 +24,14 @@ log = logging.getLogger(__name__)
 DRAIN_SECONDS = 20.0
 DAEMON_PATIENCE = 60.0  # seconds for a Docker daemon that is just being started, too
 DAEMON_PAUSE = 2.0
+LOOK_SECONDS = 0.2  # between looks whether it is time to stop
 
 
-def run(settings: WorkerSettings) -> None:
+def run(settings: WorkerSettings, *, until_idle: bool = False, stop_at: float = float("inf")) -> None:
     """Serve until SIGTERM or SIGINT; then give the leases back, kill the sandboxes and return.
+
+    `stop_at` (of the monotonic clock) stops it as a signal does. With `until_idle` it returns, too, as soon as nothing
+    waits for it.
 
     Raises `SandboxError` before anything is claimed when the sandbox does not keep its promises.
     """
@@ -45,7 +49,15 @@ def run(settings: WorkerSettings) -> None:
         )
         claimer.open()
         log.info("worker %s is ready: sandbox %s", settings.worker_name, sandboxes.name)
-        _listen(settings, claimer, draining)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: draining.set())
+        if settings.broker_url:
+            listener = make_listener(settings, claimer)
+            threading.Thread(target=listener.start, name="celery", daemon=True).start()
+        wait_for_the_end(claimer, draining, until_idle, stop_at)
+        log.info("worker %s is stopping", settings.worker_name)
+        draining.set()
+        drain(claimer)
     finally:
         draining.set()
         sandboxes.close()
@@ -65,19 +77,20 @@ def open_sandboxes(settings: WorkerSettings) -> Sandboxes:
         time.sleep(DAEMON_PAUSE)
 
 
-def _listen(settings: WorkerSettings, claimer: RunClaimer, draining: threading.Event) -> None:
-    """Let Celery listen for bells in its own thread; this one waits for a signal and drains.
+def wait_for_the_end(
+    claimer: RunClaimer, draining: threading.Event, until_idle: bool, stop_at: float = float("inf")
+) -> None:
+    """Wait, while other threads work, until `draining` is set, until `stop_at`, or until nothing waits.
 
     Celery's own warm shutdown would wait for running tasks to end; ours gives their leases back instead.
     """
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: draining.set())
-    if settings.broker_url:
-        listener = make_listener(settings, claimer)
-        threading.Thread(target=listener.start, name="celery", daemon=True).start()
-    draining.wait()
-    log.info("worker %s is stopping", settings.worker_name)
-    drain(claimer)
+    while not draining.wait(LOOK_SECONDS):
+        if until_idle and claimer.done:
+            log.info("nothing waits for this worker")
+            return
+        if time.monotonic() > stop_at:
+            log.info("the time of this worker is up")
+            return
 
 
 def make_listener(settings: WorkerSettings, claimer: RunClaimer) -> Any:

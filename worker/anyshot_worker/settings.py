@@ -26,10 +26,10 @@ class WorkerSettings(SandboxSettings):
     hardware_class: str = Field(
         default="cpu", pattern=r"^[a-z0-9][a-z0-9-]*$", description="queue that this worker serves"
     )
-    broker_url: str | None = Field(
-        default=None,
-        description="Celery broker that rings for work: redis://..., or filesystem:// in the embedded set-up; "
-        "none: the worker asks by itself alone",
+    broker_url: str = Field(
+        default="",
+        description="Celery broker: redis://..., or filesystem:// in the embedded set-up; none: the worker asks by"
+        " itself, every ANYSHOT_POLL_SECONDS",
     )
     broker_folder: Path | None = Field(default=None, description="folder of the embedded broker's messages")
     concurrency: int = Field(default=1, ge=1, description="submissions that run at the same time")

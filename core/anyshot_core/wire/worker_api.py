@@ -71,6 +71,7 @@ __all__ = [
     "Smoke",
     "Stage",
     "Usage",
+    "Waiting",
     "WorkerInfo",
 ]
 
@@ -124,6 +125,13 @@ class ClaimRequest(Message):
     """Ask for the run that fits the worker best; which one rang does not matter."""
 
     worker: WorkerInfo
+
+
+class Waiting(Message):
+    """The runs of a class of machines, as far as the asking token reaches."""
+
+    waiting: int = Field(ge=0, description="queued, and open to a claim now")
+    running: int = Field(ge=0, description="at work on workers with this token")
 
 
 class Progress(Message):

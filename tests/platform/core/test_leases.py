@@ -463,6 +463,31 @@ def test_a_worker_gets_only_what_fits_it(site: Site) -> None:
     assert full.claim() is not None
 
 
+def test_a_worker_is_told_how_many_runs_wait_for_a_class_and_how_many_its_token_has(site: Site) -> None:
+    """As far as its token reaches: `anyshot worker slurm` starts as many jobs."""
+    site.set_phase(quota_day=None, quota_concurrent=None)
+    alice = site.member("alice")
+    for number in range(3):
+        alice.submit(make_zip(salt=f"a{number}"))
+    worker, another = site.worker("one"), site.worker("two")
+    assert worker.claim()
+
+    def told(hardware_class: str, asking: PaperWorker) -> dict[str, int]:
+        answer = asking.call("GET", f"/waiting/{hardware_class}")
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    assert told("cpu", worker) == {"waiting": 2, "running": 1}
+    assert told("cpu", another) == {"waiting": 2, "running": 0}
+    assert told("gpu", worker) == {"waiting": 0, "running": 0}
+    reach = Reach(competition_id=waits(site, "other", 1))
+    with site.services.database.writing() as session:
+        bounded = PaperWorker(site.client, create_worker_token(session, "bounded", reach=reach))
+        of_gpus = create_worker_token(session, "of GPUs", reach=Reach(hardware_class="gpu"))
+    assert told("cpu", bounded) == {"waiting": 1, "running": 0}
+    assert PaperWorker(site.client, of_gpus).call("GET", "/waiting/cpu").status_code == 403
+
+
 def test_bulk_work_leaves_a_slot(site: Site) -> None:
     site.set_phase(quota_day=None, quota_concurrent=None)
     alice = site.member("alice")

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, and_, exists, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_core.wire.worker_api import WorkerInfo
+from anyshot_core.wire.worker_api import Waiting, WorkerInfo
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.queue import priorities
 from anyshot_platform.judging.execution.kinds import fitting_runs
@@ -23,6 +23,7 @@ from anyshot_platform.judging.runs.models import Attempt, Run
 from anyshot_platform.judging.runs.states import RUNNING, RunState
 from anyshot_platform.judging.workers.images import carried_by, count_workers, takes_work
 from anyshot_platform.judging.workers.models import Worker
+from anyshot_platform.judging.workers.tokens import reach_of
 
 UNREADABLE = "unreadable"  # outcome of an attempt whose worker could not read the job
 ELSEWHERE = timedelta(minutes=10)  # before a worker that it went wrong with is given the run again
@@ -62,6 +63,22 @@ def choose_run(
         if found := _pick(session, and_(fits, those)):
             return found
     return None
+
+
+def count_waiting(session: Session, token_id: str, hardware_class: str) -> Waiting:
+    """The runs that wait for a class of machines and that a worker's token may have, and those that its workers are at.
+
+    Raises:
+        Forbidden: the token is for another hardware class.
+    """
+    competition_id = reach_of(session, token_id, hardware_class)
+    waiting = select(func.count(Run.id)).where(_is_queued(hardware_class, now()))
+    if competition_id is not None:
+        waiting = waiting.where(Run.competition_id == competition_id)
+    mine = select(Worker.id).where(Worker.token_id == token_id)
+    here = (Run.hardware_class == hardware_class, Run.state.in_(_RUNNING), Run.worker_id.in_(mine))
+    running = select(func.count(Run.id)).where(*here)
+    return Waiting(waiting=session.scalar(waiting) or 0, running=session.scalar(running) or 0)
 
 
 def _pick(session: Session, fits: ColumnElement[bool]) -> Run | None:

@@ -62,7 +62,7 @@ def register_worker(session: Session, token_id: str, info: WorkerInfo) -> Worker
 
 def claim(session: Session, settings: PlatformSettings, token_id: str, info: WorkerInfo) -> Claim | None:
     """Give a worker the run that fits it best, with a lease and a new epoch; None if there is none."""
-    competition_id = reach_of(session, token_id, info)
+    competition_id = reach_of(session, token_id, info.hardware_class)
     worker = register_worker(session, token_id, info)
     if worker.paused_at is not None:
         return None

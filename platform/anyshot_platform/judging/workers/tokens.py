@@ -8,7 +8,6 @@ from typing import TypeVar
 from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
-from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import Conflict, Forbidden, NotFound, NotSignedIn
 from anyshot_platform.foundation.services import Services
@@ -97,15 +96,15 @@ def _note_use(services: Services, token: WorkerToken) -> None:
             session.execute(update(WorkerToken).where(WorkerToken.id == token.id).values(last_used_at=moment))
 
 
-def reach_of(session: Session, token_id: str, info: WorkerInfo) -> str | None:
+def reach_of(session: Session, token_id: str, hardware_class: str) -> str | None:
     """The id of the one competition whose runs a token may have; None: of all.
 
     Raises:
         Forbidden: the token is for another hardware class than the worker's.
     """
     token = session.get_one(WorkerToken, token_id)
-    if token.hardware_class not in (None, info.hardware_class):
+    if token.hardware_class not in (None, hardware_class):
         raise Forbidden(
-            f"This token is for workers of class “{token.hardware_class}”; this worker says “{info.hardware_class}”."
+            f"This token is for workers of class “{token.hardware_class}”; this worker says “{hardware_class}”."
         )
     return token.competition_id

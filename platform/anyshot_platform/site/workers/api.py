@@ -21,11 +21,13 @@ from anyshot_core.wire.worker_api import (
     Heartbeat,
     HeartbeatReply,
     Release,
+    Waiting,
 )
 from anyshot_platform.foundation.artifacts.service import check_signature, keep_file
 from anyshot_platform.foundation.errors import Invalid
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.execution import leases, results
+from anyshot_platform.judging.execution.choosing import count_waiting
 from anyshot_platform.judging.execution.kinds import NotAssignable, make_job
 from anyshot_platform.judging.execution.releases import is_too_old, refuse, return_unreadable
 from anyshot_platform.judging.run_logs.measures import keep_measures
@@ -61,6 +63,14 @@ def claim(
         except NotAssignable as problem:
             leases.fail_run(session, claimed.run, Verdict.BAD_SETTINGS, problem.message)
     return Response(status_code=204)
+
+
+@router.get("/waiting/{hardware_class}")
+def tell_waiting(
+    hardware_class: Annotated[str, PathParam(max_length=64)], token_id: WorkerTokenDep, session: SessionDep
+) -> Waiting:
+    """How many runs wait for a class of machines, and how many workers with this token are at."""
+    return count_waiting(session, token_id, hardware_class)
 
 
 @router.post("/runs/{run_id}/heartbeat")
