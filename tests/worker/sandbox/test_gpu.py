@@ -177,7 +177,7 @@ def test_which_sandboxes_hand_gpus_on(tmp_path: Path) -> None:
         for runtime in ("runc", "nvidia", "runsc")
     }
     assert gives == {"runc": True, "nvidia": True, "runsc": False}
-    assert not BubblewrapBackend(settings).gives_gpus
+    assert BubblewrapBackend(settings).gives_gpus
     assert TrustedBackend(settings.model_copy(update={"trust_all_submissions": True})).gives_gpus
 
 

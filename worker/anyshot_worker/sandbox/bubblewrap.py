@@ -1,7 +1,8 @@
 """The Bubblewrap backend, for machines without a Docker daemon: namespaces, the same system-call filter, control
-groups where this user may make them. Shown as *reduced*, with what it cannot promise.
+groups where this user may make them, GPUs as device files. Shown as *reduced*, with what it cannot promise.
 """
 
+import json
 import os
 import re
 import shutil
@@ -14,6 +15,8 @@ from anyshot_worker.images.root import SBOM_INSIDE
 from anyshot_worker.sandbox.box_folders import BoxFolders
 from anyshot_worker.sandbox.filter import compile_profile
 from anyshot_worker.sandbox.flags import MAX_FILE_BYTES, NPROC_ROOM, environment, shared_memory_bytes
+from anyshot_worker.sandbox.flavours import CPU, GPU, LABEL, command_to_build
+from anyshot_worker.sandbox.gpu_files import gpu_arguments
 from anyshot_worker.sandbox.interface import (
     INPUT_INSIDE,
     OPEN_FILES,
@@ -48,7 +51,7 @@ class BubblewrapBackend(LocalBackend):
     """Boxes as process trees in namespaces of their own."""
 
     name = "bubblewrap"
-    images_are_folders = True
+    images_are_folders = gives_gpus = True
 
     def __init__(self, settings: SandboxSettings) -> None:
         self.settings = settings
@@ -70,17 +73,22 @@ class BubblewrapBackend(LocalBackend):
         return f"{asked.stdout} {compile_profile().hex()} {os.geteuid()}"
 
     def prepare(self, image: str) -> ImageInfo:
-        """The folder of that digest, else the newest one made by `anyshot worker image build --as-folder`."""
+        """The folder of that digest, else the newest one made by `anyshot worker image build --as-folder`.
+
+        `cpu` and `gpu` are names of what was built for these devices.
+        """
         roots = sorted(self.settings.images_folder.glob("root-*/" + SBOM_INSIDE), key=_age)
         if image.startswith("sha256:"):
             roots = [root for root in roots if f"sha256:{digest_file(root)}" == image]
+        elif image in (CPU, GPU):
+            roots = [root for root in roots if _flavour(root) == image]
         if not roots:
             raise SandboxError(
-                "no image folder on this machine; make it with: anyshot worker image build --as-folder",
+                f"no image folder on this machine; make it with: {command_to_build(image)} --as-folder",
                 Verdict.IMAGE_MISSING,
             )
         root = roots[-1].parents[len(Path(SBOM_INSIDE).parts) - 1]
-        return ImageInfo(str(root), f"sha256:{digest_file(roots[-1])}", {"org.anyshot.flavour": "cpu"})
+        return ImageInfo(str(root), f"sha256:{digest_file(roots[-1])}", {LABEL: _flavour(roots[-1])})
 
     def start(self, spec: BoxSpec) -> ProcessBox:
         """A process tree with the runner as its first process."""
@@ -133,6 +141,8 @@ def bubblewrap_arguments(
     ]
     for name, value in environment(spec).items():
         command += ["--setenv", name, value]
+    if spec.gpu_ids:
+        command += gpu_arguments(spec.gpu_ids, root)
     if weights is not None:
         (root / WEIGHTS_INSIDE.lstrip("/")).mkdir(exist_ok=True)
         command += ["--ro-bind", str(weights), WEIGHTS_INSIDE]
@@ -178,6 +188,12 @@ def _enter(group: LocalGroup, uid: int, command: list[str]) -> list[str]:
     entrances = [str(path) for path in group.entrances()]
     enter = 'while [ "$1" != -- ]; do echo $$ >"$1"; shift; done; shift; exec "$@"'
     return ["/bin/sh", "-c", enter, "enter", *entrances, "--", *command]
+
+
+def _flavour(bill: Path) -> str:
+    """What an image's bill of materials says that it was built for."""
+    name: str = json.loads(bill.read_bytes())["metadata"]["component"]["name"]
+    return name.rpartition("-")[2]
 
 
 def _age(path: Path) -> float:

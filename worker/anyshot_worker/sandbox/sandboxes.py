@@ -18,7 +18,8 @@ from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.sandbox import janitor
 from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.flavours import require_flavour, require_some_for_gpus, runs_on_gpus
-from anyshot_worker.sandbox.gpu import Gpus, GpuUse, NoDevices
+from anyshot_worker.sandbox.gpu import Gpus, GpuUse, NoDevices, NvidiaDevices
+from anyshot_worker.sandbox.gpu_files import CardsOfJob
 from anyshot_worker.sandbox.interface import (
     AttemptKey,
     Backend,
@@ -85,7 +86,10 @@ class Sandboxes:
 
     def __init__(self, backend: Backend, settings: SandboxSettings) -> None:
         self.backend, self.settings = backend, settings
-        self._gpus = Gpus(settings.state_folder / "slots", None if backend.gives_gpus else NoDevices())
+        devices = NvidiaDevices() if backend.gives_gpus else NoDevices()
+        if backend.images_are_folders:  # no daemon knows of GPUs
+            devices = CardsOfJob()
+        self._gpus = Gpus(settings.state_folder / "slots", devices)
         self._open: list[OpenBox] = []
         self._guard = threading.Lock()
         self._inventories: dict[str, Inventory | None] = {}  # by digest
