@@ -83,6 +83,9 @@ record: $(READY)  ## Write anew what real workers and the real platform say to e
 compose: $(READY)  ## Bring docker-compose.yml up on images of Debian's packages and send a submission through it
 	@ANYSHOT_COMPOSE=1 $(BIN)/python -m pytest tests/end_to_end/test_compose.py $(ARGS)
 
+slurm: $(READY)  ## Let ten submissions run as jobs of a real Slurm cluster of one node (Debian's slurm-wlm and munge)
+	@ANYSHOT_ROTATE=all $(BIN)/python -m pytest -n 0 tests/end_to_end/test_slurm.py $(ARGS)
+
 BENCHMARKS := $(patsubst benchmarks/%/__main__.py,%,$(wildcard benchmarks/*/__main__.py))
 bench: $(READY)  ## Run a benchmark: NAME=episodes (without a name: their list)
 	@test -n "$(NAME)" || { echo "Say which, as make bench NAME=episodes: $(BENCHMARKS)"; exit 2; }
@@ -139,4 +142,4 @@ reproduce: $(READY)  ## List the papers' tables and figures: done, stands in, no
 clean:  ## Remove .venv and what was built
 	rm -rf .venv site .pytest_cache .ruff_cache
 
-.PHONY: help compile setup demo test test-fast test-all hostile fuzz hostile-site coverage mutants record compose bench gpu gpu-carried lint structure format docs pins hashes release migration image reproduce clean
+.PHONY: help compile setup demo test test-fast test-all hostile fuzz hostile-site coverage mutants record compose slurm bench gpu gpu-carried lint structure format docs pins hashes release migration image reproduce clean

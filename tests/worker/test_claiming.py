@@ -124,6 +124,7 @@ def test_a_lease_that_cannot_be_given_back_stops_no_stopping(
 
 def test_a_worker_that_stays_until_it_is_idle_ends_after_its_last_run(slots: Slots) -> None:
     attempt = slots.start(1)
+    slots.claimer.work()  # the other slot finds nothing
     serving = threading.Thread(
         target=process.wait_for_the_end, args=(slots.claimer, slots.site.draining, True)
     )
@@ -133,7 +134,7 @@ def test_a_worker_that_stays_until_it_is_idle_ends_after_its_last_run(slots: Slo
     slots.may_end[1].set()
     attempt.join(PATIENCE)
     serving.join(PATIENCE)
-    assert not serving.is_alive() and len(slots.platform.claims) == 2
+    assert not serving.is_alive() and len(slots.platform.claims) == 3
 
 
 def test_a_worker_does_not_take_a_platform_that_is_away_for_an_empty_queue(

@@ -55,7 +55,11 @@ def login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Login:
 @pytest.mark.parametrize(
     ("waiting", "at_work", "states", "words", "jobs"),
     [
-        (0, 0, "", "0 runs waiting, 0 at work. Partition gpus: 0 jobs named anyshot-cpu, at most 3. Submitted none.", 0),
+        (
+            *(0, 0, ""),
+            "0 runs waiting, 0 at work. Partition gpus: 0 jobs named anyshot-cpu, at most 3. Submitted none.",
+            0,
+        ),
         (
             *(1, 1, "RUNNING\n"),
             "1 run waiting, 1 at work. Partition gpus: 1 job named anyshot-cpu (1 running), at most 3."

@@ -141,7 +141,7 @@ def make_app(settings: WorkerSettings, claimer: RunClaimer) -> Celery:
 
 
 def _transport_options(settings: WorkerSettings) -> dict[str, Any]:
-    if not str(settings.broker_url).startswith("filesystem"):
+    if not settings.broker_url.startswith("filesystem"):
         return {}
     if settings.broker_folder is None:
         raise ValueError("The embedded broker needs a folder: set ANYSHOT_BROKER_FOLDER.")
