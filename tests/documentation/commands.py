@@ -79,6 +79,14 @@ ELSEWHERE = {
         "tests/documentation/test_reproductions.py"
         "::test_a_joined_experiment_gets_its_conditions_by_the_documented_command",
     ),
+    **dict.fromkeys(  # a cluster
+        (
+            *("anyshot worker slurm", "export ANYSHOT_PLATFORM_URL", "export ANYSHOT_HARDWARE_CLASS"),
+            "export ANYSHOT_WORKSPACE",
+        ),
+        "tests/end_to_end/test_slurm.py"
+        "::test_jobs_grow_and_shrink_with_the_queue_and_hand_over_when_they_are_killed",
+    ),
     # The job script of the guide, as one.
     **dict.fromkeys(
         ("set -euo", "source ", "export ANYSHOT_DATA", "export XDG_CACHE_HOME"),

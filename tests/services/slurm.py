@@ -103,7 +103,7 @@ def _configure(folder: Path, host: str) -> None:
     for made in (*devices, folder / "state", folder / "spool"):
         made.touch() if made in devices else made.mkdir()
     (folder / "gres.conf").write_text(
-        f"NodeName={host} Name=gpu File={folder}/gpu[0-1] Flags=nvidia_gpu_env\n"
+        f"NodeName={host} Name=gpu File={folder}/gpu[0-1]\n"
     )
     (folder / "munge.key").write_bytes(os.urandom(1024))
     (folder / "munge.key").chmod(0o400)
