@@ -27,9 +27,10 @@ MODELS: dict[str, type[BaseModel]] = {
     "complete": api.Complete,
     "fail": api.Fail,
     "release": api.Release,
+    "waiting": api.Waiting,
     "evidence": api.Evidence,  # what comes with a result, by what was found
 }
-HEARD = set(MODELS) - {"reply", "evidence"}  # the last words of addresses
+HEARD = set(MODELS) - {"reply", "waiting", "evidence"}  # the last words of addresses
 _JOB: TypeAdapter[Any] = TypeAdapter(api.Assignment)
 # What is within these is of one protocol, one report or one run; their models are held by reading them.
 FREE = {
@@ -172,6 +173,8 @@ class Recorder:
     def hear(self, method: str, path: str, said: bytes, status: int, answer: bytes) -> None:
         """One request of a worker, and the answer to it; what the platform refused is not kept."""
         word = path.rpartition("/")[2]
+        if method == "GET" and "/waiting/" in path and status == 200:
+            self._keep("waiting", json.loads(answer))
         if method != "POST" or status not in (200, 204) or word not in HEARD:
             return
         message = json.loads(said)

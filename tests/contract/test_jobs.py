@@ -108,6 +108,12 @@ def test_what_code_does_is_shown_as_what_it_did(
     assert "Stage Meta-testing" in text_of(stage.page(f"/submissions/{shown}", alice))
 
 
+def test_a_login_node_of_a_cluster_is_told_how_many_runs_wait(stage: Stage) -> None:
+    submit(stage, "alice")
+    told = stage.worker().client.waiting("cpu")
+    assert (told.waiting, told.running) == (1, 0)
+
+
 def test_an_import_error_costs_nothing(stage: Stage) -> None:
     alice, shown = submit(stage, "alice", "import no_such_package\n" + COUNTING)
     stage.worker().work()

@@ -102,8 +102,6 @@ def _configure(folder: Path, host: str) -> None:
     devices = [folder / "gpu0", folder / "gpu1"]
     for made in (*devices, folder / "state", folder / "spool"):
         made.touch() if made in devices else made.mkdir()
-    (folder / "gres.conf").write_text(
-        f"NodeName={host} Name=gpu File={folder}/gpu[0-1]\n"
-    )
+    (folder / "gres.conf").write_text(f"NodeName={host} Name=gpu File={folder}/gpu[0-1]\n")
     (folder / "munge.key").write_bytes(os.urandom(1024))
     (folder / "munge.key").chmod(0o400)

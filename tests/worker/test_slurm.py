@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from anyshot_core.wire.worker_api import Waiting
 from anyshot_worker.cli import worker
 from anyshot_worker.client import WorkerClient
+from tests.contract.recording import play, read
 
 SQUEUE = """#!/bin/sh
 echo "$@" >>"{folder}/asked"
@@ -36,7 +36,7 @@ class Login:
     def look(self, waiting: int, at_work: int, states: str) -> Result:
         """One look, with so many runs and these jobs; at most three jobs, on a GPU each."""
         (self.folder / "states").write_text(states)
-        told = Waiting(waiting=waiting, running=at_work)
+        told = read("waiting", play("waiting", waiting=waiting, running=at_work))
         self._patch.setattr(WorkerClient, "waiting", lambda client, hardware_class: told)
         options = ["--partition", "gpus", "--most", "3", "--minutes", "90", "--once", "--", "--gres=gpu:1"]
         return CliRunner().invoke(worker, ["slurm", *options])

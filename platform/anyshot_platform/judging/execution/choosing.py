@@ -72,9 +72,8 @@ def count_waiting(session: Session, token_id: str, hardware_class: str) -> Waiti
         Forbidden: the token is for another hardware class.
     """
     competition_id = reach_of(session, token_id, hardware_class)
-    waiting = select(func.count(Run.id)).where(_is_queued(hardware_class, now()))
-    if competition_id is not None:
-        waiting = waiting.where(Run.competition_id == competition_id)
+    reach = () if competition_id is None else (Run.competition_id == competition_id,)
+    waiting = select(func.count(Run.id)).where(_is_queued(hardware_class, now()), *reach)
     mine = select(Worker.id).where(Worker.token_id == token_id)
     here = (Run.hardware_class == hardware_class, Run.state.in_(_RUNNING), Run.worker_id.in_(mine))
     running = select(func.count(Run.id)).where(*here)
