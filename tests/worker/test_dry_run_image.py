@@ -26,7 +26,7 @@ def test_a_missing_image_is_built_and_kept_up_to_date(
         assert flavour == "cpu"
         bill = folder / "root-made" / dry_run_bill()
         bill.parent.mkdir(parents=True, exist_ok=True)
-        bill.write_text("{}")
+        bill.write_text('{"metadata": {"component": {"name": "anyshot-sandbox-cpu"}}}')
         say("root of made")
         built.append(folder)
         return folder
