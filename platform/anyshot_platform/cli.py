@@ -25,6 +25,7 @@ from anyshot_platform.server.demo.command import demo
 from anyshot_platform.server.home import HomeOption, services_of, settings_of
 from anyshot_platform.server.serving import run_background
 from anyshot_platform.server.serving import serve as serve_site
+from anyshot_platform.server.simulating import simulate_command
 
 
 class Admin(click.Group):
@@ -180,5 +181,5 @@ def restore(home: Path, source: Path) -> None:
     click.echo(f"Restored the database and {count} files.")
 
 
-for _command in (demo, *BUNDLE_COMMANDS):
+for _command in (demo, simulate_command, *BUNDLE_COMMANDS):
     admin.add_command(_command)

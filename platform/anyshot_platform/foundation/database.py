@@ -5,6 +5,7 @@ import select
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -49,9 +50,22 @@ NAMING = {
 Json = JSON().with_variant(JSONB(), "postgresql")
 
 
+_VIRTUAL: ContextVar[datetime | None] = ContextVar("virtual", default=None)
+
+
 def now() -> datetime:
     """The present moment, UTC, aware."""
-    return datetime.now(UTC)
+    return _VIRTUAL.get() or datetime.now(UTC)
+
+
+@contextmanager
+def virtual_clock() -> Iterator[Callable[[datetime], object]]:
+    """Give a function that sets what `now` says inside, to this thread alone: for simulations."""
+    token = _VIRTUAL.set(None)
+    try:
+        yield _VIRTUAL.set
+    finally:
+        _VIRTUAL.reset(token)
 
 
 def new_id() -> str:

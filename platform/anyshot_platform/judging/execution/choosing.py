@@ -48,19 +48,21 @@ def choose_run(
     another worker was quicker to claim.
     """
     moment = now()
+    if competition_id is None:
+        orders = _orders(session, info.hardware_class, moment)
+    else:
+        orders = [Run.competition_id == competition_id]
+    if not orders:
+        return None
     fits = and_(
         _is_queued(info.hardware_class, moment), carried_by(info), fitting_runs(info), Run.id.not_in(skip)
     )
     fits = and_(fits, ~_went_wrong_here(worker_id, takes_work(session, info.hardware_class), moment))
-    if keep_slot_from_bulk and not _bulk_may_start(session, info):
-        fits = and_(fits, ~Run.bulk)
-    if competition_id is not None:
-        fits = and_(fits, Run.competition_id == competition_id)
-        return _pick(session, fits)
-    turns = _turns(session, info.hardware_class, moment)
-    smoke = [and_(turn.its_runs, Run.priority >= priorities.SMOKE) for turn in turns if turn.smoke_goes_first]
-    for those in (*smoke, *(turn.its_runs for turn in turns)):
-        if found := _pick(session, and_(fits, those)):
+    for those in orders:
+        found = _pick(session, and_(fits, those))
+        if found is not None and found.bulk and keep_slot_from_bulk and not _bulk_may_start(session, info):
+            found = _pick(session, and_(fits, those, ~Run.bulk))
+        if found is not None:
             return found
     return None
 
@@ -97,6 +99,16 @@ def _pick(session: Session, fits: ColumnElement[bool]) -> Run | None:
     return None
 
 
+def _orders(session: Session, hardware_class: str, moment: datetime) -> list[ColumnElement[bool]]:
+    """Which runs to look among, one after the other: smoke tests that go first, then each competition at its turn."""
+    waiting = _waiting(session, hardware_class, moment)
+    if len(waiting) < 2:
+        return [Run.competition_id == one for one in waiting]
+    turns = _turns(session, hardware_class, waiting, moment)
+    smoke = [and_(turn.its_runs, Run.priority >= priorities.SMOKE) for turn in turns if turn.smoke_goes_first]
+    return [*smoke, *(turn.its_runs for turn in turns)]
+
+
 @dataclass(frozen=True)
 class _Turn:
     """A competition that waits for a class of machines."""
@@ -111,12 +123,11 @@ class _Turn:
         return Run.competition_id == self.competition_id
 
 
-def _turns(session: Session, hardware_class: str, moment: datetime) -> list[_Turn]:
+def _turns(session: Session, hardware_class: str, waiting: Sequence[str], moment: datetime) -> list[_Turn]:
     """Who waits for machines of a class, in the order of their turns."""
-    waiting = _waiting(session, hardware_class, moment)
     here = (Run.hardware_class == hardware_class, Run.competition_id.in_(waiting), Run.state.in_(_RUNNING))
     counts = select(Run.competition_id, func.count(Run.id)).where(*here).group_by(Run.competition_id)
-    running = dict(session.execute(counts).all()) if len(waiting) > 1 else {}
+    running = dict(session.execute(counts).all())
     never, turns = datetime.min.replace(tzinfo=moment.tzinfo), []
     for one in waiting:
         claims = select(Run.claimed_at, Run.priority).where(

@@ -11,7 +11,6 @@ from anyshot_core.wire.worker_api import HeartbeatReply, Progress, WorkerInfo
 from anyshot_platform.foundation.artifacts.models import Artifact
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import NotFound
-from anyshot_platform.foundation.metrics import CLAIM_WAIT, CLAIMS
 from anyshot_platform.foundation.queue.outbox import put_ring
 from anyshot_platform.foundation.settings import PlatformSettings
 from anyshot_platform.judging.execution.choosing import TOO_OLD, UNREADABLE, choose_run
@@ -77,7 +76,6 @@ def claim(session: Session, settings: PlatformSettings, token_id: str, info: Wor
             skip=beaten,
         )
         if run is None:
-            CLAIMS.labels("nothing").inc()
             return None
         try:
             _take(session, settings, run, worker)
@@ -118,8 +116,6 @@ def _take(session: Session, settings: PlatformSettings, run: Run, worker: Worker
     )
     session.flush()
     settle(session, run)
-    CLAIMS.labels("run").inc()
-    CLAIM_WAIT.labels(run.hardware_class).observe((moment - run.queued_at).total_seconds())
 
 
 def find_held(session: Session, token_id: str, run_id: str, epoch: int) -> Run:

@@ -59,7 +59,7 @@ def _expect(session: Session, run: Run, ahead: int, workers: int, moment: dateti
     """Assume that each run ahead takes what the last ones of this phase took, spread over the workers."""
     if workers == 0:
         return None
-    seconds = _recent_seconds(session, Run.phase_id == run.phase_id)
+    seconds = recent_seconds(session, Run.phase_id == run.phase_id)
     if not seconds:
         return None
     running = session.scalar(
@@ -71,13 +71,13 @@ def _expect(session: Session, run: Run, ahead: int, workers: int, moment: dateti
     return moment + timedelta(seconds=rounds * sum(seconds) / len(seconds))
 
 
-def _recent_seconds(session: Session, *conditions: ColumnElement[bool]) -> list[float]:
+def recent_seconds(session: Session, *conditions: ColumnElement[bool], limit: int = 20) -> list[float]:
     """What the last runs of submissions took, from claim to end."""
     recent = session.execute(
         select(Run.claimed_at, Run.finished_at)
         .where(Run.state == RunState.FINISHED, Run.submission_id.is_not(None), *conditions)
         .order_by(Run.finished_at.desc())
-        .limit(20)
+        .limit(limit)
     ).all()
     return [(end - start).total_seconds() for start, end in recent if start and end]
 
@@ -131,4 +131,4 @@ def _expect_end(session: Session, run: Run) -> EndWindow | None:
 
 
 def _seconds_like(session: Session, run: Run) -> list[float]:
-    return _recent_seconds(session, Run.phase_id == run.phase_id, Run.kind == run.kind)
+    return recent_seconds(session, Run.phase_id == run.phase_id, Run.kind == run.kind)

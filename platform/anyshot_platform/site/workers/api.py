@@ -24,7 +24,9 @@ from anyshot_core.wire.worker_api import (
     Waiting,
 )
 from anyshot_platform.foundation.artifacts.service import check_signature, keep_file
+from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import Invalid
+from anyshot_platform.foundation.metrics import CLAIM_WAIT, CLAIMS
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.execution import leases, results
 from anyshot_platform.judging.execution.choosing import count_waiting
@@ -57,11 +59,15 @@ def claim(
         worker = leases.register_worker(session, token_id, body.worker)
         return JSONResponse({"error": "too_old", "message": refuse(session, worker, body.worker)}, 426)
     while (claimed := leases.claim(session, services.settings, token_id, body.worker)) is not None:
+        run = claimed.run
+        CLAIMS.labels("run").inc()
+        CLAIM_WAIT.labels(run.hardware_class).observe((now() - run.queued_at).total_seconds())
         try:
-            job = make_job(services, session, claimed.run)
+            job = make_job(services, session, run)
             return Response(job.model_dump_json(), media_type="application/json")
         except NotAssignable as problem:
-            leases.fail_run(session, claimed.run, Verdict.BAD_SETTINGS, problem.message)
+            leases.fail_run(session, run, Verdict.BAD_SETTINGS, problem.message)
+    CLAIMS.labels("nothing").inc()
     return Response(status_code=204)
 
 
