@@ -1182,6 +1182,7 @@ def upgrade() -> None:
         sa.Column("gpus", sa.Integer(), nullable=False),
         sa.Column("queued_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("available_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("expected_start", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
         sa.Column("rung_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("worker_id", sa.String(length=32), nullable=True),
         sa.Column("lease_expires_at", sa.DateTime(timezone=True), nullable=True),

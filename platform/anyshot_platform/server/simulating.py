@@ -79,15 +79,16 @@ def simulate_command(
         lost=lost,
         seed=seed,
     )
-    outcomes = [simulate(replace(scene, workers=scene.workers + more), settings) for more in (0, 1)]
+    few = simulate(scene, settings)
+    more = simulate(replace(scene, workers=scene.workers + 1), settings)
     if as_json:
-        told = [asdict(one) | {"cost": price and one.worker_hours * price} for one in outcomes]
+        told = [asdict(one) | {"cost": price and one.worker_hours * price} for one in (few, more)]
         click.echo(json.dumps({"scene": asdict(scene), "outcomes": told}, indent=1))
         return
     click.echo(f"{phase or example}: {count(teams, 'team')}, {_words_on_runs(scene)}.")
-    for one in outcomes:
+    for one in (few, more):
         click.echo(_words(one, price))
-    click.echo(_words_on_one_more(*outcomes, price))
+    click.echo(_words_on_one_more(few, more, price))
 
 
 def _find(home: Path, phase: str, teams: int) -> tuple[Scene, PlatformSettings]:

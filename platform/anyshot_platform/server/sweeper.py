@@ -26,6 +26,7 @@ from anyshot_platform.judging.workers.images import count_workers
 from anyshot_platform.judging.workers.requests import forget_old_requests
 from anyshot_platform.people.rate_limits.counting import forget_old_hits
 from anyshot_platform.running.announcements.phases import phases_with_news, tell_of_phase
+from anyshot_platform.running.capacity.expecting import expect_starts
 from anyshot_platform.running.operations.retention import collect_garbage
 from anyshot_platform.running.operations.watch import watch_conditions
 from anyshot_platform.running.rehearsals.playing import go_on, underway
@@ -33,6 +34,7 @@ from anyshot_platform.running.rehearsals.playing import go_on, underway
 log = logging.getLogger(__name__)
 _HOUSEKEEPING_EVERY = 3600.0
 _LEASES_EVERY = 2.0  # a dead worker's run waits for its lease to run out, and not for us after that
+_EXPECTED_EVERY = 60.0
 _RINGS_A_WORKER = 2
 FORGIVEN_SECONDS = 10.0  # a few heartbeats
 
@@ -61,7 +63,10 @@ class LeaseWatch:
 
 
 class Sweeper:
-    """Sweeps every `sweep_seconds` in a thread, and takes lost leases back more often than that."""
+    """Sweeps every `sweep_seconds` in a thread, and takes lost leases back more often than that.
+
+    Another thread notes when queued runs should start: that takes seconds.
+    """
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -69,20 +74,27 @@ class Sweeper:
         self._watch = LeaseWatch()
         often = min(services.settings.sweep_seconds, _LEASES_EVERY)
         self._loop = Loop(services.database, "sweeper", self._round, every=often)
+        seconds = services.settings.sweep_seconds
+        self._expecting = Loop(services.database, "expected starts", self._expect_starts, every=seconds)
 
     def start(self) -> None:
         """Start the loops of housekeeping."""
         self._loop.start()
+        self._expecting.start()
 
     def stop(self) -> None:
         """End after the sweep that is under way."""
         self._loop.stop()
+        self._expecting.stop()
 
     def _round(self) -> None:
         seconds = self._services.settings.sweep_seconds
         self._do("leases", min(seconds, _LEASES_EVERY), self._watch.look)
         self._do("sweep", seconds, lambda services: _do_all(services, SWEEPS))
         self._do("housekeeping", _HOUSEKEEPING_EVERY, keep_house)
+
+    def _expect_starts(self) -> None:
+        self._do("expected starts", _EXPECTED_EVERY, expect_starts)
 
     def _do(self, duty: str, every: float, work: Callable[[Services], object]) -> None:
         if take_duty(self._services, duty, self._holder, every):

@@ -134,6 +134,9 @@ def describe(state: dict[str, Any], page: str) -> str:
     """The submission in a few lines: its answer, or what went wrong and how to repeat it here; last its page."""
     head = f"Submission {state['competition']}/{state['phase']}/{state['number']} ({state['filename']})"
     lines = [f"{head}: {state['status']}"]
+    if expected := state["expected_start"]:
+        window = f"{moment_words(expected['earliest'])} and {moment_words(expected['latest'])}"
+        lines.append(f"  should start between {window}, likely at {moment_words(expected['likely'])}")
     if state["score"] is not None:
         half = "" if state["half_width"] is None else f" ± {state['half_width']:.4f}"
         lines.append(f"  score {decimal_words(state['score'], 4)}{half}")

@@ -17,6 +17,8 @@ from anyshot_platform.judging.execution import choosing
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.running.capacity import simulation
 from anyshot_platform.running.capacity.simulation import Scene, simulate
+from tests.platform.site import SLUG, Site
+from tests.platform.web.test_outlook import scored
 
 HOUR = 3600.0
 SETTINGS = read_settings(secret_key="a key that nothing is signed with")
@@ -119,6 +121,17 @@ def test_the_command_plays_2022_and_says_what_one_more_worker_brings() -> None:
     told = json.loads(CliRunner().invoke(admin, [*asked, "--json"]).output)
     assert [one["cost"] for one in told["outcomes"]] == [840, 924]
     assert told["scene"]["runs"] == 3 and told["outcomes"][0]["runs"] == 12
+
+
+def test_a_phase_of_the_site_is_played_with_what_its_runs_took(site: Site) -> None:
+    scored(site.worker(), site.member("alice"), site, 10)
+    asked = ["simulate", f"{SLUG}/feedback", "--teams", "2", "--days", "1", "--rush", "6", "--price", "0.35"]
+    shown = CliRunner().invoke(admin, asked, env=site.environment)
+    assert shown.exit_code == 0, shown.output
+    assert shown.output.startswith(
+        "small/feedback: 2 teams, 3 uploads a day, 1 day, 1 run of 10 min to 10 min a submission.\n"
+        "1 worker: 6 submissions (0 refused by a quota)."
+    )
 
 
 def test_what_cannot_be_played_is_said() -> None:

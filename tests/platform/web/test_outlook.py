@@ -28,7 +28,7 @@ def _took(site: Site, submission_id: str, minutes: float) -> None:
         run.finished_at, run.claimed_at = now(), now() - timedelta(minutes=minutes)
 
 
-def _scored(worker: PaperWorker, person: Person, site: Site, minutes: float, mean: float = 0.5) -> str:
+def scored(worker: PaperWorker, person: Person, site: Site, minutes: float, mean: float = 0.5) -> str:
     made = person.submit(make_zip(salt=f"{minutes} min"))
     assert made.status_code == 201, made.text
     job = worker.claim()
@@ -45,9 +45,9 @@ def test_the_outlook_tells_what_counts_runs_and_is_left(site: Site) -> None:
     assert (first["left"], first["last_moment"], first["entries"]) == (9, None, [])
     assert first["without_entry"] == ["Free style", "From scratch"]
     worker = site.worker()
-    _scored(worker, bob, site, 2)
-    _scored(worker, bob, site, 10)
-    mine = _scored(worker, alice, site, 5, 0.75)
+    scored(worker, bob, site, 2)
+    scored(worker, bob, site, 10)
+    mine = scored(worker, alice, site, 5, 0.75)
     waiting = alice.submit(make_zip(salt="waiting")).json()
     before = now()
     found = _outlook(alice)
@@ -105,7 +105,7 @@ def test_the_quota_of_the_phase_and_its_end_bound_what_is_left(site: Site) -> No
 
 def test_hidden_scores_are_not_in_the_outlook(site: Site) -> None:
     alice = site.member("alice")
-    _scored(site.worker(), alice, site, 5)
+    scored(site.worker(), alice, site, 5)
     site.set_phase(scores_visible=False)
     found = _outlook(alice)
     assert found["last_moment"] is None and found["entries"][0]["score"] is None

@@ -103,6 +103,7 @@ def _take(session: Session, settings: PlatformSettings, run: Run, worker: Worker
         progress_message="",
         stage_times=StageTimes(claimed=moment),
         finished_at=None,
+        expected_start=None,
     )
     session.add(
         Attempt(

@@ -10,7 +10,7 @@ from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import Provenance, Usage
 from anyshot_platform.contest.phases.models import PhaseVersion
 from anyshot_platform.foundation.database import Base, TypedJson, Word, new_id, now
-from anyshot_platform.judging.runs.records import OwnSeeds, StageTimes
+from anyshot_platform.judging.runs.records import ExpectedStart, OwnSeeds, StageTimes
 from anyshot_platform.judging.runs.states import RunKind, RunState
 from anyshot_platform.judging.submissions.models import Submission
 
@@ -64,6 +64,9 @@ class Run(Base):
     gpus: Mapped[int] = mapped_column(default=0)
     queued_at: Mapped[datetime] = mapped_column(default=now)
     available_at: Mapped[datetime] = mapped_column(default=now)  # back-off: not before this
+    expected_start: Mapped[ExpectedStart | None] = mapped_column(
+        TypedJson(ExpectedStart), nullable=False
+    )  # while it is queued: of `running.capacity.expecting`
     rung_at: Mapped[datetime | None]
     worker_id: Mapped[str | None] = mapped_column(ForeignKey("workers.id"), index=True)
     lease_expires_at: Mapped[datetime | None]

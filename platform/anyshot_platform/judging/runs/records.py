@@ -1,4 +1,4 @@
-"""What a run remembers as JSON: when its stages began, and seeds of its own."""
+"""What a run remembers as JSON: when its stages began, seeds of its own, and when it should start."""
 
 from __future__ import annotations
 
@@ -31,6 +31,16 @@ class StageTimes(BaseModel):
     def last(self) -> RunState | None:
         """The last stage that was seen; None where none was."""
         return next((stage for stage in reversed(STAGES) if getattr(self, stage.value) is not None), None)
+
+
+class ExpectedStart(BaseModel):
+    """When a worker should take a queued run: nine tenths of what was drawn lie between earliest and latest."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    earliest: datetime
+    likely: datetime
+    latest: datetime
 
 
 class OwnSeeds(BaseModel):

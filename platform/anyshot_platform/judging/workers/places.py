@@ -11,17 +11,18 @@ from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.queue import priorities
 from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.records import ExpectedStart
 from anyshot_platform.judging.runs.states import RUNNING, RunState
 from anyshot_platform.judging.workers.images import Needs, can_carry, taking_work
 
 
 @dataclass(frozen=True)
 class QueuePlace:
-    """How many runs go before, how many workers serve the class, and a rough start (None: cannot be told)."""
+    """How many runs go before, how many workers serve the class, and the expected start (None: cannot be told yet)."""
 
     ahead: int
     workers: int
-    expected_start: datetime | None
+    expected: ExpectedStart | None
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,8 @@ def find_place(session: Session, run: Run) -> QueuePlace | None:
     able = taking_work(session, run.hardware_class, competition_id=run.competition_id)
     needs = Needs(run.image, run.image_digest, run.gpus, run.memory_bytes)
     workers = sum(can_carry(worker, needs) for worker in able)
-    return QueuePlace(ahead, workers, _expect(session, run, ahead, workers, moment))
+    expected = run.expected_start if workers else None
+    return QueuePlace(ahead, workers, expected if expected and expected.latest > moment else None)
 
 
 def _count_ahead(session: Session, run: Run) -> int:
@@ -55,10 +57,12 @@ def _count_ahead(session: Session, run: Run) -> int:
     return ahead + sum(min(count, ahead + 1) for count in session.scalars(others))
 
 
-def _expect(session: Session, run: Run, ahead: int, workers: int, moment: datetime) -> datetime | None:
+def _guess(session: Session, run: Run) -> datetime | None:
     """Assume that each run ahead takes what the last ones of this phase took, spread over the workers."""
-    if workers == 0:
+    place = find_place(session, run)
+    if place is None or place.workers == 0:
         return None
+    workers = place.workers
     seconds = recent_seconds(session, Run.phase_id == run.phase_id)
     if not seconds:
         return None
@@ -67,8 +71,8 @@ def _expect(session: Session, run: Run, ahead: int, workers: int, moment: dateti
             Run.hardware_class == run.hardware_class, Run.state.in_(sorted(RUNNING))
         )
     )
-    rounds = max(ahead + (running or 0) - workers + 1, 0) / workers
-    return moment + timedelta(seconds=rounds * sum(seconds) / len(seconds))
+    rounds = max(place.ahead + (running or 0) - workers + 1, 0) / workers
+    return now() + timedelta(seconds=rounds * sum(seconds) / len(seconds))
 
 
 def recent_seconds(session: Session, *conditions: ColumnElement[bool], limit: int = 20) -> list[float]:
@@ -116,17 +120,19 @@ def expect_start(session: Session, run: Run) -> datetime | None:
     )
     likewise = {name: getattr(run, name) for name in names}
     urgency = session.get_one(Phase, run.phase_id).priority
-    place = find_place(session, Run(**likewise, state=RunState.QUEUED, priority=urgency, queued_at=now()))
-    return None if place is None else place.expected_start
+    return _guess(session, Run(**likewise, state=RunState.QUEUED, priority=urgency, queued_at=now()))
 
 
 def _expect_end(session: Session, run: Run) -> EndWindow | None:
     place, seconds = find_place(session, run), _seconds_like(session, run)
-    start = run.claimed_at if place is None else place.expected_start
-    if start is None or not seconds:
+    if place is not None and place.expected is not None:
+        first, last = place.expected.earliest, place.expected.latest
+    else:
+        first = last = run.claimed_at if place is None else _guess(session, run)
+    if first is None or last is None or not seconds:
         return None
     moment = now()
-    earliest, latest = start + timedelta(seconds=min(seconds)), start + timedelta(seconds=max(seconds))
+    earliest, latest = first + timedelta(seconds=min(seconds)), last + timedelta(seconds=max(seconds))
     return EndWindow(max(earliest, moment), latest) if latest > moment else None
 
 

@@ -128,7 +128,10 @@ def _lay_out(session: Session, scene: Scene) -> Phase:
     )
     phase.versions = [
         PhaseVersion(
-            meta_test_pool_version_id="-", train_seeds=[*range(scene.runs)], hardware_class=_HARDWARE
+            meta_test_pool_version_id="-",
+            train_seeds=[*range(scene.runs)],
+            run_seconds=max(scene.seconds),
+            hardware_class=_HARDWARE,
         )
     ]
     session.add_all([WorkerToken(id=_TOKEN, name="", digest=""), competition, phase])

@@ -58,7 +58,7 @@ def describe(session: Session, sight: Sight, runs: list[Run]) -> dict[str, objec
         "verdict": submission.verdict.value if submission.verdict else None,
         "queue_place": first.ahead if first else None,
         "workers": first.workers if first else None,
-        "expected_start": first.expected_start.isoformat() if first and first.expected_start else None,
+        "expected_start": first.expected.model_dump(mode="json") if first and first.expected else None,
         "tasks_done": sum(run.tasks_done for run in runs),
         "tasks_total": sum(run.tasks_total for run in runs),
         "seconds_used": round(sum(run.seconds_used for run in runs), 1),

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from anyshot_core.words import in_utc
@@ -10,6 +9,7 @@ from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.filters import duration, join_texts
 from anyshot_platform.judging.execution.kinds import kind_of
 from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.records import ExpectedStart
 from anyshot_platform.judging.runs.states import ENDED, RUNNING, STAGES, RunState
 from anyshot_platform.judging.visibility.submissions import Sight
 from anyshot_platform.site.submissions.provenance import provenance_rows, repeat_command, words_on_repeat
@@ -32,7 +32,7 @@ class QueueForecast:
     """How many runs are ahead, and when a worker is expected to take this one."""
 
     ahead: int
-    expected_start: datetime | None
+    expected: ExpectedStart | None
     served: bool = True  # whether a worker takes runs of its kind
 
 
@@ -183,12 +183,15 @@ def _queue_words(place: QueueForecast | None) -> str:
     words = ahead.get(place.ahead, f"{place.ahead} runs are ahead in the queue")
     if not place.served:
         return f"{words}, but no worker can take it now. It keeps its place and starts by itself."
-    if place.expected_start is None:
+    if place.expected is None:
         return f"{words}."
-    seconds = (in_utc(place.expected_start) - now()).total_seconds()
-    if seconds < 20:
+    moments = (place.expected.earliest, place.expected.likely, place.expected.latest)
+    earliest, likely, latest = (max((one - now()).total_seconds(), 0.0) for one in moments)
+    if latest < 20:
         return f"{words}; it should start any moment."
-    return f"{words}; it should start in about {duration(seconds)}."
+    return (
+        f"{words}; it should start in about {duration(likely)} ({duration(earliest)} to {duration(latest)})."
+    )
 
 
 def is_live(runs: Sequence[Run]) -> bool:

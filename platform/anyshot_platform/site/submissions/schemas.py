@@ -11,6 +11,7 @@ from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import Provenance, Series, Stage, Usage
 from anyshot_platform.foundation.numbers import HalfWidth
 from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.runs.records import ExpectedStart
 from anyshot_platform.judging.runs.states import RunState
 from anyshot_platform.judging.submissions.models import Upload
 from anyshot_platform.judging.submissions.states import SubmissionKind, SubmissionStatus
@@ -284,6 +285,9 @@ class SubmissionDetail(SubmissionOut):
     checks: list[CheckOut]
     leagues: list[str]
     queue_place: int | None = Field(description="Runs that go before it; null if it is not queued.")
+    expected_start: ExpectedStart | None = Field(
+        description="of that run; null if it is not queued, and where that cannot be told yet"
+    )
     runs: list[RunOut]
     answer: AnswerOut | None = Field(description="null without a score that the viewer sees")
     smoke: SmokeOut | None = Field(description="null for all but smoke tests that are through")

@@ -142,7 +142,7 @@ def show_runs(session: Session, sight: Sight, runs: list[Run]) -> list[RunProgre
 def queue_place(session: Session, run: Run) -> QueueForecast | None:
     """Where a queued run stands."""
     found = find_place(session, run)
-    return None if found is None else QueueForecast(found.ahead, found.expected_start, found.workers > 0)
+    return None if found is None else QueueForecast(found.ahead, found.expected, found.workers > 0)
 
 
 def shown_state(submission: Submission, runs: list[Run]) -> str:

@@ -17,7 +17,6 @@ from anyshot_platform.judging.execution.service import list_runs
 from anyshot_platform.judging.run_logs.models import RunEvent
 from anyshot_platform.judging.run_logs.service import count_missing_lines, read_events
 from anyshot_platform.judging.runs.models import Run
-from anyshot_platform.judging.runs.states import RunState
 from anyshot_platform.judging.scores.models import RunScore
 from anyshot_platform.judging.submissions.arrivals import words_on_counting
 from anyshot_platform.judging.submissions.models import Submission
@@ -98,7 +97,8 @@ def show_detail(session: Session, sight: Sight) -> SubmissionDetail:
         for run in list_runs(session, submission)
         if sight.everything or run.phase_version.number == submission.phase.live_version
     ]
-    places = [find_place(session, run) for run in visible if run.state == RunState.QUEUED]
+    places = [place for run in visible if (place := find_place(session, run)) is not None]
+    first = min(places, key=lambda place: place.ahead, default=None)
     leagues = session.scalars(
         select(League.slug)
         .join(LeagueEntry, LeagueEntry.league_id == League.id)
@@ -109,7 +109,8 @@ def show_detail(session: Session, sight: Sight) -> SubmissionDetail:
         **show_submission(sight, tags).model_dump(),
         checks=[CheckOut.model_validate(check) for check in submission.checks],
         leagues=list(leagues),
-        queue_place=min((place.ahead for place in places if place), default=None),
+        queue_place=first.ahead if first else None,
+        expected_start=first.expected if first else None,
         runs=show_runs(session, sight, visible),
         answer=None,
         smoke=SmokeOut.model_validate(smoke) if smoke else None,
