@@ -86,14 +86,16 @@ class Play:
                     self._let_claim()
 
     def _let_claim(self) -> None:
-        """Let each idle worker ask for a run; where two of a kind get nothing, a third would get nothing either.
+        """Let each idle worker ask for a run, until as many of a kind got nothing as a run has attempts.
 
-        One may be where a run went wrong a short while ago.
+        A run may have gone wrong on each of those before the last a short while ago.
         """
         nothing: Counter[str] = Counter()
         for worker in [self.idle.popleft() for _ in range(len(self.idle))]:
             found = None
-            if nothing[worker.kind] < 2 and self.session.scalar(_ANY_QUEUED):
+            if nothing[worker.kind] < self.settings.infrastructure_attempts and self.session.scalar(
+                _ANY_QUEUED
+            ):
                 found = claim(self.session, self.settings, worker.token_id, worker.info)
             if found is None:
                 nothing[worker.kind] += 1
