@@ -31,7 +31,7 @@ _GROUPS = {  # in `anyshot --help`
         "my-data",
     ),
     "Data": ("data", "read-dataset", "weights"),
-    "Analyse here": ("analyse", "experiment", "reproduce", "score", "verify", "verify-key"),
+    "Analyse here": ("analyse", "experiment", "replay", "reproduce", "score", "verify", "verify-key"),
     "Organize": ("organize",),
     "Operate": ("admin", "administer", "worker"),
 }

@@ -58,7 +58,6 @@ def test_what_workers_say_is_stored_as_the_models_of_the_wire() -> None:
         "league_entries": {"evidence"},
         "reports": {"parameters", "results", "answer"},
         "run_scores": {"summary"},
-        "runs": {"parameters", "stage_times", "usage", "provenance", "evidence"},
         "worker_requests": {"info"},
         "runs": {"parameters", "expected_start", "stage_times", "usage", "provenance", "evidence"},
         "workers": {"info"},

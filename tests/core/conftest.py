@@ -103,8 +103,10 @@ class Runs:
     ) -> JobOutcome:
         """Serve the job with this model.py; `changes` are fields of the job, `listening` further hooks."""
         job = replace(self.job, bundle=self.bundle(model, files), **changes)
-        heard = {"on_progress": self.progress.append, "on_log": self.lines.append}
-        hooks = Hooks(**(heard | {"cancelled": lambda: self.cancelled()} | (listening or {})))
+        usual = Hooks(
+            on_progress=self.progress.append, on_log=self.lines.append, cancelled=lambda: self.cancelled()
+        )
+        hooks = replace(usual, **(listening or {}))
         if isolated:
             return serve_isolated(self.open_channel, job, hooks)
         channel = self.open_channel()

@@ -67,7 +67,7 @@ def test_datasets_have_seeds_of_their_own(demo_packs: dict[str, Path], tmp_path:
     runs = Experiment(baselines, data, tmp_path, (93,), 4, within="halves").runs()
     plans = [run.plan(tmp_path / "bundle.zip") for run in runs]
     assert [run.seed for run in runs] == [93, 93]
-    assert len({plan.test_seed for plan in plans}) == 2 and all(plan.test_seed < 2**31 for plan in plans)
+    assert len({plan.test_seed for plan in plans}) == 2 and all(int(plan.test_seed) < 2**31 for plan in plans)
     assert [plan.train_seed for plan in plans] == [plan.test_seed for plan in plans]
     assert derive_seed(93, "TXT_SQR") == int(hashlib.sha256(b"93 TXT_SQR").hexdigest()[:8], 16) >> 1
     across = Experiment(baselines, PublicData(data.test[:1], data.test[1:], True), tmp_path, (93,), 4).runs()[

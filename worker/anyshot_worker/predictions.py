@@ -241,7 +241,7 @@ def _provenance(
         hardware=", ".join(sandboxes.gpu_names()) or processor_name(),
         worker=attempt.site.name,
         protocol_digest=attempt.assignment.fingerprint,
-        earlier=earlier.attempts if earlier is not None else [],
+        **({"earlier": earlier.attempts} if earlier is not None else {}),
     )
 
 

@@ -219,9 +219,9 @@ def find_packs(
         paths = [folder / f"{pack['name']}{SUFFIX}" for pack in pool["datasets"]]
         for path, pack in zip(paths, pool["datasets"], strict=True):
             if not path.is_file() or digest_file(path) != pack["digest"]:
-                raise Different(f"{path} is not the dataset {pack['name']} that was run on.")
+                raise Different(f"{path} is not the dataset {pack['name']} of that run.")
         return paths, digest
-    raise Different("None of the competition's public pools is the one that was run on.")
+    raise Different("None of the competition's public pools is the one of that run.")
 
 
 def _compare(known: Predictions, pool: Pool, protocol: Protocol, seed: Seed) -> int:

@@ -22,8 +22,14 @@ __all__ = ["job"]  # the fixture
 STRETCH = 100.0  # seconds
 # Before the code of a submission is imported, and when nothing that it does counts any more; SAVE is sent in the time
 # of TRAIN.
-HARMLESS = {FrameType.BUNDLE, FrameType.UNPACK, FrameType.STORE, FrameType.RESTORE, FrameType.FINISH}
-HARMLESS |= {FrameType.SAVE}
+HARMLESS = {
+    FrameType.BUNDLE,
+    FrameType.UNPACK,
+    FrameType.STORE,
+    FrameType.RESTORE,
+    FrameType.FINISH,
+    FrameType.SAVE,
+}
 IN_REACH = sorted(FROM_TASK_SERVER - HARMLESS)
 PAYS = {
     FrameType.JOB: "load",

@@ -27,6 +27,8 @@ from tests.platform.site import Person, Site, make_zip
 UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
 # Routes that anyone may call, by policy; a new one has to be added here, and so be thought about.
 PUBLIC_WRITES = {
+    ("POST", "/api/v1/worker-requests"),  # a machine that asks to join: an administrator says yes
+    ("POST", "/api/v1/worker-requests/token"),
     (
         "POST",
         "/competitions/{slug}/manage/look/end",

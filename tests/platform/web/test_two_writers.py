@@ -337,6 +337,7 @@ FORMS = {
     ),
     "/admin/webhooks": ADDS,
     "/admin/webhooks/{webhook_id}/{act}": "an act",
+    "/admin/worker-requests/{code}/{act}": "an act",
     "/admin/workers/tokens": ADDS,
     "/admin/workers/tokens/{token_id}/{act}": "an act",
     "/admin/workers/{worker_id}/{act}": "test_two_administrators_pause_a_worker_once",

@@ -145,7 +145,7 @@ def test_other_data_than_was_tested_on_is_refused(site: Site, folder: Path, data
     shutil.copy(data / "zebra.anyshot-pack", ant)
     code, lines = verify(folder, "--server", address, "--data", data)
     assert code == 1
-    assert lines[-1] == f"FAILED: {ant} is not the dataset ant that the run was tested on."
+    assert lines[-1] == f"FAILED: {ant} is not the dataset ant of that run."
 
 
 def test_another_key_than_was_committed_to_is_refused(
