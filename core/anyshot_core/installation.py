@@ -10,13 +10,16 @@ CPU_TORCH = "pip install torch --index-url https://download.pytorch.org/whl/cpu"
 
 def install_line(address: str, version: str) -> str:
     """The command that installs the starting kit from the site of this address, in exactly this version."""
-    return f'pip install --extra-index-url {address}/kit/simple/ "anyshot-starting-kit[torch]=={version}"'
+    return _install("anyshot-starting-kit[torch]", address, version)
 
 
 def join_line(address: str, version: str) -> str:
     """The command that makes a machine a worker of the site of this address, by the site's own version."""
-    worker = f'pip install --extra-index-url {address}/kit/simple/ "anyshot-worker=={version}"'
-    return f"{worker} && anyshot worker join {address}"
+    return f"{_install('anyshot-worker', address, version)} && anyshot worker join {address}"
+
+
+def _install(package: str, address: str, version: str) -> str:
+    return f'pip install --extra-index-url {address}/kit/simple/ "{package}=={version}"'
 
 
 def package_folder(name: str) -> Path:

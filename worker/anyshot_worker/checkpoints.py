@@ -26,17 +26,14 @@ from anyshot_worker.materials import TestedPart
 
 log = logging.getLogger(__name__)
 
-SHORTEST, LONGEST = (
-    2.0,
-    60.0,
-)  # seconds between two files of answers; between two checkpoints of training, at least
+SHORTEST, LONGEST = 2.0, 60.0  # seconds between two files of answers; of training, at least the first
 SHARE = 0.01  # of the attempt's time so far, within these
 PATIENCE = 10.0  # seconds for what is stored at the end
 
 
 @dataclass(frozen=True)
 class Earlier:
-    """What earlier attempts of a run did: its learner, unless the job brings it or it is not trained yet, and so on."""
+    """What earlier attempts of a run did and used; its `learner`, unless the job brings it or it is not trained yet."""
 
     learner: Path | None
     resumed: Resumed

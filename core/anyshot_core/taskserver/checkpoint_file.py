@@ -18,7 +18,7 @@ class CheckpointFile:
 
     def __init__(self, target: Path | None, most: int, pause: float, now: float) -> None:
         """`most` bytes in one, `pause` seconds between two; no target: none is wanted."""
-        self._target, self._most, self._pause = target, 2 * most, pause
+        self._target, self._most, self._pause = target, most, pause
         self._file: BinaryIO | None = None
         self._earliest = now
         self._began = self._size = 0.0

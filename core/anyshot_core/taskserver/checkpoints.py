@@ -9,6 +9,8 @@ a header, the tables, and what the sandbox exported, which only a sandbox opens.
 import json
 import shutil
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,19 +50,22 @@ class Checkpoint:
 
     def to_bytes(self) -> bytes:
         """The file."""
-        told = {name: getattr(self, name) for name in ("key", "learner", "first", "seconds")}
-        told |= {"usage": self.usage.model_dump(), "provenance": self.provenance.model_dump()}
-        header = json.dumps(told | {"answers": [_describe(one) for one in self.results]}).encode()
+        told = {
+            "learner": self.learner,
+            "first": self.first,
+            "answers": [_describe(one) for one in self.results],
+        }
+        header = json.dumps(_tell_account(self) | told).encode()
         arrays = (array.tobytes() for one in self.results for array in _arrays(one))
         return b"".join((_LENGTH.pack(len(header)), header, *arrays, self.tables))
 
 
 def read_checkpoint(content: bytes, tasks: PoolTasks, key: str) -> Checkpoint:
     """Read a file of a job with that key and those tasks. Raises `BadCheckpoint`."""
-    try:
+    with _reading():
         (length,) = _LENGTH.unpack_from(content)
         told = json.loads(content[_LENGTH.size : _LENGTH.size + length])
-        _require_key(told, key)
+        account = _read_account(told, key)
         first, answers = int(told["first"]), list(told["answers"])
         places = tasks.indices[first : first + len(answers)]
         if len(places) != len(answers):
@@ -70,19 +75,8 @@ def read_checkpoint(content: bytes, tasks: PoolTasks, key: str) -> Checkpoint:
             result, at = _read_answer(content, at, tasks, index, answer)
             results.append(result)
         return Checkpoint(
-            key=key,
-            learner=str(told["learner"]),
-            first=first,
-            results=tuple(results),
-            seconds={str(step): float(spent) for step, spent in told["seconds"].items()},
-            usage=Usage.model_validate(told["usage"]),
-            provenance=Provenance.model_validate(told["provenance"]),
-            tables=content[at:],
+            **account, learner=str(told["learner"]), first=first, results=tuple(results), tables=content[at:]
         )
-    except (struct.error, KeyError, TypeError, AttributeError, ValidationError, ValueError) as error:
-        if isinstance(error, BadCheckpoint):
-            raise
-        raise BadCheckpoint(f"It cannot be read: {error!r:.200}") from error
 
 
 @dataclass(frozen=True)
@@ -97,10 +91,8 @@ class TrainingCheckpoint:
 
     def write(self, target: Path, state: Path) -> None:
         """The file, with the `state` of training that a sandbox exported."""
-        told: dict[str, Any] = {"key": self.key, "seconds": self.seconds}
-        told |= {"usage": self.usage.model_dump(), "provenance": self.provenance.model_dump()}
-        told |= {"tables": len(self.tables), "state": state.stat().st_size}
-        header = json.dumps(told).encode()
+        sizes = {"tables": len(self.tables), "state": state.stat().st_size}
+        header = json.dumps(_tell_account(self) | sizes).encode()
         with target.open("wb") as file, state.open("rb") as source:
             file.write(_LENGTH.pack(len(header)) + header + self.tables)
             shutil.copyfileobj(source, file)
@@ -108,31 +100,42 @@ class TrainingCheckpoint:
 
 def read_training(content: Path, key: str, state: Path) -> TrainingCheckpoint:
     """Read a file of a job with that key, and copy the state of its training to `state`. Raises `BadCheckpoint`."""
+    with _reading(), content.open("rb") as file, state.open("wb") as target:
+        (length,) = _LENGTH.unpack(file.read(_LENGTH.size))
+        told = json.loads(file.read(length))
+        found = TrainingCheckpoint(**_read_account(told, key), tables=file.read(int(told["tables"])))
+        shutil.copyfileobj(file, target)
+        if (size := target.tell()) != told["state"]:
+            raise BadCheckpoint(f"It has {size} bytes of training, and says {told['state']!r:.20}.")
+        return found
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Whatever is wrong with a file is a `BadCheckpoint`."""
     try:
-        with content.open("rb") as file, state.open("wb") as target:
-            (length,) = _LENGTH.unpack(file.read(_LENGTH.size))
-            told = json.loads(file.read(length))
-            _require_key(told, key)
-            found = TrainingCheckpoint(
-                key=key,
-                seconds={str(step): float(spent) for step, spent in told["seconds"].items()},
-                usage=Usage.model_validate(told["usage"]),
-                provenance=Provenance.model_validate(told["provenance"]),
-                tables=file.read(int(told["tables"])),
-            )
-            shutil.copyfileobj(file, target)
-            if (size := target.tell()) != told["state"]:
-                raise BadCheckpoint(f"It has {size} bytes of training, and says {told['state']!r:.20}.")
-            return found
+        yield
+    except BadCheckpoint:
+        raise
     except (struct.error, KeyError, TypeError, AttributeError, ValidationError, ValueError) as error:
-        if isinstance(error, BadCheckpoint):
-            raise
         raise BadCheckpoint(f"It cannot be read: {error!r:.200}") from error
 
 
-def _require_key(told: dict[str, Any], key: str) -> None:
+def _tell_account(checkpoint: Checkpoint | TrainingCheckpoint) -> dict[str, Any]:
+    """What a header says of whose it is and of what was used."""
+    models = {name: getattr(checkpoint, name).model_dump() for name in ("usage", "provenance")}
+    return {"key": checkpoint.key, "seconds": checkpoint.seconds, **models}
+
+
+def _read_account(told: dict[str, Any], key: str) -> dict[str, Any]:
     if told["key"] != key:
         raise BadCheckpoint("It is of another job.")
+    return {
+        "key": key,
+        "seconds": {str(step): float(spent) for step, spent in told["seconds"].items()},
+        "usage": Usage.model_validate(told["usage"]),
+        "provenance": Provenance.model_validate(told["provenance"]),
+    }
 
 
 def _describe(result: TaskResult) -> dict[str, Any]:

@@ -21,15 +21,18 @@ def size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def export(folder: Path, limit: int, piece: int) -> Iterator[bytes]:
-    """The files below `folder` in pieces of at most `piece` bytes. Raises BadLearner beyond `limit` bytes."""
+def export(folder: Path, limit: int, piece: int, by: str = "save") -> Iterator[bytes]:
+    """The files below `folder`, written `by` that method, in pieces of at most `piece` bytes.
+
+    Raises BadLearner beyond `limit` bytes.
+    """
     total = 0
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = path.relative_to(folder).as_posix().encode()
         size = path.stat().st_size
         total += _HEAD.size + len(name) + size
         if total > limit:
-            raise BadLearner(f"save wrote more than {limit >> 20} MiB; a learner may have no more.")
+            raise BadLearner(f"{by} wrote more than {limit >> 20} MiB; a learner may have no more.")
         yield _HEAD.pack(len(name), size) + name
         with path.open("rb") as file:
             left = size

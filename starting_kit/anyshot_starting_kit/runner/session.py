@@ -166,11 +166,8 @@ class Session:
         self._reply(FrameType.TRAINED, payload, messages.pack_trained(losses))
 
     def _send_checkpoint(self, folder: Path) -> None:
-        most = self._header.learner_bytes
-        if learnerblob.size(folder) > most:
-            raise learnerblob.BadLearner(f"checkpoint wrote more than {most >> 20} MiB.")
         self._capture.drain()
-        for piece in learnerblob.export(folder, 2 * most, CHUNK):
+        for piece in learnerblob.export(folder, self._header.learner_bytes, CHUNK, "checkpoint"):
             self._stream.send(FrameType.CHECKPOINT, piece)
         self._stream.send(FrameType.CHECKPOINT)
 

@@ -1,4 +1,4 @@
-"""Pages in a crowd: who would have to wait for a place gets a page that is made once for all who see the same.
+"""Pages in a crowd: where several ask at once, they get a page that is made once for all who see the same.
 
 Such a page is made for a `Cohort`, which is nobody in particular, so nothing of anybody is on it. What is a
 person's own and costs little (the account's menu, the row of the team on a board) is filled into its gaps; the rest is
