@@ -21,6 +21,7 @@ from anyshot_platform.foundation.database import now
 from anyshot_platform.judging.submissions.states import SubmissionKind
 from anyshot_platform.standings.baselines.actions import gates
 from tests.contract.stage import TASKS, Stage
+from tests.contract.test_checkpoints import SAVING
 from tests.contract.test_jobs import quota, submit, text_of
 from tests.platform.admin.test_submission_reports import evaluate, make_pair, split_classes
 from tests.platform.entries.test_finals import add_final
@@ -72,12 +73,18 @@ def shown_score(value: float) -> str:
     return f"{value:z.3f}".replace("-", "−")
 
 
-@pytest.mark.seconds("a whole smoke test")
-def test_a_smoke_test_tells_its_owner_how_it_went_and_costs_nothing(stage: Stage) -> None:
+def offer_smoke_tests(stage: Stage) -> str:
+    """On a public pool; returns the id of its version."""
     with stage.site.services.database.writing() as session:
         version = session.get_one(PoolVersion, stage.make_pool("open-data", TRAIN))
         version.pool.published_at = now()
         session.get_one(Phase, stage.site.phase_id).smoke_pool_version_id = version.id
+        return version.id
+
+
+@pytest.mark.seconds("a whole smoke test")
+def test_a_smoke_test_tells_its_owner_how_it_went_and_costs_nothing(stage: Stage) -> None:
+    offer_smoke_tests(stage)
     alice, smoke = submit(stage, "alice", smoke=True)
     stage.worker().work()
     seen = stage.shown(alice, smoke)
@@ -89,13 +96,22 @@ def test_a_smoke_test_tells_its_owner_how_it_went_and_costs_nothing(stage: Stage
 
 
 @pytest.mark.seconds("a whole smoke test")
+def test_a_smoke_test_shows_that_a_training_cannot_be_resumed(stage: Stage) -> None:
+    offer_smoke_tests(stage)
+    before, after = SAVING.split("def resume")
+    alice, smoke = submit(
+        stage, "alice", f"{before}def resume{after.replace('/weight', '/other', 1)}", smoke=True
+    )
+    stage.worker().work()
+    seen = stage.shown(alice, smoke)
+    assert seen["status"] == "failed" and "FileNotFoundError in meta-training" in seen["runs"][0]["message"]
+
+
+@pytest.mark.seconds("a whole smoke test")
 def test_the_tasks_of_a_smoke_test_can_be_looked_at_and_hidden_ones_cannot(
     stage: Stage, tmp_path: Path
 ) -> None:
-    with stage.site.services.database.writing() as session:
-        version = session.get_one(PoolVersion, stage.make_pool("open-data", TRAIN))
-        version.pool.published_at = now()
-        session.get_one(Phase, stage.site.phase_id).smoke_pool_version_id = version.id
+    version_id = offer_smoke_tests(stage)
     alice, smoke = submit(stage, "alice", smoke=True)
     carol, entry = submit(stage, "carol")
     stage.worker().work()
@@ -148,7 +164,7 @@ def test_the_tasks_of_a_smoke_test_can_be_looked_at_and_hidden_ones_cannot(
     assert carol.call("GET", f"/submissions/{entry}/tasks/1").status_code == 404
     assert stage.site.member("bob").call("GET", f"/submissions/{smoke}/tasks/1").status_code == 404
     with stage.site.services.database.writing() as session:
-        session.get_one(PoolVersion, version.id).pool.published_at = None
+        session.get_one(PoolVersion, version_id).pool.published_at = None
     for path in (f"/submissions/{smoke}/tasks/1", f"/submissions/{smoke}/tasks/1/picture.jpg"):
         assert alice.call("GET", path).status_code == 409
 

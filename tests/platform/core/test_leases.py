@@ -161,6 +161,18 @@ def test_a_run_that_goes_on_further_each_time_is_not_given_up_soon(site: Site) -
     assert (run.state, run.workers_lost) == (RunState.FAILED, 8)
 
 
+def test_a_run_that_always_stores_something_is_given_up_in_the_end(site: Site) -> None:
+    """It may be what kills them, once it has stored."""
+    site.member("alice").submit()
+    for number in range(30):
+        worker, job = claimed(site, f"worker{number}")
+        assert worker.put(job, "checkpoint-training.bin", bytes([number])).status_code == 204
+        let_leases_run_out(site)
+        take_back_lost(site.services)
+    run = only_run(site)
+    assert (run.state, run.quarantined, run.workers_lost) == (RunState.FAILED, True, 30)
+
+
 def test_a_run_whose_claim_was_never_answered_costs_nothing_once(site: Site) -> None:
     """The connection broke after the claim was committed: the worker claims again, and knows of no first run."""
     site.member("alice").submit()
