@@ -17,7 +17,6 @@ from typing import Any
 
 from anyio import to_thread
 from fastapi import Request
-from markupsafe import Markup
 from sqlalchemy import and_, select
 from sqlalchemy.orm import Session
 from starlette.types import ASGIApp, Message, Scope, Send
@@ -25,6 +24,7 @@ from starlette.types import ASGIApp, Message, Scope, Send
 from anyshot_platform.contest.competitions.models import Competition, Membership
 from anyshot_platform.contest.competitions.service import must_accept
 from anyshot_platform.contest.competitions.states import MemberStatus, Role
+from anyshot_platform.foundation.identicons import identicon
 from anyshot_platform.foundation.metrics import SHARED
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.foundation.signing import digest_secret
@@ -33,9 +33,8 @@ from anyshot_platform.people.notifications.service import count_unread
 from anyshot_platform.people.users.models import User
 from anyshot_platform.people.users.viewer import Cohort, Viewer
 from anyshot_platform.site.web.csrf import csrf_token
-from anyshot_platform.site.web.frame import FLASH_COOKIE
+from anyshot_platform.site.web.frame import FLASH_COOKIE, unread_words
 from anyshot_platform.site.web.gaps import Own, fill, split
-from anyshot_platform.site.web.rendering import environment
 from anyshot_platform.site.web.viewer import LOOK_COOKIE, SESSION_COOKIE, select_sessions, viewer_in
 
 _PAGES = re.compile(
@@ -249,10 +248,13 @@ def _is_usual(access: CompetitionAccess) -> bool:
 
 def _account(request: Request, services: Services, viewer: Viewer, unread: int) -> dict[str, str]:
     """What every page has of the one who is signed in."""
-    token = csrf_token(request, services)
-    menu = environment().get_template("components/account.html")
-    html = menu.render(viewer=viewer, unread=unread, csrf_token=token)
-    return {"account": Markup(html), "csrf": token, "name": viewer.display_name}
+    return {
+        "avatar": identicon(f"user:{viewer.username}"),
+        "csrf": csrf_token(request, services),
+        "name": viewer.display_name,
+        "username": viewer.username,
+        **({"unread": unread_words(unread)} if unread else {}),
+    }
 
 
 async def _ask(app: ASGIApp, scope: Scope, cohort: Cohort) -> _Page | None:

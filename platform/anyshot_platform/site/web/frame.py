@@ -91,7 +91,7 @@ UNCONFINED = Banner(
 def _read_state(request: Request, viewer: Viewer, services: Services | None) -> dict[str, Any]:
     """What has to be looked up for every page, in one statement."""
     if services is None:
-        return {"unread": 0, "banners": ()}
+        return {"unread": "", "banners": ()}
     statement = select(count_unread(viewer.user_id), unconfined_worker())
     open_session: Session | None = getattr(request.state, "session", None)
     if open_session is not None:
@@ -100,7 +100,12 @@ def _read_state(request: Request, viewer: Viewer, services: Services | None) -> 
         with services.database.glancing() as session:
             count, unconfined = session.execute(statement).one()
     bare = unconfined or services.settings.trusted_digests is not None
-    return {"unread": count, "banners": (UNCONFINED,) if bare else ()}
+    return {"unread": unread_words(count), "banners": (UNCONFINED,) if bare else ()}
+
+
+def unread_words(count: int) -> str:
+    """How many notifications are unread, in the room of a small disc; nothing for none."""
+    return "99+" if count > 99 else str(count or "")
 
 
 def _named(viewer: Viewer) -> Viewer:
