@@ -23,7 +23,7 @@ from anyshot_platform.foundation.settings import PlatformSettings
 from anyshot_platform.foundation.signing import Signer
 from anyshot_platform.judging.workers.images import GONE_KEY
 from anyshot_platform.running.budgets.holding import hold_totals
-from anyshot_platform.running.operations.watch import watch_loops
+from anyshot_platform.running.operations.watch import watch_downtime, watch_loops
 from anyshot_platform.running.subscribers import list_subscribers
 from anyshot_platform.site.budgets.routes import meet_budgets
 from anyshot_platform.site.shell.act_routes import acts_of
@@ -118,7 +118,7 @@ async def _live(app: FastAPI) -> AsyncIterator[None]:
     loops = (
         Dispatcher(services.database, "doorbell", lambda: send_due_rings(services.database, doorbell)),
         Loop(services.database, "models", BoardsReady(services.database, services.storage), every=2.0),
-        Loop(services.database, "watch", lambda: _watch_loops(services, began), every=15.0),
+        Loop(services.database, "watch", lambda: _watch(services, began), every=15.0),
     )
     for loop in loops:
         loop.start()
@@ -129,11 +129,11 @@ async def _live(app: FastAPI) -> AsyncIterator[None]:
     services.database.dispose()
 
 
-def _watch_loops(services: Services, began: float) -> None:
-    if time.monotonic() - began < services.settings.alert_loop_seconds:
-        return  # the processes of the site are still starting
+def _watch(services: Services, began: float) -> None:
     with services.database.writing() as session:
-        watch_loops(session, services.settings)
+        watch_downtime(session)
+        if time.monotonic() - began >= services.settings.alert_loop_seconds:  # its processes have started
+            watch_loops(session, services.settings)
 
 
 def feature_routers() -> Iterator[APIRouter]:

@@ -5,20 +5,23 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from anyshot_core.words import deadline_words, moment_words
 from anyshot_platform.contest.phases.actions.key_acts import why_key_stays_secret
 from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.contest.pools.actions.uses import is_over
 from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.queue.models import LoopRound
 from anyshot_platform.foundation.queue.priorities import ORGANIZERS_MOST
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.people.alerts.models import Alert
+from anyshot_platform.people.alerts.service import list_open
 from anyshot_platform.people.audit.models import AuditEntry
 from anyshot_platform.people.notifications.models import Notification
 from anyshot_platform.running.announcements.models import Announcement
 from anyshot_platform.running.announcements.phases import tell_of_phase
+from anyshot_platform.running.operations.watch import watch_downtime
 from anyshot_platform.standings.results.actions.final_acts import why_too_early
 from tests.platform.admin.test_manage import BASE, page, post
 from tests.platform.site import SLUG, Person, Site, in_one_line, make_zip
@@ -101,6 +104,27 @@ def test_the_page_shows_what_is_under_way_and_the_queue_against_the_end(
     site.set_phase(ends_at=now() + MINUTE)
     assert ", after the end of the phase (" in _deadline(owner)["queue_words"]
     assert page(ann, PAGE).status_code == 403
+
+
+def test_the_downtime_of_the_site_is_proposed_as_more_time(site: Site) -> None:
+    def watch() -> None:
+        with site.services.database.writing() as session:
+            watch_downtime(session)
+
+    end = now() + 30 * MINUTE
+    site.set_phase(ends_at=end)
+    watch()
+    with site.services.database.writing() as session:
+        session.execute(update(LoopRound).values(last_at=now() - 25 * MINUTE))
+    watch()
+    watch()
+    found = _deadline(site.owner())
+    (outage,) = found["outages"]
+    assert re.fullmatch("The site was down from .* to .*[.]", outage["message"])
+    assert found["minutes_lost"] in (25, 26)
+    assert datetime.fromisoformat(found["proposed_end"]) - end >= 25 * MINUTE
+    with site.services.database.reading() as session:
+        assert not list_open(session)
 
 
 def test_more_time_for_the_teams_that_an_outage_hit(site: Site, teams: list[Person]) -> None:

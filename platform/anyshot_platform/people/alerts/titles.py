@@ -8,6 +8,7 @@ TITLES: dict[str, str] = {
     "set_aside": "Set aside",
     "mail_waits": "E-mails do not go out",
     "loop_late": "A background thread is stuck",
+    "site_down": "The site was down",
     "run_lost": "A run was given up",
     "wrong_result": "A wrong result",
     "odd_time": "Time that nobody was charged for",

@@ -16,14 +16,14 @@ from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionKind
 from anyshot_platform.people.alerts.models import Alert
 from anyshot_platform.people.teams.models import Team
-from anyshot_platform.running.operations.watch import LOOP_LATE, NO_WORKERS
+from anyshot_platform.running.operations.watch import LOOP_LATE, NO_WORKERS, SITE_DOWN
 
 LOOKED_BACK = timedelta(days=1)  # from the end of the phase, or from now before it
 
 
 @dataclass(frozen=True)
 class Outage:
-    """A time without workers for the phase, or in which background work of the site stood still."""
+    """A time without workers for the phase, or in which the site was down or its background work stood still."""
 
     message: str
     since: datetime
@@ -36,7 +36,7 @@ def find_outages(session: Session, phase: Phase) -> list[Outage]:
     begin = end - LOOKED_BACK
     without = and_(Alert.kind == NO_WORKERS, Alert.subject == live_version(session, phase).hardware_class)
     query = select(Alert).where(
-        or_(without, Alert.kind == LOOP_LATE),
+        or_(without, Alert.kind.in_((LOOP_LATE, SITE_DOWN))),
         Alert.since < end,
         or_(Alert.until.is_(None), Alert.until > begin),
     )

@@ -9,6 +9,7 @@ from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.words import moment_words
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.queue.loops import LoopState, read_loops
+from anyshot_platform.foundation.queue.models import LoopRound
 from anyshot_platform.foundation.settings import PlatformSettings
 from anyshot_platform.judging.runs.models import Attempt, Run
 from anyshot_platform.judging.runs.states import RunState
@@ -20,6 +21,8 @@ from anyshot_platform.running.operations.dead_letters import count_set_aside
 
 _FEWEST_FOR_A_RATE = 5
 LOOP_LATE = "loop_late"
+SITE_DOWN = "site_down"
+_DOWN_AFTER = timedelta(minutes=1)  # longer than a restart takes
 NO_WORKERS = "no_workers"
 _CONDITIONS = (NO_WORKERS, "queue_stalled", "failure_rate", "worker_failing", "set_aside", "mail_waits")
 
@@ -45,6 +48,20 @@ def watch_loops(session: Session, settings: PlatformSettings) -> None:
     """Open an alert for each background thread that stands still, close the others: done by every web process."""
     late = {(LOOP_LATE, loop.name): _late_words(loop) for loop in late_loops(session, settings)}
     _match_alerts(session, late, Alert.kind == LOOP_LATE)
+
+
+def watch_downtime(session: Session) -> None:
+    """Record that no process of the site, or none with its database, was there: done by every web process."""
+    moment = now()
+    mark = session.get(LoopRound, ("watch", "site"), with_for_update=True)
+    if mark is None:
+        session.add(LoopRound(name="watch", process="site", last_at=moment))
+        return
+    if moment - mark.last_at > _DOWN_AFTER:
+        words = f"The site was down from {moment_words(mark.last_at)} to {moment_words(moment)}."
+        open_alert(session, SITE_DOWN, "", words).since = mark.last_at
+        close_alert(session, SITE_DOWN, "")
+    mark.last_at = moment
 
 
 def late_loops(session: Session, settings: PlatformSettings, process: str | None = None) -> list[LoopState]:
