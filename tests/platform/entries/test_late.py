@@ -67,6 +67,8 @@ def test_a_late_one_is_scored_and_stands_below_the_line_where_the_phase_wants_it
     own = alice.call("GET", f"/api/v1/submissions/{made['id']}").json()
     assert (own["kind"], own["score"], own["answer"]) == ("late", 0.9, None)
     assert "0.900" in page(alice, f"/submissions/{made['id']}").text
+    newest = alice.call("GET", "/api/v1/notifications").json()[0]
+    assert "0.900" in newest["title"] and "never ranked" in newest["body"]
     assert alice.call("GET", f"/api/v1/competitions/{SLUG}/phases/feedback/entries").json() == []
 
 

@@ -15,6 +15,7 @@ from anyshot_platform.foundation.storage import Storage
 from anyshot_platform.judging.domain_events import SubmissionEnded
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.scores.models import RunScore
+from anyshot_platform.judging.submissions.arrivals import words_on_counting
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.judging.visibility.faults import fault_of
@@ -61,7 +62,8 @@ def tell_result(session: Session, ended: SubmissionEnded) -> None:
         submission.team_id,
         kind=f"submission.{submission.status}",
         title=join_texts((head, told), by=": "),
-        body=join_texts((where, *places[1:], reason), by="\n"),  # the title has the first place
+        # The title has the first place.
+        body=join_texts((where, *places[1:], reason, words_on_counting(submission)), by="\n"),
         url=f"/submissions/{submission.id}",
         submission_id=submission.id if found else None,
     )
