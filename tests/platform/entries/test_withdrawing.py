@@ -3,9 +3,12 @@
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import select
 
+from anyshot_platform.contest.phases.models import PhaseExtension
 from anyshot_platform.contest.phases.states import BoardShows
 from anyshot_platform.foundation.database import now
+from anyshot_platform.people.teams.models import Team
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.entries.test_entries import ENTRIES, names, scored
 from tests.platform.entries.test_finals import end_feedback, final, preview
@@ -87,6 +90,29 @@ def test_after_the_close_withdrawing_the_last_moves_no_better_one_up(
     assert CLOSED in refused.json()["message"]
     assert CLOSED in page_of_refusal(ada, last)
     assert names(site, "free") == []
+
+
+def test_a_team_with_more_time_withdraws_and_chooses_until_its_own_end(
+    site: Site, worker: PaperWorker
+) -> None:
+    site.set_phase(team_chooses=True)
+    ada, bob = site.member("ada"), site.member("bob")
+    made = {
+        person.username: (scored(worker, person, 0.9), scored(worker, person, 0.2)) for person in (ada, bob)
+    }
+    end_feedback(site)
+    with site.services.database.writing() as session:
+        team = session.scalars(select(Team).where(Team.name == "ada")).one()
+        until = now() + timedelta(hours=1)
+        session.add(PhaseExtension(phase_id=site.phase_id, team_id=team.id, until=until))
+    assert [row["number"] for row in ada.call("GET", ENTRIES).json()[0]["choices"]] == [2, 1]
+    assert bob.call("GET", ENTRIES).json()[0]["choices"] == []
+    for person in (ada, bob):
+        withdraw(person, made[person.username][1])
+    assert names(site, "free") == [("ada", 0.9)]
+    assert ada.call("POST", f"/api/v1/submissions/{made['ada'][1]}/restore").status_code == 200
+    assert bob.call("POST", f"/api/v1/submissions/{made['bob'][1]}/restore").status_code == 409
+    assert names(site, "free") == [("ada", 0.2)]
 
 
 def page_of_refusal(person: Person, submission: str) -> str:

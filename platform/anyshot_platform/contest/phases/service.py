@@ -22,8 +22,9 @@ class PhaseNotOpen(Conflict):
 
 def end_for(phase: Phase, team_id: str | None) -> datetime | None:
     """When a phase ends for a team by the clock: later than for the others where it has an extension."""
-    more = [extension.until for extension in phase.extensions if extension.team_id == team_id]
-    return None if phase.ends_at is None else max([phase.ends_at, *more])
+    if phase.ends_at is None or team_id is None:
+        return phase.ends_at
+    return max([phase.ends_at, *(one.until for one in phase.extensions if one.team_id == team_id)])
 
 
 def is_extended(phase: Phase) -> bool:
@@ -39,25 +40,20 @@ def status_of(phase: Phase, moment: datetime | None = None, team_id: str | None 
     moment = moment or now()
     if moment < phase.starts_at and (phase.closed_at is None or phase.launched_at is None):
         return PhaseStatus.UPCOMING
-    over = phase.ends_at is not None and moment >= phase.ends_at
-    if over and team_id is not None and (end := end_for(phase, team_id)) is not None:
-        over = moment >= end
-    if phase.closed_at is not None or over:
+    end = end_for(phase, team_id)
+    if phase.closed_at is not None or (end is not None and moment >= end):
         return PhaseStatus.CLOSED
     return PhaseStatus.PAUSED if phase.paused_at is not None else PhaseStatus.OPEN
 
 
-def closed_since(phase: Phase, moment: datetime | None = None) -> datetime | None:
-    """When a phase closed, by the clock or by hand; None for one that has not, or was opened again."""
-    moment = moment or now()
-    if status_of(phase, moment) != PhaseStatus.CLOSED:
-        return None
-    return closing(phase)
+def closed_since(phase: Phase, team_id: str | None = None) -> datetime | None:
+    """When a phase closed, for a team, by the clock or by hand; None for one that has not, or was opened again."""
+    return closing(phase, team_id) if status_of(phase, team_id=team_id) == PhaseStatus.CLOSED else None
 
 
-def closing(phase: Phase) -> datetime | None:
-    """When a phase closes or has closed: by the clock or by hand, whichever is earlier; None for one without an end."""
-    return min((end for end in (phase.closed_at, phase.ends_at) if end is not None), default=None)
+def closing(phase: Phase, team_id: str | None = None) -> datetime | None:
+    """When a phase closes or has closed, for a team: by the clock or by hand, whichever is earlier; None for never."""
+    return min((end for end in (phase.closed_at, end_for(phase, team_id)) if end is not None), default=None)
 
 
 def takes_late(phase: Phase, moment: datetime | None = None, team_id: str | None = None) -> bool:

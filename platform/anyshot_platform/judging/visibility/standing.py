@@ -50,7 +50,7 @@ def counting() -> ColumnElement[bool]:
 
 def was_withdrawn_late(submission: Submission) -> bool:
     """Whether its team withdrew it when the phase had closed, and it would stand if they had not."""
-    withdrawn, closed = submission.withdrawn_at, closed_since(submission.phase)
+    withdrawn, closed = submission.withdrawn_at, closed_since(submission.phase, submission.team_id)
     if withdrawn is None or closed is None or withdrawn < closed:
         return False
     return submission.disqualified_at is None and submission.deleted_at is None

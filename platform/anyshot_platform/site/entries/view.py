@@ -140,7 +140,7 @@ class EntryOut(BaseModel):
 def show_entries(session: Session, phase: Phase, membership: Membership, sight: PhaseSight) -> list[EntryOut]:
     """The entries of a member's team in a phase, as the phase lets them be seen."""
     team = session.get_one(Team, membership.team_id)
-    choices = choices_of(session, live_version(session, phase), team) if may_choose(phase) else {}
+    choices = choices_of(session, live_version(session, phase), team) if may_choose(phase, team.id) else {}
     defaults = {league.id for league in default_leagues(session, team, phase)}
     better = _show_better(session, live_version(session, phase), team) if sight.scores else {}
     return [
@@ -199,7 +199,9 @@ def _show(
 
 
 def _what_an_upload_does(session: Session, phase: Phase, row: TeamEntry, choice: Choice) -> str:
-    closed = not phase.accepts_uploads or status_of(phase) == PhaseStatus.CLOSED
+    closed = (
+        not phase.accepts_uploads or status_of(phase, team_id=row.submission.team_id) == PhaseStatus.CLOSED
+    )
     if closed or row.entry.state not in _REPLACEABLE:
         return ""
     waits = first_status(row.league) == EntryStatus.DECLARED and _is_admitted(session, row)

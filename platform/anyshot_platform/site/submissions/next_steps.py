@@ -56,7 +56,7 @@ def read_next_steps(session: Session, found: SubmissionAccess) -> NextSteps | No
         smoke=not refusal
         and smoke_pool(session, phase) is not None
         and not (quota and quota.smoke_exhausted),
-        chooses=may_choose(phase),
+        chooses=may_choose(phase, submission.team_id),
         better=next((row.better for row in entries if row.better and row.submission == submission.id), None),
         replaces=tuple(f"{row.league_name}: {row.words}" for row in entries if row.by_default),
         uses=make_rows(session, found.viewer, uses),

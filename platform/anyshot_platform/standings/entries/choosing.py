@@ -131,10 +131,10 @@ def choose(
     return {league.id: _stand(known, league, candidates[league.id]) for league in entered}
 
 
-def moves_up(phase: Phase) -> bool:
+def moves_up(phase: Phase, team_id: str) -> bool:
     """Whether another submission of the team takes the place of one that is withdrawn now."""
     ladder = phase.board_shows == BoardShows.LADDER
-    return not ladder and publication_of(phase).frozen is None and closed_since(phase) is None
+    return not ladder and publication_of(phase).frozen is None and closed_since(phase, team_id) is None
 
 
 def find_successions(
@@ -163,7 +163,7 @@ def _choices(
 ) -> tuple[_Known, list[tuple[League, list[EntryCandidate]]]]:
     """The team's leagues with what may stand in each; none where nothing moves up."""
     phase = version.phase
-    choices = choices_of(session, version, team) if moves_up(phase) else {}
+    choices = choices_of(session, version, team) if moves_up(phase, team.id) else {}
     entered = [key for key, good in choices.items() if good]
     leagues = session.scalars(
         select(League)
@@ -187,7 +187,7 @@ def _find_better(known: _Known, league: League, good: Sequence[EntryCandidate]) 
     if best.score.value == standing.score.value:
         return None
     left, later = list(good), []
-    while not may_choose(known.phase) and (last := _pick(known, league, left)[0]) != best:
+    while not may_choose(known.phase, known.team.id) and (last := _pick(known, league, left)[0]) != best:
         left.remove(last)
         later.append(last.submission)
     return BetterEntry(league, standing, best, tuple(sorted(later, key=lambda one: one.number)))
@@ -364,20 +364,20 @@ def _candidates(
     return found
 
 
-def may_choose(phase: Phase) -> bool:
-    """Whether teams may choose now which of their submissions stands."""
+def may_choose(phase: Phase, team_id: str) -> bool:
+    """Whether a team may choose now which of its submissions stands."""
     try:
-        require_choosing(phase)
+        require_choosing(phase, team_id)
     except PlatformError:
         return False
     return True
 
 
-def require_choosing(phase: Phase) -> None:
+def require_choosing(phase: Phase, team_id: str | None) -> None:
     """Raise `Forbidden` where the phase decides by its rule alone, `PhaseNotOpen` unless it takes uploads now."""
     if not phase.team_chooses:
         raise Forbidden(f"In {phase.name} the rule of the phase decides which submission counts.")
-    require_open(phase)
+    require_open(phase, team_id=team_id)
 
 
 def choices_of(session: Session, version: PhaseVersion, team: Team) -> dict[str, list[EntryCandidate]]:

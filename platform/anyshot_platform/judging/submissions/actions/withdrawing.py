@@ -27,7 +27,9 @@ def can_cancel(submission: Submission) -> bool:
     An upload before the close counts, even if it runs after: cancelling it then would be a choice made with what the
     run showed, and would let an earlier submission stand in its place.
     """
-    return submission.kind != SubmissionKind.ENTRY or closed_since(submission.phase) is None
+    return (
+        submission.kind != SubmissionKind.ENTRY or closed_since(submission.phase, submission.team_id) is None
+    )
 
 
 def cancel(session: Session, submission: Submission, *, by: str) -> None:
@@ -45,7 +47,7 @@ def withdrawing_means(session: Session, submission: Submission, sight: PhaseSigh
     """What its team is told before it withdraws a submission; no score, and no choice by scores, that is hidden."""
     if submission.kind == SubmissionKind.LATE:
         return "The leaderboard leaves it out, below its line too. This is for good. The quota stays used."
-    if closed_since(submission.phase) is not None:
+    if closed_since(submission.phase, submission.team_id) is not None:
         return (
             "If it is on the leaderboard, it leaves it. The phase is closed: this is for good, "
             "and no other submission of your team takes its place. The quota stays used."
@@ -57,7 +59,7 @@ def withdrawing_means(session: Session, submission: Submission, sight: PhaseSigh
             "while the phase is open."
         )
     back = "The quota stays used. You can put it back while the phase is open."
-    if not moves_up(submission.phase):
+    if not moves_up(submission.phase, submission.team_id):
         return (
             f"If it is on the leaderboard, it leaves it. The board is frozen: nothing takes its place. {back}"
         )
@@ -116,13 +118,13 @@ def withdraw(session: Session, submission: Submission) -> None:
 
 def can_reinstate(submission: Submission) -> bool:
     """Whether its team can still undo its withdrawal."""
-    return standing_of(submission).withdrawn and closed_since(submission.phase) is None
+    return standing_of(submission).withdrawn and closed_since(submission.phase, submission.team_id) is None
 
 
 def reinstate(session: Session, submission: Submission) -> None:
     """Undo a withdrawal; raises `PhaseNotOpen` once the phase has closed: the choice was the team's until then."""
     if standing_of(submission).withdrawn:
-        if closed_since(submission.phase) is not None:
+        if closed_since(submission.phase, submission.team_id) is not None:
             raise PhaseNotOpen(
                 f"“{submission.phase.name}” is closed: what was withdrawn stays withdrawn. If this "
                 "was a mistake, write to the organizers."

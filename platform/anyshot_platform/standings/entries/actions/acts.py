@@ -73,7 +73,7 @@ def choose_by_hand(
     Raises `Forbidden` where the phase decides by its rule alone, `PhaseNotOpen` once it has ended, `Stale` where
     another member chose otherwise since the choice had this `version`, as in `changes_upon`.
     """
-    require_choosing(phase)
+    require_choosing(phase, membership.team_id)
     entry = find_entry(session, phase.id, league.id, membership.team_id or "")
     if entry is None:
         raise NotFound("Your team has no entry in this league yet.")
