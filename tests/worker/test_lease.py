@@ -79,6 +79,15 @@ def test_beats_carry_the_newest_progress_and_end_with_the_attempt() -> None:
     assert len(platform.beats) == beats and platform.beats[-1].tasks_done == 5
 
 
+def test_beats_are_as_far_apart_as_the_platform_asks() -> None:
+    platform = Platform(FINE.model_copy(update={"pace_seconds": 600.0}))
+    with lease_on(platform) as lease:
+        while not platform.beats:
+            time.sleep(0.005)
+        time.sleep(0.1)
+        assert len(platform.beats) == 1 and lease.stop_reason is None
+
+
 def test_a_cancel_arrives_with_the_reply() -> None:
     with lease_on(Platform(FINE, CANCEL)) as lease:
         assert wait_for_stop(lease) is StopReason.CANCELLED

@@ -1,6 +1,7 @@
 """A log that comes faster than it can be sent says how many lines are missing, and keeps them all in its file."""
 
 import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -25,6 +26,7 @@ class _Client:
     def __init__(self) -> None:
         self.away, self.events = True, list[Event]()
         self.slow: threading.Event | None = None
+        self.pace_seconds = 0.0
 
     def send_events(self, run_id: str, epoch: int, batch: list[Event]) -> None:
         if self.away:
@@ -53,6 +55,18 @@ def test_lines_that_cannot_be_sent_are_counted_where_they_are_missing(
     assert sent[5].startswith("4 lines are missing here") and client.events[5].stream == "platform"
     assert [event.seq for event in client.events] == list(range(9))
     assert [line.rpartition("] ")[2] for line in written] == lines
+
+
+def test_parts_of_a_log_are_as_far_apart_as_the_platform_asks(tmp_path: Path) -> None:
+    client = _Client()
+    client.away, client.pace_seconds = False, 600.0
+    job = SimpleNamespace(run_id="r", epoch=1)
+    shipper = events.LogShipper(cast(Any, client), cast(Any, job), tmp_path / "log.txt")
+    shipper.add(LogLine("stdout", Stage.META_TRAINING, "waits"))
+    time.sleep(0.3)
+    assert client.events == []
+    shipper.close()
+    assert [event.text for event in client.events] == ["waits"]
 
 
 def test_a_full_disk_does_not_keep_a_log_from_its_end(tmp_path: Path) -> None:

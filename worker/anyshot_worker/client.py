@@ -82,6 +82,7 @@ class WorkerClient:
         and final words, which an attempt cannot do without.
         """
         self._patience, self._outage = patience, outage
+        self.pace_seconds = 0.0  # as the platform last said
         self._http = httpx.Client(
             base_url=url.rstrip("/"),
             headers={"Authorization": f"Bearer {token}"},
@@ -121,7 +122,9 @@ class WorkerClient:
         told = {"measures": list(measures)} if measures else {}
         beat = Heartbeat(epoch=epoch, progress=progress, **told)
         answer = self._post(f"/runs/{run_id}/heartbeat", beat, patience=0.0, timeout=BEAT_SECONDS)
-        return HeartbeatReply.model_validate_json(answer.content)
+        reply = HeartbeatReply.model_validate_json(answer.content)
+        self.pace_seconds = reply.pace_seconds
+        return reply
 
     def send_events(self, run_id: str, epoch: int, events: list[Event]) -> None:
         """Append to the run's log."""

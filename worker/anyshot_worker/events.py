@@ -15,7 +15,9 @@ from anyshot_worker.client import RequestRefused, StaleEpoch, WorkerApiError, Wo
 log = logging.getLogger(__name__)
 
 BATCH = 500  # lines a request
-INTERVAL = 0.1  # seconds: what a reader waits for at most, beside the network and the page's own poll
+INTERVAL = (
+    0.1  # seconds: what a reader of a site with few workers waits for, beside network and the page's own poll
+)
 BACKLOG = 100_000  # lines held while the platform is away; the file keeps them all
 LATEST = 1_000  # the last lines, which are sent even where there are too many
 PATIENCE = 20  # seconds in which all lines that wait at the end of a run are sent, and then the last ones
@@ -87,7 +89,7 @@ class LogShipper:
             self._waiting[:0] = [gone[-1].model_copy(update=words)]
 
     def _ship(self) -> None:
-        while not self._ended.wait(INTERVAL):
+        while not self._ended.wait(max(INTERVAL, self._client.pace_seconds)):
             self._send_all()
         self._send_all()
 

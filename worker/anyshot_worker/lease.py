@@ -56,6 +56,7 @@ class Lease:
         self._stop_reason: StopReason | None = None
         self._grace_ends = 0.0
         self._lease_seconds, self._extended = assignment.lease_seconds, time.monotonic()
+        self._next = 0.0  # when the next beat is due
         self._thread = threading.Thread(target=self._beat, name=f"lease-{assignment.run_id}", daemon=True)
 
     def __enter__(self) -> Lease:
@@ -133,6 +134,8 @@ class Lease:
                 self._stop_reason = StopReason.LOST
                 return
             self._sample()
+            if asked < self._next:
+                continue
             try:
                 reply = self._send()
             except StaleEpoch:
@@ -156,5 +159,6 @@ class Lease:
 
     def _heed(self, reply: HeartbeatReply, asked: float) -> None:
         self._lease_seconds, self._extended = reply.lease_seconds, asked
+        self._next = asked + reply.pace_seconds
         if reply.cancel and self._stop_reason is None:
             self._stop_reason = StopReason.CANCELLED

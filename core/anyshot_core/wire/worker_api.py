@@ -176,7 +176,7 @@ class Measure(Message):
 
 
 class Heartbeat(Message):
-    """Sent every `HEARTBEAT_SECONDS`; extends the lease."""
+    """Sent every `HEARTBEAT_SECONDS`, or `pace_seconds` where that is more; extends the lease."""
 
     epoch: int
     progress: Progress
@@ -192,6 +192,11 @@ class HeartbeatReply(Message):
 
     cancel: bool
     lease_seconds: float
+    pace_seconds: float = Field(
+        default=0.0,
+        ge=0,
+        description="heartbeats, and parts of a log, are at least so far apart: the more workers, the farther",
+    )
 
 
 class Event(Message):

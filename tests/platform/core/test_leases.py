@@ -20,6 +20,7 @@ from anyshot_platform.foundation.queue import priorities
 from anyshot_platform.foundation.queue.duties import take_duty
 from anyshot_platform.foundation.queue.models import OutboxRing, Sweep
 from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.execution import leases
 from anyshot_platform.judging.runs.models import Attempt, Run
 from anyshot_platform.judging.runs.states import RunState
 from anyshot_platform.judging.submissions.models import Submission
@@ -82,6 +83,21 @@ def has_a_lease_of_30_seconds(run: Run) -> bool:
     """Claimed or extended a moment ago; five seconds later at most."""
     assert run.lease_expires_at is not None
     return timedelta(seconds=25) < run.lease_expires_at - now() <= timedelta(seconds=30)
+
+
+def test_the_more_workers_the_farther_apart_are_their_beats_but_three_within_a_lease(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice = site.member("alice")
+
+    def pace_of_another(number: int) -> float:
+        alice.submit(make_zip(salt=f"a{number}"))
+        worker, job = claimed(site, f"paper {number}")
+        return worker.beat(job).json()["pace_seconds"]
+
+    assert [pace_of_another(1), pace_of_another(2)] == [0.02, 0.04]
+    monkeypatch.setattr(leases, "_BEATS_A_SECOND", 0.1)
+    assert pace_of_another(3) == 10.0
 
 
 def test_a_claim_has_a_lease_of_the_seconds_that_the_settings_say(site: Site) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
@@ -26,6 +26,7 @@ from anyshot_platform.judging.workers.models import Worker
 from anyshot_platform.judging.workers.tokens import reach_of
 from anyshot_platform.people.alerts.service import close_alert, open_alert
 
+_BEATS_A_SECOND = 50  # of all workers; as many parts of logs come beside them
 _RELEASED = "released"
 _LOSSES = 10  # times as many workers may be lost by attempts that went on as by others
 _RACES = 10  # times that another worker may be quicker before we answer "nothing"
@@ -154,7 +155,17 @@ def extend(session: Session, settings: PlatformSettings, run: Run, progress: Pro
         .execution_options(synchronize_session=False)
     )
     _note_seen(session, run, moment)
-    return HeartbeatReply(cancel=run.cancel_requested_at is not None, lease_seconds=settings.lease_seconds)
+    return HeartbeatReply(
+        cancel=run.cancel_requested_at is not None,
+        lease_seconds=settings.lease_seconds,
+        pace_seconds=_pace(session, settings),
+    )
+
+
+def _pace(session: Session, settings: PlatformSettings) -> float:
+    """Seconds between two heartbeats of a worker: three within a lease, however many workers there are."""
+    working = session.scalar(select(func.count(Run.id)).where(Run.state.in_(sorted(RUNNING)))) or 0
+    return min(working / _BEATS_A_SECOND, settings.lease_seconds / 3)
 
 
 def _is_ahead(state: RunState, stage: RunState) -> bool:
