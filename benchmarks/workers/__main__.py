@@ -1,4 +1,5 @@
-"""Workers of a distributed site: from queued to claimed, from cancel to an empty sandbox, and what a second one adds.
+"""Workers of a distributed site: from queued to claimed, from cancel to an empty sandbox, what a second one adds, and
+what thousands ask of the site.
 
 PostgreSQL, Redis, the web service and real sandboxes, all on this machine, which should have nothing else to do.
 """
@@ -8,6 +9,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -20,9 +22,10 @@ from benchmarks.chaos.place import distributed_site
 from benchmarks.chaos.stage import TASKS
 from benchmarks.figures import Figure, figure, keep
 from benchmarks.servers import postgres
+from benchmarks.workers.fleet import measure_fleet
 from benchmarks.workers.place import Place
 
-PARTS = ("claims", "cancel", "dead_worker", "throughput")
+PARTS = ("claims", "cancel", "dead_worker", "throughput", "fleet")
 CANCEL_AT = {
     "queued": RunState.QUEUED,
     "preparing": RunState.PREPARING,
@@ -40,6 +43,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--each", type=int, default=4, help="submissions for each worker in the throughput part"
     )
+    parser.add_argument("--fleet", type=int, default=2000, help="workers of the fleet, which run nothing")
+    parser.add_argument("--fleet-seconds", type=float, default=60.0, help="for which the fleet works")
     parser.add_argument("--part", choices=PARTS, action="append", help="only these parts")
     parser.add_argument("--print-only", action="store_true", help="leave benchmarks/results as it is")
     options = parser.parse_args(arguments)
@@ -47,7 +52,10 @@ def main(arguments: list[str] | None = None) -> None:
     with folders as folder:
         figures = run(Path(folder), options)
     if not options.print_only:
-        notes = f"{options.claims} claims, {options.seconds:g} s a submission, {options.each} for each worker"
+        notes = (
+            f"{options.claims} claims, {options.seconds:g} s a submission, {options.each} for each worker; a fleet of "
+            f"{options.fleet}"
+        )
         keep("workers", figures, notes, partly=bool(options.part))
 
 
@@ -61,20 +69,28 @@ def run(home: Path, options: argparse.Namespace) -> list[Figure]:
             for process in (site.broker, site.web, site.workers[0]):
                 process.start()
             machines.wait_for_web(site.address, site.web)
-            return measure(Place(site.services, site.client, site.workers), options)
+            parts = options.part or PARTS
+            place = Place(site.services, site.client, site.workers)
+            figures = measure(place, parts, options)
+            if "fleet" in parts:
+                for worker in site.workers:
+                    worker.stop()
+                serving = {"web": site.web.pid, "database": database.pid}
+                figures += measure_fleet(place, options.fleet, options.fleet_seconds, serving)
+            return figures
 
 
-def measure(place: Place, options: argparse.Namespace) -> list[Figure]:
-    """The parts that are asked for; the first two with one worker, the others with two."""
-    parts = options.part or PARTS
+def measure(place: Place, parts: Sequence[str], options: argparse.Namespace) -> list[Figure]:
+    """The parts with sandboxes that are asked for; the first two with one worker, the others with two."""
     place.wait([place.submit(lambda n: make_bundle("constant", n))])
     figures = []
     if "claims" in parts:
         figures += measure_claims(place, options.claims)
     if "cancel" in parts:
         figures += measure_cancel(place)
-    place.workers[1].start()
-    _warm_up(place, 100_000)
+    if "dead_worker" in parts or "throughput" in parts:
+        place.workers[1].start()
+        _warm_up(place, 100_000)
     if "dead_worker" in parts:
         figures += measure_dead_worker(place)
     if "throughput" in parts:

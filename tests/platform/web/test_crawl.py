@@ -205,6 +205,7 @@ NOT_LINKED = {
     "/docs/{path:path}": "left out of the walk: the crawl of a visitor has them",
     "/docs/images/{name}.png": "left out of the walk: the crawl of a visitor has them",
     "/docs/search": "a form leads there: web/test_small_things.py",
+    "/competitions/{slug}/results/{phase_slug}/receipts/{submission_id}.json": "none is here: entries/test_results.py",
     "/submissions/{submission_id}/tasks/{number}": "no smoke test ended here, walked in: contract/test_kinds.py",
     "/submissions/{submission_id}/tasks/{number}/picture.jpg": "as above",
     "/kit/simple/": "asked for by pip: core/test_kit.py",
