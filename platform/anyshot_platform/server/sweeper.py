@@ -27,7 +27,7 @@ from anyshot_platform.judging.workers.requests import forget_old_requests
 from anyshot_platform.people.rate_limits.counting import forget_old_hits
 from anyshot_platform.running.announcements.phases import phases_with_news, tell_of_phase
 from anyshot_platform.running.capacity.expecting import expect_starts
-from anyshot_platform.running.operations.retention import collect_garbage
+from anyshot_platform.running.operations.retention import collect_garbage, drop_spent_rows
 from anyshot_platform.running.operations.watch import watch_conditions
 from anyshot_platform.running.rehearsals.playing import go_on, underway
 
@@ -167,6 +167,7 @@ def _forget_old_rows(services: Services) -> int:
         forget_old_rings(session)
         forget_old_troubles(session, yesterday)
         forget_dead_processes(session, yesterday)
+        drop_spent_rows(session)
     return 0
 
 

@@ -1,27 +1,32 @@
-"""Retention: artifacts by age and kind, then files that nothing refers to. What is referred to is never deleted."""
+"""Retention: artifacts by age and kind, files that nothing refers to, and rows that were for their moment alone."""
 
 import logging
 from datetime import timedelta
 
-from sqlalchemy import Select, delete, select, union_all, update
+from sqlalchemy import Select, and_, delete, select, type_coerce, union_all, update
 from sqlalchemy.orm import Session
 
 from anyshot_core.exports.files import LAYERS, PROBABILITIES
 from anyshot_platform.contest.competitions.models import Competition, CompetitionFile
 from anyshot_platform.contest.pools.models import Pack
 from anyshot_platform.foundation.artifacts.models import Artifact, Blob
-from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.database import Json, now
 from anyshot_platform.foundation.queue.isolation import each
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.foundation.settings import PlatformSettings
-from anyshot_platform.judging.run_logs.models import RunEvent, RunMeasure
+from anyshot_platform.judging.run_logs.models import EventCount, RunEvent, RunMeasure
 from anyshot_platform.judging.runs.models import Run, RunCheckpoint
 from anyshot_platform.judging.scores.verification import PREDICTIONS
 from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.workers.models import Worker
+from anyshot_platform.people.notifications.models import Email
+from anyshot_platform.people.users.models import LoginSession, OneTimeToken
+from anyshot_platform.people.webhooks.models import WebhookDelivery
 from anyshot_platform.standings.baselines.models import Baseline
 
 log = logging.getLogger(__name__)
 _TELL_LABELS = (LAYERS, PROBABILITIES)  # of hidden data, as predictions do: they go with them
+_SPENT_AFTER = timedelta(days=30)
 _BATCH = 500  # files: meanwhile the sweeper looks at no lease
 
 
@@ -70,6 +75,23 @@ def drop_lost_artifacts(session: Session) -> None:
     session.execute(delete(Artifact).where(Artifact.id.in_(lost)))
 
 
+def drop_spent_rows(session: Session) -> None:
+    """Remove messages that went out, log-ins and links that ended, a month after it.
+
+    Workers that were not seen since keep their row for the attempts' sake, without what they said of themselves.
+    """
+    before = now() - _SPENT_AFTER
+    for table, condition in (
+        (Email, and_(Email.sent, Email.ended_at < before)),
+        (WebhookDelivery, and_(WebhookDelivery.delivered, WebhookDelivery.ended_at < before)),
+        (LoginSession, LoginSession.expires_at < before),
+        (OneTimeToken, OneTimeToken.expires_at < before),
+    ):
+        session.execute(delete(table).where(condition))
+    said = type_coerce(Worker.info, Json)["name"].as_string().is_not(None)
+    session.execute(update(Worker).where(Worker.last_seen_at < before, said).values(info=None))
+
+
 def _old_runs(competition_id: str, days: int) -> Select[str]:
     ended = Run.finished_at < now() - timedelta(days=days)
     return select(Run.id).where(Run.competition_id == competition_id, ended)
@@ -87,8 +109,8 @@ def _expire(session: Session, competition_id: str, name: str, days: int) -> int:
 
 
 def expire_logs(session: Session, competition_id: str, days: int) -> None:
-    """Remove log lines and measures of a competition's runs that ended so many days ago."""
-    for table in (RunEvent, RunMeasure):
+    """Remove log lines, their counts, and measures of a competition's runs that ended so many days ago."""
+    for table in (RunEvent, EventCount, RunMeasure):
         session.execute(delete(table).where(table.run_id.in_(_old_runs(competition_id, days))))
 
 

@@ -1,0 +1,223 @@
+"""Thousands of workers against one site: claims, heartbeats and logs by the wire's own client, without any sandbox.
+
+A fleet is driven from some threads of this process over kept connections, on the machine that serves the site too. Each
+of its workers claims a copy of one run, beats as far apart as the platform asks, and prints a line every few seconds.
+"""
+
+import heapq
+import itertools
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import psutil
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_core.wire.worker_api import HEARTBEAT_SECONDS, Event, Progress, Stage, WorkerInfo
+from anyshot_platform.foundation.database import new_id, now
+from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.submissions.models import Submission
+from anyshot_platform.judging.submissions.states import SubmissionStatus
+from anyshot_platform.judging.workers.models import Worker
+from anyshot_platform.judging.workers.tokens import create_worker_token
+from anyshot_worker.client import StaleEpoch, WorkerApiError, WorkerClient
+from benchmarks.figures import Figure, figure
+from benchmarks.workers.place import Place
+
+THREADS = 64
+LINE_EVERY = 5.0  # seconds
+
+
+@dataclass
+class _Member:
+    """A worker of the fleet; its run is known once it has claimed one."""
+
+    client: WorkerClient
+    info: WorkerInfo
+    run_id: str = ""
+    epoch: int = 0
+    lines: int = 0
+
+
+@dataclass
+class _Seen:
+    """What a fleet met: the seconds of each answer by kind, and what was refused."""
+
+    seconds: dict[str, list[float]] = field(default_factory=lambda: {"claim": [], "beat": [], "log": []})
+    lost: int = 0
+    unanswered: int = 0
+    longest_pace: float = HEARTBEAT_SECONDS
+
+
+class Fleet:
+    """Workers whose next calls lie in one heap, from which each thread takes the first."""
+
+    def __init__(self, members: Sequence[_Member]) -> None:
+        self.seen = _Seen()
+        self._count = itertools.count()
+        self._due = [(0.0, next(self._count), "claim", member) for member in members]
+        self._guard = threading.Lock()
+        self._ended = threading.Event()
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(THREADS)]
+
+    def start(self) -> None:
+        """Let all claim at once."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """End after the calls that are under way."""
+        self._ended.set()
+        for thread in self._threads:
+            thread.join()
+
+    def forget(self) -> _Seen:
+        """What was met so far; from here on it is counted anew."""
+        with self._guard:
+            seen, self.seen = self.seen, _Seen()
+        return seen
+
+    def _put(self, at: float, kind: str, member: _Member) -> None:
+        with self._guard:
+            heapq.heappush(self._due, (at, next(self._count), kind, member))
+
+    def _work(self) -> None:
+        while not self._ended.is_set():
+            with self._guard:
+                first = (
+                    heapq.heappop(self._due) if self._due and self._due[0][0] <= time.monotonic() else None
+                )
+            if first is None:
+                time.sleep(0.005)
+                continue
+            _, _, kind, member = first
+            began = time.monotonic()
+            try:
+                following = self._call(kind, member, began)
+            except StaleEpoch:
+                self.seen.lost += 1
+                continue
+            except WorkerApiError:
+                self.seen.unanswered += 1
+                following = [(began + HEARTBEAT_SECONDS, kind)]
+            else:
+                self.seen.seconds[kind].append(time.monotonic() - began)
+            for at, which in following:
+                self._put(at, which, member)
+
+    def _call(self, kind: str, member: _Member, began: float) -> list[tuple[float, str]]:
+        """One call; when which others are due."""
+        match kind:
+            case "claim":
+                job = member.client.claim(member.info)
+                if job is None:
+                    return [(began + 1, "claim")]
+                member.run_id, member.epoch = job.run_id, job.epoch
+                return [(began + HEARTBEAT_SECONDS, "beat"), (began + LINE_EVERY, "log")]
+            case "beat":
+                progress = Progress(stage=Stage.META_TRAINING, message=f"step {member.lines}")
+                reply = member.client.heartbeat(member.run_id, member.epoch, progress)
+                self.seen.longest_pace = max(self.seen.longest_pace, reply.pace_seconds)
+                return [(began + max(HEARTBEAT_SECONDS, reply.pace_seconds), "beat")]
+            case _:
+                wait = max(LINE_EVERY, member.client.pace_seconds)
+                events = [_line(member) for _ in range(round(wait / LINE_EVERY))]
+                member.client.send_events(member.run_id, member.epoch, events)
+                return [(began + wait, "log")]
+
+
+def _line(member: _Member) -> Event:
+    member.lines += 1
+    text = f"step {member.lines}: loss 1.234567, accuracy 0.543210"
+    return Event(seq=member.lines, at=time.time(), stream="stdout", stage=Stage.META_TRAINING, text=text)
+
+
+def measure_fleet(place: Place, workers: int, seconds: float, processes: Mapping[str, int]) -> list[Figure]:
+    """A fleet that claims at once, and then works for some seconds; `processes` are ids by what they serve."""
+    with place.services.database.writing() as session:
+        info = session.scalars(select(Worker).where(Worker.info.is_not(None)).limit(1)).one().info
+        assert info is not None  # as was asked for
+        _copy_runs(session, workers)
+        token = create_worker_token(session, "fleet")
+    transport = httpx.HTTPTransport(limits=httpx.Limits(max_connections=THREADS))
+    address = str(place.client.base_url)
+    fleet = Fleet(
+        [
+            _Member(
+                WorkerClient(address, token, transport=transport),
+                info.model_copy(update={"name": f"fleet{number}", "inventories": {}}),
+            )
+            for number in range(workers)
+        ]
+    )
+    began = time.monotonic()
+    fleet.start()
+    while len(fleet.seen.seconds["claim"]) < workers:
+        if time.monotonic() - began > 600:
+            raise RuntimeError(f"{len(fleet.seen.seconds['claim'])} of {workers} workers have claimed a run")
+        time.sleep(0.1)
+    claiming = time.monotonic() - began
+    claims = fleet.forget()
+    time.sleep(claims.longest_pace + 5)  # until all beat as far apart as they are asked to
+    start = fleet.forget()
+    used = {name: _cpu_seconds(pid) for name, pid in processes.items()}
+    began = time.monotonic()
+    time.sleep(seconds)
+    took, steady = time.monotonic() - began, fleet.forget()
+    shares = {name: (_cpu_seconds(pid) - used[name]) / took for name, pid in processes.items()}
+    fleet.stop()
+    lost = claims.lost + start.lost + steady.lost
+    p99 = _percentile(steady.seconds["beat"], 0.99)
+    calls = len(steady.seconds["beat"]) + len(steady.seconds["log"])
+    return [
+        figure("workers.fleet", workers, "workers"),
+        figure("workers.fleet_claims", workers / claiming, "1/s"),
+        figure("workers.fleet_claim_p99", _percentile(claims.seconds["claim"], 0.99) * 1000, "ms"),
+        figure("workers.fleet_pace", steady.longest_pace, "s"),
+        figure("workers.fleet_calls", calls / took, "1/s"),
+        figure("workers.fleet_beat_p50", _percentile(steady.seconds["beat"], 0.5) * 1000, "ms"),
+        figure("workers.fleet_beat_p99", p99 * 1000, "ms", "< 1000", p99 < 1),
+        figure("workers.fleet_unanswered", steady.unanswered, "calls", "0", steady.unanswered == 0),
+        figure("workers.fleet_leases_lost", lost, "leases", "0", lost == 0),
+        *(figure(f"workers.fleet_{name}", share, "cores") for name, share in shares.items()),
+    ]
+
+
+def _copy_runs(session: Session, count: int) -> None:
+    """Queued copies of the first finished run, each of a submission of its own."""
+    run = session.scalars(select(Run).where(Run.state == RunState.FINISHED).order_by(Run.queued_at)).first()
+    assert run is not None  # the stage is set by a submission that is scored
+    fresh = {"state": RunState.QUEUED, "epoch": 0, "attempt": 0, "worker_id": None, "lease_expires_at": None}
+    fresh |= {"queued_at": now(), "available_at": now(), "claimed_at": None, "finished_at": None}
+    for _ in range(count):
+        submission = Submission(**_columns(run.submission, status=SubmissionStatus.QUEUED, finished_at=None))
+        session.add(submission)
+        session.flush()
+        session.add(Run(**_columns(run, submission_id=submission.id, **fresh)))
+
+
+def _columns(row: Any, **changes: Any) -> dict[str, Any]:
+    known = {column.key: getattr(row, column.key) for column in row.__mapper__.column_attrs}
+    return {**known, "id": new_id(), **changes}
+
+
+def _cpu_seconds(pid: int) -> float:
+    """Of a process and all below it."""
+    first = psutil.Process(pid)
+    used = 0.0
+    for process in (first, *first.children(recursive=True)):
+        try:
+            times = process.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        used += times.user + times.system
+    return used
+
+
+def _percentile(values: Sequence[float], share: float) -> float:
+    return sorted(values)[int(share * (len(values) - 1))]
