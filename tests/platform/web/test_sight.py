@@ -116,6 +116,7 @@ EXITS: dict[str, dict[str, str]] = {
         "entries": "/competitions/C/leagues",
         "API's entries": "/api/v1/competitions/C/phases/feedback/entries",
         "upload": "/competitions/C/phases/feedback/submit",
+        "API's outlook": "/api/v1/competitions/C/phases/feedback/outlook",
     },
     "boards": {
         "competition": "/competitions/C",
@@ -232,6 +233,7 @@ API's list                | team  | staff | staff | staff      | team  | team  |
 entries                   | member| -     | -     | -          | member| -     | -        | -           | -
 API's entries             | member| -     | -     | -          | member| -     | -        | -           | -
 upload                    | member| -     | -     | -          | member| -     | -        | -           | -
+API's outlook             | member| -     | -     | -          | member| -     | -        | -           | -
 competition               | member| -     | -     | -          | member| -     | -        | -           | -
 board                     | all   | staff | -     | staff      | -     | -     | -        | -           | -
 API's board               | all   | staff | -     | staff      | -     | -     | -        | -           | -
