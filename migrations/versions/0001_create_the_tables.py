@@ -949,6 +949,7 @@ def upgrade() -> None:
         sa.Column("meta_train_seconds", sa.Double(), nullable=True),
         sa.Column("task_seconds", sa.Double(), nullable=True),
         sa.Column("hardware_class", sa.String(length=32), nullable=False),
+        sa.Column("packages", sa.Text(), nullable=False),
         sa.Column("image", sa.String(length=64), nullable=True),
         sa.Column("image_digest", sa.String(length=71), nullable=True),
         sa.Column("memory_bytes", sa.BigInteger(), nullable=False),

@@ -90,6 +90,9 @@ ELSEWHERE = {
         "tests/end_to_end/test_slurm.py"
         "::test_jobs_grow_and_shrink_with_the_queue_and_hand_over_when_they_are_killed",
     ),
+    "anyshot worker image asked": (  # a site
+        "tests/contract/test_asked_images.py::test_what_a_phase_asks_for_is_listed_and_built_on_a_workers_machine"
+    ),
     # The job script of the guide, as one.
     **dict.fromkeys(
         ("set -euo", "source ", "export ANYSHOT_DATA", "export XDG_CACHE_HOME"),

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from anyshot_core.data.digests import digest_file
 from anyshot_core.wire.jobs import Claimed, Job, read_assignment
 from anyshot_core.wire.worker_api import (
     ArtifactRef,
+    AskedImage,
     BlobRef,
     ClaimRequest,
     Complete,
@@ -114,6 +115,11 @@ class WorkerClient:
         """How many runs wait for a class of machines, and how many workers with this token are at."""
         answer = self._request("GET", f"/waiting/{hardware_class}", headers={}, body=lambda: b"")
         return Waiting.model_validate_json(answer.content)
+
+    def asked_images(self, hardware_class: str) -> list[AskedImage]:
+        """The images that phases of a class of machines ask for by lists of packages."""
+        answer = self._request("GET", f"/images/{hardware_class}", headers={}, body=lambda: b"")
+        return TypeAdapter(list[AskedImage]).validate_json(answer.content)
 
     def heartbeat(
         self, run_id: str, epoch: int, progress: Progress, measures: Sequence[Measure] = ()

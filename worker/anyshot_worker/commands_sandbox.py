@@ -1,10 +1,13 @@
 """Commands of an operator about the sandbox: `anyshot worker image ...`, `doctor`, `janitor`."""
 
 import json
+from contextlib import closing
 from pathlib import Path
+from typing import TextIO
 
 import click
 
+from anyshot_core.wire.requirements import PACKAGES_IMAGE, packages_image, read_requirements
 from anyshot_worker.sandbox.interface import Backend, SandboxError
 from anyshot_worker.sandbox.settings import SandboxSettings
 
@@ -19,18 +22,101 @@ def image() -> None:
 @click.option("--name", default="", help="name that phases use; the flavour if left out")
 @click.option("--as-folder", is_flag=True, help="a plain folder for Bubblewrap instead of a Docker image")
 @click.option("--base", default="", help="a base image from a registry, instead of one made from nothing")
-def build(flavour: str, name: str, as_folder: bool, base: str) -> None:
+@click.option(
+    "--add",
+    type=click.File(),
+    help="packages to add, NAME==VERSION a line, with what they need; resolved, installed by hash, and proved",
+)
+def build(flavour: str, name: str, as_folder: bool, base: str, add: TextIO | None) -> None:
     """Build a sandbox image, from nothing or on a base image, unless it is there."""
     from anyshot_worker.images.build import build_folder, build_image
 
     settings = SandboxSettings()
     target = settings.images_folder
     with plain_errors():
+        if add is not None:
+            _build_with(settings, flavour, _read_list(add), as_folder=as_folder, name=name, base=base)
+            return
         if as_folder:
             click.echo(build_folder(flavour, target, settings.wheelhouse, say=click.echo))  # type: ignore[arg-type]
             return
         built = build_image(flavour, target, settings.wheelhouse, name, say=click.echo, base=base)  # type: ignore[arg-type]
         click.echo(f"{'built' if built.built else 'already there'}: {built.name} = {built.tag}")
+
+
+def _read_list(file: TextIO) -> list[str]:
+    try:
+        return read_requirements(file.read())
+    except ValueError as error:
+        raise click.ClickException(f"{file.name}, {error}") from error
+
+
+def _build_with(
+    settings: SandboxSettings,
+    flavour: str,
+    packages: list[str],
+    *,
+    as_folder: bool,
+    name: str = "",
+    base: str = "",
+) -> None:
+    """Build the image or folder with these packages, prove it as any other, and say how it is offered."""
+    from anyshot_worker.images.additions import require_imports
+    from anyshot_worker.images.build import build_folder, build_image
+    from anyshot_worker.sandbox.bubblewrap import BubblewrapBackend
+    from anyshot_worker.sandbox.docker import DockerBackend
+    from anyshot_worker.sandbox.preflight import prove_guarantees
+
+    where = (flavour, settings.images_folder, settings.wheelhouse)
+    if as_folder:
+        name, backend = packages_image(flavour, packages), BubblewrapBackend(settings)
+        build_folder(*where, say=click.echo, add=packages)  # type: ignore[arg-type]
+    else:
+        name, backend = name or packages_image(flavour, packages), DockerBackend(settings)
+        build_image(*where, name, say=click.echo, base=base, add=packages)  # type: ignore[arg-type]
+    require_imports(backend, name, packages)
+    prove_guarantees(backend, settings, name)
+    click.echo(f"proved: {name} is {backend.prepare(name).digest}")
+    if name not in settings.offered_images:
+        click.echo(f"to offer it: add {name} to ANYSHOT_SANDBOX_IMAGES and start the worker again")
+
+
+@image.command("asked")
+@click.option("--build", "build_them", is_flag=True, help="build those that are not refused, and prove them")
+@click.option("--base", default="", help="a base image from a registry, instead of one made from nothing")
+def asked(build_them: bool, base: str) -> None:
+    """The images that phases ask for by lists of packages: what is in them, for whom, and who has them."""
+    from anyshot_worker.cli import read_settings
+    from anyshot_worker.client import WorkerApiError, WorkerClient
+    from anyshot_worker.sandbox.sandboxes import choose_backend
+
+    settings = read_settings()
+    try:
+        with closing(WorkerClient(settings.platform_url, settings.worker_token.get_secret_value())) as client:
+            found = client.asked_images(settings.hardware_class)
+    except WorkerApiError as error:
+        raise click.ClickException(str(error)) from error
+    failed = False
+    for one in found:
+        state = (
+            f"refused: {one.refused}" if one.refused else f"offered by {', '.join(one.workers) or 'nobody'}"
+        )
+        click.echo(f"{one.name} for {', '.join(one.phases)}, {state}: {' '.join(one.packages)}")
+        match = PACKAGES_IMAGE.fullmatch(one.name)
+        if not build_them or one.refused or match is None:
+            continue
+        try:
+            as_folder = choose_backend(settings).images_are_folders
+            packages = read_requirements("\n".join(one.packages))
+            _build_with(settings, match["flavour"], packages, as_folder=as_folder, base=base)
+        except SandboxError as error:
+            failed = True
+            click.echo(f"not built: {error}", err=True)
+            click.echo(f"to tell it: anyshot administer do image.off {one.name} --reason TEXT", err=True)
+    if not found:
+        click.echo(f"No phase of the class {settings.hardware_class} asks for packages.")
+    if failed:
+        raise click.exceptions.Exit(1)
 
 
 @image.command("context")

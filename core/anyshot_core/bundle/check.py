@@ -104,7 +104,7 @@ def _check_source(content: bytes, files: dict[str, ZipMember], conditions: RunCo
         checks.append(Check("classes", _CLASSES, CheckOutcome.FAILED, found, remedy))
     else:
         checks.append(Check("classes", _CLASSES, CheckOutcome.OK, "by `import *`" if names.star else ""))
-    return [*checks, *_check_imports(names.imports, files, conditions.importable)]
+    return [*checks, *_check_imports(names.imports, files, conditions)]
 
 
 _COMPILES = "Syntax of model.py"
@@ -125,12 +125,12 @@ def _syntax_remedy() -> str:
 
 
 def _check_imports(
-    imports: frozenset[str], files: dict[str, ZipMember], importable: frozenset[str] | None
+    imports: frozenset[str], files: dict[str, ZipMember], conditions: RunConditions
 ) -> list[Check]:
     own = {name.split("/")[0].removesuffix(".py") for name in files} | {
         name.removesuffix(".zip") for name in files if name.endswith(".zip")
     }
-    offered = shipped_inventory().importable if importable is None else importable
+    offered = shipped_inventory().importable if conditions.importable is None else conditions.importable
     unknown = sorted(imports - own - offered - sys.stdlib_module_names)
     if not unknown:
         return []
@@ -138,6 +138,11 @@ def _check_imports(
         f"model.py imports {', '.join(unknown)}, which is neither in the zip nor known to be in the sandbox."
     )
     remedy = _PORT_IT if _is_of_2021(unknown, files) else _BRING_IT
+    if conditions.awaited:
+        remedy = (
+            f"The phase adds {', '.join(conditions.awaited)}, by an image that no worker has yet: what is uploaded"
+            f" waits until one has, and what these packages are imported by is known then. {remedy}"
+        )
     return [Check("imports", "Imports of model.py", CheckOutcome.WARNING, found, remedy)]
 
 

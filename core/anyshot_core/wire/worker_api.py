@@ -40,6 +40,7 @@ __all__ = [
     "OLDEST_WORKER",
     "Analyse",
     "ArtifactRef",
+    "AskedImage",
     "Assignment",
     "BlobRef",
     "Budget",
@@ -132,6 +133,16 @@ class Waiting(Message):
 
     waiting: int = Field(ge=0, description="queued, and open to a claim now")
     running: int = Field(ge=0, description="at work on workers with this token")
+
+
+class AskedImage(Message):
+    """An image that phases ask for by a list of packages; an operator builds it, or refuses it."""
+
+    name: str
+    packages: list[str] = Field(description="`name==version` each")
+    phases: list[str] = Field(description="that ask for it, as competition/phase")
+    workers: list[str] = Field(description="that take work and have it")
+    refused: str = Field(default="", description="why the operator does not build it; empty: not refused")
 
 
 class Progress(Message):

@@ -2,19 +2,24 @@
 
 import compileall
 import fcntl
+import hashlib
 import importlib.metadata
+import json
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from anyshot_core.data.digests import digest_file
+from anyshot_core.wire.requirements import packages_image
 from anyshot_core.wire.verdicts import Verdict
+from anyshot_worker.images.additions import Addition, resolve
 from anyshot_worker.images.own_packages import inside_files, package_folders
 from anyshot_worker.images.recipe import (
     PYTHON,
@@ -47,22 +52,31 @@ class Built:
 
 
 def build_image(
-    flavour: Flavour, folder: Path, wheelhouse: str = "", name: str = "", say: Say = print, base: str = ""
+    flavour: Flavour,
+    folder: Path,
+    wheelhouse: str = "",
+    name: str = "",
+    say: Say = print,
+    base: str = "",
+    add: Sequence[str] = (),
 ) -> Built:
     """The Docker image of a flavour, made only if absent; also tagged `anyshot/sandbox:NAME`.
 
-    `base` is a base image from elsewhere, such as a registry; without it one is made from nothing.
+    `base` is a base image from elsewhere, such as a registry; without it one is made from nothing. `add` are packages,
+    `name==version`, beside those of the base.
     """
     recipe = choose_recipe(flavour, wheelhouse)
     with building(folder):
         inputs = _fetch(base, say) if base else recipe.key
         base = base or _ensure_base(recipe, folder, say)
-        key = layer_key(inputs)
-        tag, short = f"{REPOSITORY}:{key}", f"{REPOSITORY}:{name or flavour}"
+        addition = _resolve(add, _read_base(base), recipe, say) if add else None
+        key = layer_key("\n".join((inputs, *(addition.lock if addition else ()))))
+        usual = packages_image(flavour, add) if add else flavour
+        tag, short = f"{REPOSITORY}:{key}", f"{REPOSITORY}:{name or usual}"
         absent = not _exists(tag)
         if absent:
             say(f"adding what runs a submission: {tag}")
-            _build_layer(base, tag, key, recipe)
+            _build_layer(base, tag, key, recipe, addition)
         _docker("tag", tag, short)
     return Built(tag, short, key, absent)
 
@@ -85,14 +99,51 @@ def write_context(flavour: Flavour, folder: Path) -> None:
     shutil.copy(_BASE, folder / "Dockerfile")
 
 
-def build_folder(flavour: Flavour, folder: Path, wheelhouse: str = "", say: Say = print) -> Path:
+def build_folder(
+    flavour: Flavour, folder: Path, wheelhouse: str = "", say: Say = print, add: Sequence[str] = ()
+) -> Path:
     """The same files as a plain folder, for backends without a daemon."""
     recipe = choose_recipe(flavour, wheelhouse)
     with building(folder):
         say(f"root of {recipe.key}")
         root = build_root(recipe, folder / f"root-{recipe.key}")
+        if add:
+            addition = _resolve(add, (root / SBOM_INSIDE).read_text(), recipe, say)
+            root = _extend_root(root, folder / packages_image(flavour, add), recipe.key, addition)
         copy_ours(root / SITE)
     return root
+
+
+def _resolve(add: Sequence[str], bill: str, recipe: Recipe, say: Say) -> Addition:
+    addition = resolve(add, json.loads(bill), recipe.find_links)
+    for line in addition.lock:
+        say(f"adding {line}")
+    return addition
+
+
+def _extend_root(root: Path, target: Path, base: str, addition: Addition) -> Path:
+    """The root with the packages, in a folder of its own; files that both have take their space once."""
+    key = hashlib.sha256("\n".join((base, *addition.lock)).encode()).hexdigest()[:12]
+    bill = target / SBOM_INSIDE
+    if bill.exists() and json.loads(bill.read_text())["metadata"]["component"]["version"] == key:
+        return target
+    with tempfile.TemporaryDirectory(prefix="anyshot-packages-", dir=target.parent) as name:
+        site, unfinished = Path(name) / "site", Path(name) / "root"
+        told = addition.install(site, key)
+        ours = shutil.ignore_patterns("anyshot_*")
+        shutil.copytree(root, unfinished, symlinks=True, copy_function=os.link, ignore=ours)
+        shutil.copytree(site, unfinished / SITE, copy_function=_replace, dirs_exist_ok=True)
+        (unfinished / SBOM_INSIDE).unlink()
+        (unfinished / SBOM_INSIDE).write_text(told)
+        shutil.rmtree(target, ignore_errors=True)
+        unfinished.rename(target)
+    return target
+
+
+def _replace(source: str, target: str) -> None:
+    """Copy a file; the one that was there, which the root has too, stays as it is."""
+    Path(target).unlink(missing_ok=True)
+    shutil.copy2(source, target)
 
 
 def copy_ours(site: Path) -> None:
@@ -160,13 +211,26 @@ def _ensure_base(recipe: Recipe, folder: Path, say: Say) -> str:
     return tag
 
 
-def _build_layer(base: str, tag: str, key: str, recipe: Recipe) -> None:
+def _read_base(base: str) -> str:
+    """The bill of materials in a base image."""
+    code = f"print(open('/{SBOM_INSIDE}').read())"
+    options = ("--rm", "--network=none", "--entrypoint=/usr/bin/python3")
+    return _docker("run", *options, base, "-I", "-c", code)
+
+
+def _build_layer(base: str, tag: str, key: str, recipe: Recipe, addition: Addition | None) -> None:
     with tempfile.TemporaryDirectory(prefix="anyshot-image-") as name:
         context = Path(name)
+        files = context / "files"
         shutil.copy(_OURS, context / "Dockerfile")
-        copy_ours(context / "ours")
         arguments = {"BASE": base, "KEY": key, "FLAVOUR": recipe.flavour}
         options = [text for pair in arguments.items() for text in ("--build-arg", "=".join(pair))]
+        if addition:
+            bill = files / SBOM_INSIDE
+            bill.parent.mkdir(parents=True)
+            bill.write_text(addition.install(files / SITE, key))
+            options += ["--label", f"{LABEL}.sbom=sha256:{digest_file(bill)}"]
+        copy_ours(files / SITE)
         _docker("build", "--quiet", "--tag", tag, *options, str(context))
 
 
@@ -174,10 +238,11 @@ def _exists(tag: str) -> bool:
     return _ask_docker("image", "inspect", tag).returncode == 0
 
 
-def _docker(*arguments: str, stdin: IO[bytes] | None = None) -> None:
+def _docker(*arguments: str, stdin: IO[bytes] | None = None) -> str:
     done = _ask_docker(*arguments, stdin=stdin)
     if done.returncode:
         raise SandboxError(f"docker {arguments[0]} failed: {done.stderr[-2000:]}", Verdict.IMAGE_MISSING)
+    return done.stdout
 
 
 def _ask_docker(*arguments: str, stdin: IO[bytes] | None = None) -> subprocess.CompletedProcess[str]:

@@ -17,7 +17,7 @@ FIRST_LINE = re.compile(r"[a-z0-9.+-]+ \((?P<version>[^)]+)\)")
 
 def list_packages(root: Path, site: str, flavour: str, key: str) -> dict[str, Any]:
     """Debian's packages from their changelogs, Python's from their metadata; both sorted, so equal roots agree."""
-    components = [*_debian(root / "usr/share/doc"), *_python(root / site)]
+    components = [*_debian(root / "usr/share/doc"), *list_python(root / site)]
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",
@@ -45,7 +45,7 @@ def _debian(documents: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _python(site: Path) -> list[dict[str, Any]]:
+def list_python(site: Path) -> list[dict[str, Any]]:
     """Each with its bytes on disk and the names that it is imported by."""
     found = []
     for item in sorted(distributions(path=[str(site)]), key=lambda one: one.name.lower()):

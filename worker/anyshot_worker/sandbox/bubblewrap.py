@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 from anyshot_core.data.digests import digest_file
+from anyshot_core.wire.requirements import PACKAGES_IMAGE
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.images.root import SBOM_INSIDE
 from anyshot_worker.sandbox.box_folders import BoxFolders
@@ -75,16 +76,18 @@ class BubblewrapBackend(LocalBackend):
     def prepare(self, image: str) -> ImageInfo:
         """The folder of that digest, else the newest one made by `anyshot worker image build --as-folder`.
 
-        `cpu` and `gpu` are names of what was built for these devices.
+        `cpu` and `gpu` are names of what was built for these devices; one with added packages has a name of its own.
         """
-        roots = sorted(self.settings.images_folder.glob("root-*/" + SBOM_INSIDE), key=_age)
+        added, command = PACKAGES_IMAGE.fullmatch(image), command_to_build(image)
+        folders = image if added else "*" if image.startswith("sha256:") else "root-*"
+        roots = sorted(self.settings.images_folder.glob(f"{folders}/{SBOM_INSIDE}"), key=_age)
         if image.startswith("sha256:"):
             roots = [root for root in roots if f"sha256:{digest_file(root)}" == image]
         elif image in (CPU, GPU):
             roots = [root for root in roots if _flavour(root) == image]
         if not roots:
             raise SandboxError(
-                f"no image folder on this machine; make it with: {command_to_build(image)} --as-folder",
+                f"no image folder on this machine; make it with: {command}{'' if added else ' --as-folder'}",
                 Verdict.IMAGE_MISSING,
             )
         root = roots[-1].parents[len(Path(SBOM_INSIDE).parts) - 1]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 
+from anyshot_core.wire.requirements import PACKAGES_IMAGE
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.sandbox.interface import ImageInfo, SandboxError
 
@@ -30,6 +31,8 @@ def command_to_build(name: str) -> str:
     """What an operator types on the machine whose Docker daemon lacks the image of that name."""
     if name == CPU or ":" in name:  # a digest is no name to build under
         return "anyshot worker image build"
+    if PACKAGES_IMAGE.fullmatch(name):
+        return "anyshot worker image asked --build"
     option = "--flavour gpu" if name == GPU else f"--name {name}"
     return f"anyshot worker image build {option}"
 

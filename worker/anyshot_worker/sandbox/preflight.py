@@ -56,15 +56,20 @@ def require_guarantees(backend: Backend, settings: SandboxSettings) -> None:
     key = _circumstances(backend, settings)
     if stamp.exists() and stamp.read_text() == key:
         return
-    found = check_guarantees(backend, settings.sandbox_image, weights=settings.weights_folder is not None)
+    prove_guarantees(backend, settings, settings.sandbox_image)
+    stamp.parent.mkdir(parents=True, exist_ok=True)
+    stamp.write_text(key)
+
+
+def prove_guarantees(backend: Backend, settings: SandboxSettings, image: str) -> None:
+    """Raise SandboxError unless every guarantee of the backend holds in a box of this image."""
+    found = check_guarantees(backend, image, weights=settings.weights_folder is not None)
     failed = [finding for finding in found if not finding.holds]
     if failed:
         lines = "; ".join(f"{finding.guarantee.promise} NOT PROVED: {finding.wrong}" for finding in failed)
         raise SandboxError(
             f"the sandbox does not hold ({lines}); see: anyshot worker doctor", Verdict.SANDBOX_START
         )
-    stamp.parent.mkdir(parents=True, exist_ok=True)
-    stamp.write_text(key)
 
 
 def observe(

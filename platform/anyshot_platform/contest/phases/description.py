@@ -19,6 +19,7 @@ from anyshot_core.protocols import PROTOCOLS, ProtocolError
 from anyshot_core.protocols.keys import KEY_PATTERN
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_core.wire.jobs import IMAGE_DIGEST, LogPolicy
+from anyshot_core.wire.requirements import PACKAGES_IMAGE, packages_image, read_requirements
 from anyshot_platform.contest.phases.states import (
     AUDIENCE_WORDS,
     BOARD_WORDS,
@@ -125,8 +126,20 @@ class MachineSpec(Part):
     hardware: Annotated[
         Key, Field(max_length=32), _Version("hardware_class"), Offered("hardware"), _RESCORED
     ] = Field(default="cpu", title="Hardware class", description="class of worker, such as cpu or gpu")
+    gpus: Annotated[int, _Sent("gpus")] = Field(default=0, ge=0, le=64, title="GPUs")
+    packages: Annotated[str, _Version("packages"), Lines(4)] = Field(
+        default="",
+        max_length=4000,
+        title="Packages",
+        description="beside those of the sandbox image, one a line, such as “prettytable==3.11.0”; the operator builds "
+        "an image with them, and runs wait for it",
+    )
     image: Annotated[str | None, _Sent("image"), Offered("images")] = Field(
-        default=None, max_length=64, title="Sandbox image", description="one that the operator offers"
+        default=None,
+        validate_default=True,
+        max_length=64,
+        title="Sandbox image",
+        description="one that the operator offers; with packages its name follows from their list",
     )
     image_digest: Annotated[Annotated[str, Field(pattern=IMAGE_DIGEST)] | None, _Sent("image_digest")] = (
         Field(
@@ -149,7 +162,20 @@ class MachineSpec(Part):
     output: Annotated[Size, _Sent("output_bytes")] = Field(
         default=64 << 20, gt=0, le=LARGEST, title="Output and log"
     )
-    gpus: Annotated[int, _Sent("gpus")] = Field(default=0, ge=0, le=64, title="GPUs")
+
+    @field_validator("packages")
+    @classmethod
+    def _are_packages(cls, value: str) -> str:
+        return "\n".join(read_requirements(value))
+
+    @field_validator("image")
+    @classmethod
+    def _is_of_its_packages(cls, value: str | None, others: ValidationInfo) -> str | None:
+        packages: list[str] = others.data.get("packages", "").splitlines()
+        named = None if value and PACKAGES_IMAGE.fullmatch(value) else value
+        if packages and named:
+            raise ValueError(f"packages are added to the release's image: leave {named} out, or the packages")
+        return packages_image("gpu" if others.data.get("gpus") else "cpu", packages) if packages else named
 
 
 class TasksSpec(Part):

@@ -158,6 +158,7 @@ class PhaseVersion(Base):
     meta_train_seconds: Mapped[float | None]
     task_seconds: Mapped[float | None]
     hardware_class: Mapped[str] = mapped_column(String(32), default="cpu")
+    packages: Mapped[str] = mapped_column(Text, default="")  # one a line; `image` is named by them
     image: Mapped[str | None] = mapped_column(String(64))
     image_digest: Mapped[str | None] = mapped_column(String(71))  # pinned: no other image may be used
     memory_bytes: Mapped[int] = mapped_column(BigInteger, default=4 << 30)

@@ -32,8 +32,10 @@ def offered_inventories(session: Session) -> list[ImageInventory]:
     ]
 
 
-def inventory_of(session: Session, hardware_class: str, image: str | None, digest: str | None) -> Inventory:
-    """What runs on such workers find in an image, by the worker that was heard of last; else the release's own list.
+def inventory_of(
+    session: Session, hardware_class: str, image: str | None, digest: str | None
+) -> Inventory | None:
+    """What runs on such workers find in an image, by the worker that was heard of last; None where none has told.
 
     A digest decides where there is one; no name means the image that a worker uses where none is named.
     """
@@ -46,4 +48,4 @@ def inventory_of(session: Session, hardware_class: str, image: str | None, diges
         for name, inventory in worker.info.inventories.items():
             if name == image if not wanted else digests.get(name) == wanted:
                 return inventory
-    return shipped_inventory()
+    return None

@@ -6,6 +6,7 @@ from pydantic import Field
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.requirements import PACKAGES_IMAGE
 from anyshot_platform.actions.declaration import (
     Act,
     ActDone,
@@ -20,8 +21,10 @@ from anyshot_platform.actions.declaration import (
 from anyshot_platform.contest.phases.models import PhaseVersion
 from anyshot_platform.contest.phases.states import VersionState
 from anyshot_platform.foundation.errors import Invalid
+from anyshot_platform.foundation.filters import join_texts
 from anyshot_platform.foundation.slugs import check_slug
 from anyshot_platform.judging.workers.models import Image
+from anyshot_platform.judging.workers.packages import asked_images
 
 
 class OfferOptions(ActOptions):
@@ -78,6 +81,8 @@ def _offer(session: Session, image: Image, request: ActRequest[OfferOptions]) ->
 
 
 def _look_off(session: Session, image: Image, request: ActRequest) -> Findings:
+    if PACKAGES_IMAGE.fullmatch(image.name):
+        return _look_refuse(session, image, request)
     if not image.id:
         return Findings(refused=["No image of this name was offered."])
     if not image.enabled:
@@ -93,8 +98,23 @@ def _look_off(session: Session, image: Image, request: ActRequest) -> Findings:
     )
 
 
+def _look_refuse(session: Session, image: Image, request: ActRequest) -> Findings:
+    """Of an image that phases ask for by a list of packages: it is not built, and their organizers read why."""
+    asked = next((one for one in asked_images(session) if one.name == image.name), None)
+    if asked is None:
+        return Findings(refused=["No phase asks for packages under this name."])
+    if not request.reason:
+        return Findings(refused=["Say why, as the reason: the organizers of the phases read it."])
+    if asked.refused == request.reason:
+        return Findings(done="It is refused so already.")
+    return Findings(
+        does=[f"It is not built. The organizers of {join_texts(asked.phases, ', ')} read why; its runs wait."]
+    )
+
+
 def _switch_off(session: Session, image: Image, request: ActRequest) -> ActDone:
-    return _change(session, image, {"enabled": False}, f"{image.name} is switched off.")
+    refused = {"description": request.reason} if PACKAGES_IMAGE.fullmatch(image.name) else {}
+    return _change(session, image, {"enabled": False, **refused}, f"{image.name} is switched off.")
 
 
 OFFER = Act(
@@ -115,6 +135,7 @@ OFF: Act[Image] = Act(
     look=_look_off,
     do=_switch_off,
     undo="Offer it again.",
+    reason="Reason (of an image that phases ask for by a list of packages, their organizers see it)",
     button=Button("Switch off", fits=lambda image: image.enabled, style="btn--small"),
     danger=Danger.NONE,
 )

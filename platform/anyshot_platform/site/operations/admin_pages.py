@@ -18,6 +18,7 @@ from anyshot_platform.foundation.errors import Invalid
 from anyshot_platform.foundation.paging import PageParam
 from anyshot_platform.foundation.queue.loops import read_loops
 from anyshot_platform.judging.workers.models import Image, WorkerToken
+from anyshot_platform.judging.workers.packages import asked_images
 from anyshot_platform.judging.workers.tokens import find_worker_token
 from anyshot_platform.people.accounts import administration
 from anyshot_platform.people.alerts.service import list_open
@@ -146,6 +147,7 @@ def _show_workers(request: Request, session: SessionDep, secret: str = "") -> Re
         workers=overview.read_workers(session),
         tokens=list(tokens),
         images=list(session.scalars(select(Image).order_by(Image.name))),
+        asked=asked_images(session),
         secret=secret,
         join_line=join_line(site_address(request), kit_version()),
         worker_acts=worker_acts.ACTS,

@@ -6,6 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.protocols import ProtocolError
+from anyshot_core.wire.requirements import PACKAGES_IMAGE
 from anyshot_platform.contest.bundles.consistency import not_a_protocol
 from anyshot_platform.contest.phases.actions.checks import problems_of, usable_pools
 from anyshot_platform.contest.phases.description import PhaseSpec
@@ -37,7 +38,12 @@ def _offered(
 ) -> dict[str, Options]:
     others = [p for p in list_phases(session, access.competition) if phase is None or p.id != phase.id]
     classes = {"cpu", spec.machine.hardware, *session.scalars(select(Worker.hardware_class).distinct())}
-    images = {spec.machine.image or "", "", *session.scalars(select(Image.name).where(Image.enabled))}
+    enabled = session.scalars(select(Image.name).where(Image.enabled))
+    images = {
+        spec.machine.image or "",
+        "",
+        *(name for name in enabled if not PACKAGES_IMAGE.fullmatch(name)),  # such a one is had by its list
+    }
     return {
         "pools": [("", "none yet"), *usable_pools(session, access.viewer, spec)],
         "phases": [("", "uploads only"), *((other.slug, other.name) for other in others)],

@@ -22,7 +22,7 @@ from anyshot_platform.contest.phases.actions.differences import (
     with_fields,
 )
 from anyshot_platform.contest.phases.actions.merging import merge
-from anyshot_platform.contest.phases.actions.readiness import missing_in, odd_in
+from anyshot_platform.contest.phases.actions.readiness import missing_in, odd_in, offered_packages
 from anyshot_platform.contest.phases.description import PhaseSpec, label_of, labels_of
 from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.contest.phases.rows import describe_phase
@@ -260,6 +260,7 @@ def _editor(
         offer_version=offer_version,
         missing=missing_in(session, phase) if phase else [],
         odd=odd_in(session, phase) if phase else [],
+        packages=offered_packages(session, phase.live) if phase else [],
         weaknesses=[words for _, words in weaknesses(spec.tasks)],
         cards=shown,
         unfolded=_unfolded(shown, errors or {}, new=phase is None),

@@ -201,6 +201,8 @@ def _limits(phase: Phase, version: PhaseVersion | None, weights: Path | None) ->
         gpus = count(version.gpus, "GPU") if version.gpus else "no GPU"
         rows.append(("Machine", join_texts((count(version.cpus, "core"), memory, gpus), by=", ")))
         rows.append(("Scratch space", size(version.scratch_bytes)))
+        if version.packages:
+            rows.append(("Packages added", join_texts(version.packages.splitlines(), by=", ")))
         rows.append(("Image", image_words(version)))
     rows.append(("Logs", _LOG_WORDS[shown_logs(phase)]))
     return [*rows, *_weights(weights)]

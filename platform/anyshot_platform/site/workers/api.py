@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import (
+    AskedImage,
     Assignment,
     ClaimRequest,
     Complete,
@@ -35,6 +36,7 @@ from anyshot_platform.judging.execution.releases import is_too_old, refuse, retu
 from anyshot_platform.judging.run_logs.measures import keep_measures
 from anyshot_platform.judging.run_logs.service import keep_events
 from anyshot_platform.judging.submissions.uploads import TooLarge
+from anyshot_platform.judging.workers.packages import asked_of
 from anyshot_platform.site.web.access import WorkerTokenDep, public
 from anyshot_platform.site.web.files import send_stored
 from anyshot_platform.site.web.services import ServicesDep, SessionDep
@@ -77,6 +79,14 @@ def tell_waiting(
 ) -> Waiting:
     """How many runs wait for a class of machines, and how many workers with this token are at."""
     return count_waiting(session, token_id, hardware_class)
+
+
+@router.get("/images/{hardware_class}")
+def tell_images(
+    hardware_class: Annotated[str, PathParam(max_length=64)], token_id: WorkerTokenDep, session: SessionDep
+) -> list[AskedImage]:
+    """The images that phases of a class of machines ask for by lists of packages."""
+    return asked_of(session, token_id, hardware_class)
 
 
 @router.post("/runs/{run_id}/heartbeat")

@@ -10,9 +10,12 @@ from anyshot_platform.contest.phases.description import label_of
 from anyshot_platform.contest.phases.models import Phase, PhaseVersion
 from anyshot_platform.contest.phases.rows import describe_phase
 from anyshot_platform.contest.phases.service import live_version
-from anyshot_platform.foundation.filters import count
+from anyshot_platform.foundation.filters import count, sentence
 from anyshot_platform.judging.workers.images import Needs, can_carry, has_image, taking_work
 from anyshot_platform.judging.workers.models import Worker
+from anyshot_platform.judging.workers.packages import why_refused, workers_with
+
+_WAITS = "uploads are taken, and their runs wait until a worker has the image."
 
 
 def missing_in(session: Session, phase: Phase) -> list[str]:
@@ -54,7 +57,11 @@ def odd_in(session: Session, phase: Phase) -> list[str]:
         odd.append(
             f"No worker has the hardware class {version.hardware_class} (workers: {known}); runs would wait."
         )
-    return odd + _without_image(session, version) + _without_gpus(session, version)
+    return [
+        *odd,
+        *(_without_image(session, version) or _without_packages(session, version)),
+        *_without_gpus(session, version),
+    ]
 
 
 def _without_gpus(session: Session, version: PhaseVersion) -> list[str]:
@@ -69,6 +76,35 @@ def _without_gpus(session: Session, version: PhaseVersion) -> list[str]:
             f"{count(version.gpus, 'GPU')} and an image that can use them; runs would wait."
         )
     ]
+
+
+def _without_packages(session: Session, version: PhaseVersion) -> list[str]:
+    """A sentence where runs of the phase wait for an image with its packages, or would do without them."""
+    offered = workers_with(session, version).values() if version.packages else ()
+    if not version.packages or (version.image_digest in offered if version.image_digest else offered):
+        return []
+    if version.image_digest:
+        words = (
+            f"The phase is pinned to {version.image_digest}, which no worker calls {version.image}: unpin it,"
+            " or its runs may do without the packages that it adds."
+        )
+    elif reason := why_refused(session, version.image):
+        words = (
+            f"The operator refuses the packages of the phase: {sentence(reason)} Change the list; {_WAITS}"
+        )
+    else:
+        words = (
+            f"No worker has the image {version.image} with the packages of the phase yet; the site's operator"
+            f" sees that it is asked for. Meanwhile {_WAITS}"
+        )
+    return [words]
+
+
+def offered_packages(session: Session, version: PhaseVersion) -> list[str]:
+    """By which workers, and as which image, the packages that a phase adds are offered."""
+    if not version.packages:
+        return []
+    return [f"{name} as {digest}" for name, digest in workers_with(session, version).items()]
 
 
 def _without_image(session: Session, version: PhaseVersion) -> list[str]:

@@ -125,8 +125,9 @@ def conditions_of(session: Session, phase: Phase, *, smoke: bool) -> RunConditio
     inventory = inventory_of(session, version.hardware_class, version.image, version.image_digest)
     return RunConditions(
         train_datasets=datasets_to_hold_out_of(session, phase, version, smoke=smoke),
-        importable=inventory.importable,
+        importable=inventory and inventory.importable,
         gpus=version.gpus,
+        awaited=() if inventory else tuple(version.packages.splitlines()),
     )
 
 
