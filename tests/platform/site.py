@@ -134,6 +134,12 @@ class PaperWorker:
 
     def claim(self) -> dict[str, Any] | None:
         """Claim a run; None if there is nothing."""
+        answer = self.ask()
+        assert answer.status_code in (200, 204), answer.text
+        return answer.json() if answer.status_code == 200 else None
+
+    def ask(self) -> Response:
+        """The answer to a claim."""
         known = recorded("claim")["worker"]
         own = {"name": self.name, "hardware_class": self.hardware_class, "images": list(self.images)}
         own |= {"image_digests": self.image_digests, "cpu_images": list(self.cpu_images)}
@@ -141,9 +147,7 @@ class PaperWorker:
         machine = {"cores": 16, "memory_bytes": self.memory_bytes, "gpus": list(self.gpus)}
         box = {"sandbox": "docker", "sandbox_reduced": False}
         worker = known | own | machine | box | {"analyses": self.analyses}
-        answer = self.call("POST", "/claim", json=play("claim", worker=worker))
-        assert answer.status_code in (200, 204), answer.text
-        return answer.json() if answer.status_code == 200 else None
+        return self.call("POST", "/claim", json=play("claim", worker=worker))
 
     def beat(
         self,

@@ -40,6 +40,7 @@ class PaperPlatform:
     claims: list[WorkerInfo] = field(default_factory=list)
     cancel: bool = False
     stale: bool = False
+    pace_seconds: float = 0.0
     progress: list[Progress] = field(default_factory=list)
     measures: list[Measure] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)

@@ -221,6 +221,14 @@ def test_all_slots_work_while_nobody_rings(slots: Slots) -> None:
     slots.site.draining.set()
 
 
+def test_an_idle_worker_asks_no_more_often_than_the_platform_wants(slots: Slots) -> None:
+    slots.platform.pace_seconds = 600.0
+    slots.claimer = RunClaimer(slots.site, worker_info(name="tester"), slots=1, poll_seconds=0.01)
+    slots.claimer.open()
+    time.sleep(0.2)
+    assert not slots.platform.claims
+
+
 def test_a_worker_without_gpus_asks_for_none(slots: Slots, monkeypatch: pytest.MonkeyPatch) -> None:
     """`nvidia-smi` is slow, and each poll would wait for it."""
     slots.claimer = RunClaimer(slots.site, worker_info(name="tester", gpus=[]), slots=1, poll_seconds=60)

@@ -39,9 +39,11 @@ def test_nothing_to_claim_is_none(client_for: Callable[[Handler], WorkerClient])
 
     def answer(request: httpx.Request) -> httpx.Response:
         asked.append(request)
-        return httpx.Response(204)
+        return httpx.Response(204, headers={"retry-after": "10"})
 
-    assert client_for(answer).claim(worker_info(name="w")) is None
+    client = client_for(answer)
+    assert client.claim(worker_info(name="w")) is None
+    assert client.pace_seconds == 10.0
     assert asked[0].headers["authorization"] == "Bearer secret"
     assert asked[0].url.path == "/api/worker/v1/claim"
 

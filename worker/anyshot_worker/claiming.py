@@ -164,7 +164,7 @@ class RunClaimer:
 
     def _poll(self) -> None:
         polled: list[threading.Thread] = []
-        while not self._site.draining.wait(self._poll_seconds):
+        while not self._site.draining.wait(max(self._poll_seconds, self._site.client.pace_seconds)):
             if self._slots.acquire(blocking=False):
                 self._slots.release()
                 # A run takes hours, in which the other slots have to be asked for too.

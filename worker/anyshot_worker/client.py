@@ -105,6 +105,7 @@ class WorkerClient:
         """
         answer = self._post("/claim", ClaimRequest(worker=worker))
         if answer.status_code == 204:
+            self.pace_seconds = float(answer.headers.get("retry-after", 0))
             return None
         try:
             return read_assignment(answer.content)

@@ -40,7 +40,9 @@ class WorkerSettings(SandboxSettings):
         default=50 << 30, gt=0, description="above this the least recently used files go"
     )
     poll_seconds: float = Field(
-        default=5.0, gt=0, description="how often an idle worker asks without being rung"
+        default=5.0,
+        gt=0,
+        description="how often an idle worker asks without being rung; of hundreds, each asks less often",
     )
 
     @classmethod

@@ -100,6 +100,14 @@ def test_the_more_workers_the_farther_apart_are_their_beats_but_three_within_a_l
     assert pace_of_another(3) == 10.0
 
 
+def test_the_more_workers_are_idle_the_less_often_each_asks(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "_BEATS_A_SECOND", 0.5)
+    waits = [site.worker(f"paper {number}").ask().headers["retry-after"] for number in range(6)]
+    assert waits == ["2", "4", "6", "8", "10", "10"]
+
+
 def test_a_claim_has_a_lease_of_the_seconds_that_the_settings_say(site: Site) -> None:
     site.member("alice").submit()
     claimed(site)

@@ -26,7 +26,7 @@ from anyshot_platform.judging.workers.models import Worker
 from anyshot_platform.judging.workers.tokens import reach_of
 from anyshot_platform.people.alerts.service import close_alert, open_alert
 
-_BEATS_A_SECOND = 50  # of all workers; as many parts of logs come beside them
+_BEATS_A_SECOND = 50  # of all workers; as many parts of logs, and claims of a class, come beside them
 _RELEASED = "released"
 _LOSSES = 10  # times as many workers may be lost by attempts that went on as by others
 _RACES = 10  # times that another worker may be quicker before we answer "nothing"
@@ -158,14 +158,17 @@ def extend(session: Session, settings: PlatformSettings, run: Run, progress: Pro
     return HeartbeatReply(
         cancel=run.cancel_requested_at is not None,
         lease_seconds=settings.lease_seconds,
-        pace_seconds=_pace(session, settings),
+        pace_seconds=pace(settings, _count_running(session)),
     )
 
 
-def _pace(session: Session, settings: PlatformSettings) -> float:
-    """Seconds between two heartbeats of a worker: three within a lease, however many workers there are."""
-    working = session.scalar(select(func.count(Run.id)).where(Run.state.in_(sorted(RUNNING)))) or 0
-    return min(working / _BEATS_A_SECOND, settings.lease_seconds / 3)
+def pace(settings: PlatformSettings, many: int) -> float:
+    """Seconds between two heartbeats, or two claims of an idle worker, for so many of them: three within a lease."""
+    return min(many / _BEATS_A_SECOND, settings.lease_seconds / 3)
+
+
+def _count_running(session: Session) -> int:
+    return session.scalar(select(func.count(Run.id)).where(Run.state.in_(sorted(RUNNING)))) or 0
 
 
 def _is_ahead(state: RunState, stage: RunState) -> bool:

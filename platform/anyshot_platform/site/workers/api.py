@@ -36,6 +36,7 @@ from anyshot_platform.judging.execution.releases import is_too_old, refuse, retu
 from anyshot_platform.judging.run_logs.measures import keep_measures
 from anyshot_platform.judging.run_logs.service import keep_events
 from anyshot_platform.judging.submissions.uploads import TooLarge
+from anyshot_platform.judging.workers.images import count_workers
 from anyshot_platform.judging.workers.packages import asked_of
 from anyshot_platform.site.web.access import WorkerTokenDep, public
 from anyshot_platform.site.web.files import send_stored
@@ -49,7 +50,9 @@ RunParam = Annotated[str, PathParam(max_length=32)]
     "/claim",
     response_model=Assignment,
     responses={
-        204: {"description": "Nothing to do."},
+        204: {
+            "description": "Nothing to do; `Retry-After` says in how many seconds to ask again at the earliest."
+        },
         426: {"description": "The worker's release is too old: `message` says what to do."},
     },
 )
@@ -70,7 +73,8 @@ def claim(
         except NotAssignable as problem:
             leases.fail_run(session, run, Verdict.BAD_SETTINGS, problem.message)
     CLAIMS.labels("nothing").inc()
-    return Response(status_code=204)
+    pace = leases.pace(services.settings, count_workers(session, body.worker.hardware_class))
+    return Response(status_code=204, headers={"retry-after": f"{pace:.0f}"})
 
 
 @router.get("/waiting/{hardware_class}")
