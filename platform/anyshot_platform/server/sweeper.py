@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 _HOUSEKEEPING_EVERY = 3600.0
 _LEASES_EVERY = 2.0  # a dead worker's run waits for its lease to run out, and not for us after that
 _EXPECTED_EVERY = 60.0
+_EXPECTED_SHARE = 0.02  # of a core at most: the longer the queue, the less often
 _RINGS_A_WORKER = 2
 FORGIVEN_SECONDS = 10.0  # a few heartbeats
 
@@ -76,6 +77,7 @@ class Sweeper:
         self._loop = Loop(services.database, "sweeper", self._round, every=often)
         seconds = services.settings.sweep_seconds
         self._expecting = Loop(services.database, "expected starts", self._expect_starts, every=seconds)
+        self._expected_every = _EXPECTED_EVERY
 
     def start(self) -> None:
         """Start the loops of housekeeping."""
@@ -94,7 +96,10 @@ class Sweeper:
         self._do("housekeeping", _HOUSEKEEPING_EVERY, keep_house)
 
     def _expect_starts(self) -> None:
-        self._do("expected starts", _EXPECTED_EVERY, expect_starts)
+        if take_duty(self._services, "expected starts", self._holder, self._expected_every):
+            began = time.thread_time()
+            expect_starts(self._services)
+            self._expected_every = max(_EXPECTED_EVERY, (time.thread_time() - began) / _EXPECTED_SHARE)
 
     def _do(self, duty: str, every: float, work: Callable[[Services], object]) -> None:
         if take_duty(self._services, duty, self._holder, every):

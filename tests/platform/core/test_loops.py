@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -17,7 +18,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from anyshot_platform import cli
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.foundation.artifacts.models import Artifact
-from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.database import now, virtual_clock
 from anyshot_platform.foundation.queue import isolation
 from anyshot_platform.foundation.queue.loops import Loop
 from anyshot_platform.foundation.queue.models import LoopRound, Trouble
@@ -531,6 +532,28 @@ def test_a_duty_that_fails_keeps_no_other_from_its_turn(site: Site, monkeypatch:
         assert swept.wait(60)
     finally:
         running.stop()
+
+
+def test_a_long_queue_is_played_on_less_often(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a thousandth of a core, a round of 0.2 s is worth more than three minutes without one."""
+    from anyshot_platform.server import sweeper
+
+    rounds: list[int] = []
+
+    def play_on(services: Services) -> None:
+        rounds.append(minute)
+        began = time.thread_time()
+        while len(rounds) == 1 and time.thread_time() < began + 0.2:
+            pass
+
+    monkeypatch.setattr(sweeper, "expect_starts", play_on)
+    monkeypatch.setattr(sweeper, "_EXPECTED_SHARE", 0.001)
+    running, start = Sweeper(site.services), now()
+    with virtual_clock() as set_clock:
+        for minute in range(8):
+            set_clock(start + timedelta(minutes=minute))
+            running._expect_starts()
+    assert rounds == [0, 1, 5, 6, 7]
 
 
 def test_a_run_that_cannot_be_taken_back_rests_and_the_others_are(
