@@ -43,8 +43,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--each", type=int, default=4, help="submissions for each worker in the throughput part"
     )
-    parser.add_argument("--fleet", type=int, default=2000, help="workers of the fleet, which run nothing")
-    parser.add_argument("--fleet-seconds", type=float, default=60.0, help="for which the fleet works")
+    parser.add_argument(
+        "--fleet",
+        type=int,
+        nargs="+",
+        default=[500, 1000, 2000],
+        help="sizes of the fleet, which runs nothing",
+    )
+    parser.add_argument(
+        "--fleet-seconds", type=float, default=60.0, help="for which the fleet works at each size"
+    )
     parser.add_argument("--part", choices=PARTS, action="append", help="only these parts")
     parser.add_argument("--print-only", action="store_true", help="leave benchmarks/results as it is")
     options = parser.parse_args(arguments)
@@ -52,10 +60,7 @@ def main(arguments: list[str] | None = None) -> None:
     with folders as folder:
         figures = run(Path(folder), options)
     if not options.print_only:
-        notes = (
-            f"{options.claims} claims, {options.seconds:g} s a submission, {options.each} for each worker; a fleet of "
-            f"{options.fleet}"
-        )
+        notes = f"{options.claims} claims, {options.seconds:g} s a submission, {options.each} for each worker"
         keep("workers", figures, notes, partly=bool(options.part))
 
 

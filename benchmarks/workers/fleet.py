@@ -46,7 +46,7 @@ class _Member:
 
 @dataclass
 class _Seen:
-    """What a fleet met: the seconds of each answer by kind, and what was refused."""
+    """What a fleet met: the seconds of each answer by kind, from when a beat was due; and what was refused."""
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: {"claim": [], "beat": [], "log": []})
     lost: int = 0
@@ -57,16 +57,13 @@ class _Seen:
 class Fleet:
     """Workers whose next calls lie in one heap, from which each thread takes the first."""
 
-    def __init__(self, members: Sequence[_Member]) -> None:
+    def __init__(self) -> None:
         self.seen = _Seen()
         self._count = itertools.count()
-        self._due = [(0.0, next(self._count), "claim", member) for member in members]
+        self._due: list[tuple[float, int, str, _Member]] = []
         self._guard = threading.Lock()
         self._ended = threading.Event()
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(THREADS)]
-
-    def start(self) -> None:
-        """Let all claim at once."""
         for thread in self._threads:
             thread.start()
 
@@ -82,7 +79,8 @@ class Fleet:
             seen, self.seen = self.seen, _Seen()
         return seen
 
-    def _put(self, at: float, kind: str, member: _Member) -> None:
+    def put(self, at: float, kind: str, member: _Member) -> None:
+        """Let a worker call at a moment."""
         with self._guard:
             heapq.heappush(self._due, (at, next(self._count), kind, member))
 
@@ -95,7 +93,7 @@ class Fleet:
             if first is None:
                 time.sleep(0.005)
                 continue
-            _, _, kind, member = first
+            due, _, kind, member = first
             began = time.monotonic()
             try:
                 following = self._call(kind, member, began)
@@ -106,9 +104,10 @@ class Fleet:
                 self.seen.unanswered += 1
                 following = [(began + HEARTBEAT_SECONDS, kind)]
             else:
-                self.seen.seconds[kind].append(time.monotonic() - began)
+                if member.run_id:  # else it claimed in vain
+                    self.seen.seconds[kind].append(time.monotonic() - (began if kind == "claim" else due))
             for at, which in following:
-                self._put(at, which, member)
+                self.put(at, which, member)
 
     def _call(self, kind: str, member: _Member, began: float) -> list[tuple[float, str]]:
         """One call; when which others are due."""
@@ -137,29 +136,43 @@ def _line(member: _Member) -> Event:
     return Event(seq=member.lines, at=time.time(), stream="stdout", stage=Stage.META_TRAINING, text=text)
 
 
-def measure_fleet(place: Place, workers: int, seconds: float, processes: Mapping[str, int]) -> list[Figure]:
-    """A fleet that claims at once, and then works for some seconds; `processes` are ids by what they serve."""
+def measure_fleet(
+    place: Place, sizes: Sequence[int], seconds: float, processes: Mapping[str, int]
+) -> list[Figure]:
+    """A fleet that grows from size to size while its beats are in time; at each the new workers claim at once, and then
+    all work for some seconds. `processes` are ids by what they serve.
+    """
     with place.services.database.writing() as session:
         info = session.scalars(select(Worker).where(Worker.info.is_not(None)).limit(1)).one().info
         assert info is not None  # as was asked for
-        _copy_runs(session, workers)
         token = create_worker_token(session, "fleet")
     transport = httpx.HTTPTransport(limits=httpx.Limits(max_connections=THREADS))
-    address = str(place.client.base_url)
-    fleet = Fleet(
-        [
-            _Member(
-                WorkerClient(address, token, transport=transport),
-                info.model_copy(update={"name": f"fleet{number}", "inventories": {}}),
-            )
-            for number in range(workers)
-        ]
-    )
+    fleet, figures, size, largest = Fleet(), list[Figure](), 0, 0
+    for wanted in sorted(sizes):
+        with place.services.database.writing() as session:
+            _copy_runs(session, wanted - size)
+        for number in range(size, wanted):
+            client = WorkerClient(str(place.client.base_url), token, transport=transport)
+            says = info.model_copy(update={"name": f"fleet{number}", "inventories": {}})
+            fleet.put(time.monotonic(), "claim", _Member(client, says))
+        found, in_time = _measure_size(fleet, wanted, wanted - size, seconds, processes)
+        figures += found
+        if not in_time:
+            break
+        size = largest = wanted
+    fleet.stop()
+    goal = max(sizes)
+    return [*figures, figure("workers.fleet_largest", largest, "workers", f">= {goal}", largest >= goal)]
+
+
+def _measure_size(
+    fleet: Fleet, size: int, new: int, seconds: float, processes: Mapping[str, int]
+) -> tuple[list[Figure], bool]:
+    """The figures of a fleet of one size, and whether no lease was lost and 99 of 100 beats came within their pace."""
     began = time.monotonic()
-    fleet.start()
-    while len(fleet.seen.seconds["claim"]) < workers:
+    while len(fleet.seen.seconds["claim"]) < new:
         if time.monotonic() - began > 600:
-            raise RuntimeError(f"{len(fleet.seen.seconds['claim'])} of {workers} workers have claimed a run")
+            raise RuntimeError(f"{len(fleet.seen.seconds['claim'])} of {new} workers have claimed a run")
         time.sleep(0.1)
     claiming = time.monotonic() - began
     claims = fleet.forget()
@@ -170,22 +183,22 @@ def measure_fleet(place: Place, workers: int, seconds: float, processes: Mapping
     time.sleep(seconds)
     took, steady = time.monotonic() - began, fleet.forget()
     shares = {name: (_cpu_seconds(pid) - used[name]) / took for name, pid in processes.items()}
-    fleet.stop()
     lost = claims.lost + start.lost + steady.lost
-    p99 = _percentile(steady.seconds["beat"], 0.99)
+    p99, pace = _percentile(steady.seconds["beat"], 0.99), steady.longest_pace
     calls = len(steady.seconds["beat"]) + len(steady.seconds["log"])
+    name = f"workers.fleet_of_{size}"
     return [
-        figure("workers.fleet", workers, "workers"),
-        figure("workers.fleet_claims", workers / claiming, "1/s"),
-        figure("workers.fleet_claim_p99", _percentile(claims.seconds["claim"], 0.99) * 1000, "ms"),
-        figure("workers.fleet_pace", steady.longest_pace, "s"),
-        figure("workers.fleet_calls", calls / took, "1/s"),
-        figure("workers.fleet_beat_p50", _percentile(steady.seconds["beat"], 0.5) * 1000, "ms"),
-        figure("workers.fleet_beat_p99", p99 * 1000, "ms", "< 1000", p99 < 1),
-        figure("workers.fleet_unanswered", steady.unanswered, "calls", "0", steady.unanswered == 0),
-        figure("workers.fleet_leases_lost", lost, "leases", "0", lost == 0),
-        *(figure(f"workers.fleet_{name}", share, "cores") for name, share in shares.items()),
-    ]
+        figure(f"{name}_claims", new / claiming, "1/s"),
+        figure(f"{name}_claim_p50", _percentile(claims.seconds["claim"], 0.5) * 1000, "ms"),
+        figure(f"{name}_claim_p99", _percentile(claims.seconds["claim"], 0.99) * 1000, "ms"),
+        figure(f"{name}_pace", pace, "s"),
+        figure(f"{name}_calls", calls / took, "1/s"),
+        figure(f"{name}_beat_p50", _percentile(steady.seconds["beat"], 0.5) * 1000, "ms"),
+        figure(f"{name}_beat_p99", p99 * 1000, "ms", f"< {1000 * pace:.0f}", p99 < pace),
+        figure(f"{name}_unanswered", steady.unanswered, "calls"),
+        figure(f"{name}_leases_lost", lost, "leases", "0", lost == 0),
+        *(figure(f"{name}_{process}", share, "cores") for process, share in shares.items()),
+    ], p99 < pace and not lost
 
 
 def _copy_runs(session: Session, count: int) -> None:
