@@ -153,7 +153,7 @@ def measure_fleet(
             _copy_runs(session, wanted - size)
         for number in range(size, wanted):
             client = WorkerClient(str(place.client.base_url), token, transport=transport)
-            says = info.model_copy(update={"name": f"fleet{number}", "inventories": {}})
+            says = info.model_copy(update={"name": f"fleet{number}"})
             fleet.put(time.monotonic(), "claim", _Member(client, says))
         found, in_time = _measure_size(fleet, wanted, wanted - size, seconds, processes)
         figures += found

@@ -128,8 +128,8 @@ def find_held(session: Session, token_id: str, run_id: str, epoch: int) -> Run:
     """
     if (run := lock_run(session, run_id)) is None:
         raise NotFound("There is no such run.")
-    worker = session.get(Worker, run.worker_id) if run.worker_id else None
-    if run.epoch != epoch or run.state not in RUNNING or worker is None or worker.token_id != token_id:
+    holder = session.scalar(select(Worker.token_id).where(Worker.id == run.worker_id))
+    if run.epoch != epoch or run.state not in RUNNING or holder != token_id:
         raise StaleEpoch("Another attempt has this run, or it has ended.")
     return run
 
