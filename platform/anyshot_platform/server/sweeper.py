@@ -66,7 +66,7 @@ class LeaseWatch:
 class Sweeper:
     """Sweeps every `sweep_seconds` in a thread, and takes lost leases back more often than that.
 
-    Another thread notes when queued runs should start: that takes seconds.
+    Other threads note when queued runs should start, and remove what was kept long enough: that takes seconds.
     """
 
     def __init__(self, services: Services) -> None:
@@ -74,25 +74,30 @@ class Sweeper:
         self._holder = f"{this_process()}:{id(self):x}"[-64:]
         self._watch = LeaseWatch()
         often = min(services.settings.sweep_seconds, _LEASES_EVERY)
-        self._loop = Loop(services.database, "sweeper", self._round, every=often)
         seconds = services.settings.sweep_seconds
-        self._expecting = Loop(services.database, "expected starts", self._expect_starts, every=seconds)
+        self._loops = [
+            Loop(services.database, "sweeper", self._round, every=often),
+            Loop(services.database, "expected starts", self._expect_starts, every=seconds),
+            Loop(services.database, "housekeeping", self._keep_house, every=seconds),
+        ]
         self._expected_every = _EXPECTED_EVERY
 
     def start(self) -> None:
-        """Start the loops of housekeeping."""
-        self._loop.start()
-        self._expecting.start()
+        """Start the loops."""
+        for loop in self._loops:
+            loop.start()
 
     def stop(self) -> None:
-        """End after the sweep that is under way."""
-        self._loop.stop()
-        self._expecting.stop()
+        """End after the sweeps that are under way."""
+        for loop in self._loops:
+            loop.stop()
 
     def _round(self) -> None:
         seconds = self._services.settings.sweep_seconds
         self._do("leases", min(seconds, _LEASES_EVERY), self._watch.look)
         self._do("sweep", seconds, lambda services: _do_all(services, SWEEPS))
+
+    def _keep_house(self) -> None:
         self._do("housekeeping", _HOUSEKEEPING_EVERY, keep_house)
 
     def _expect_starts(self) -> None:

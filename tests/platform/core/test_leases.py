@@ -303,6 +303,27 @@ def test_a_wiped_broker_is_rung_again(site: Site) -> None:
     assert ring_again(site.services) == 0  # not again before its time
 
 
+@pytest.mark.seconds("waits for a look at leases")
+def test_leases_are_looked_at_while_old_files_are_removed(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removing, looked, may_end = threading.Event(), threading.Event(), threading.Event()
+
+    def keep_house(services: Services) -> None:
+        removing.set()
+        may_end.wait(60)
+
+    monkeypatch.setattr(sweeper_module, "keep_house", keep_house)
+    monkeypatch.setattr(LeaseWatch, "look", lambda *_: looked.set() if removing.is_set() else None)
+    sweeper = Sweeper(site.services)
+    sweeper.start()
+    try:
+        assert looked.wait(30)
+    finally:
+        may_end.set()
+        sweeper.stop()
+
+
 def test_one_of_several_sweepers_sweeps(site: Site) -> None:
     assert take_duty(site.services, "sweep", "a", 10.0)
     assert not take_duty(site.services, "sweep", "b", 10.0)

@@ -146,6 +146,18 @@ def test_a_round_removes_so_many_files_and_who_asks_for_all_gets_all(
     assert collect_orphans(site.services) == 3
 
 
+def test_postgresql_finds_files_that_nothing_refers_to_by_joins(site: Site) -> None:
+    """There are millions of references: `NOT IN` would compare each file with each of them."""
+    database = site.services.database
+    if database.is_sqlite:
+        return
+    found = select(Blob.digest).where(retention._is_orphan(now())).compile(database.engine)
+    with database.reading() as session:
+        rows = session.connection().exec_driver_sql(f"EXPLAIN {found}", found.params)
+        plan = "\n".join(rows.scalars())
+    assert plan.count("Anti Join") == len(retention._REFERENCES) and "SubPlan" not in plan
+
+
 @pytest.mark.seconds("waits for a sweep")
 def test_leases_that_the_scheduler_takes_back_are_in_the_metrics_of_the_web_service(site: Site) -> None:
     """The counters belonged to the process: where the sweeper is another one, they stayed 0."""
