@@ -95,7 +95,7 @@ def test_the_more_workers_the_farther_apart_are_their_beats_but_three_within_a_l
         worker, job = claimed(site, f"paper {number}")
         return worker.beat(job).json()["pace_seconds"]
 
-    assert [pace_of_another(1), pace_of_another(2)] == [0.02, 0.04]
+    assert [pace_of_another(1), pace_of_another(2)] == [0.05, 0.1]
     monkeypatch.setattr(leases, "_BEATS_A_SECOND", 0.1)
     assert pace_of_another(3) == 10.0
 
