@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> None:
         "--fleet",
         type=int,
         nargs="+",
-        default=[500, 1000, 2000],
+        default=[100, 200, 300, 400],
         help="sizes of the fleet, which runs nothing",
     )
     parser.add_argument(
