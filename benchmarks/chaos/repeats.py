@@ -4,11 +4,14 @@ import random
 import re
 import time
 from dataclasses import dataclass
+from datetime import timedelta
 
 from sqlalchemy import select
 
 from anyshot_platform.contest.phases.models import PhaseVersion
+from anyshot_platform.foundation.database import now
 from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.states import RunState
 from anyshot_platform.judging.submissions.states import SubmissionStatus
 from anyshot_platform.judging.workers.models import Worker
 from benchmarks.chaos.bundles import make_long_bundle
@@ -28,12 +31,13 @@ class Seen:
     """What the long run did: its attempts as its code told them, and when their workers were killed."""
 
     begun: list[tuple[float, float]]  # clock, and the participant's seconds used before
-    killed: list[float]
+    killed: list[float]  # the participant's seconds used by then
 
     def seconds_twice(self) -> float:
         """For each kill: what was used by then, less what the next attempt began with."""
-        spans = zip(self.begun, self.killed, self.begun[1:], strict=False)
-        return sum(used + (end - at) - following for (at, used), end, (_, following) in spans)
+        return sum(
+            used - following for used, (_, following) in zip(self.killed, self.begun[1:], strict=False)
+        )
 
 
 def measure_repeats(place: Place, minutes: float, seed: int) -> list[Figure]:
@@ -76,14 +80,21 @@ def _read_beginnings(place: Place, shown: str) -> list[tuple[float, float]]:
 
 
 def _kill_worker(place: Place, seen: Seen) -> None:
+    """Kill the run's worker. Training is one stretch of the participant's time; of the test each beat tells it."""
     with place.services.database.reading() as session:
-        name = session.scalar(
-            select(Worker.name).join(Run, Run.worker_id == Worker.id).where(Run.finished_at.is_(None))
+        held = (
+            select(Run, Worker.name).join(Worker, Run.worker_id == Worker.id).where(Run.finished_at.is_(None))
         )
+        run, name = session.execute(held).one_or_none() or (None, "")
     victim = next((one for one in place.workers if one.name == name), None)
-    if victim is None:
+    if run is None or run.lease_expires_at is None or victim is None:
         return
     victim.kill()
-    seen.killed.append(time.time())
-    print(f"kill -9 {victim.name}", flush=True)
+    lease = timedelta(seconds=place.services.settings.lease_seconds)
+    if run.state == RunState.META_TESTING:
+        used = run.seconds_used + (now() - (run.lease_expires_at - lease)).total_seconds()
+    else:
+        used = seen.begun[-1][1] + time.time() - seen.begun[-1][0]
+    seen.killed.append(used)
+    print(f"kill -9 {victim.name}, which is {run.state}, after {used:.1f} s", flush=True)
     victim.start()
