@@ -79,14 +79,30 @@ class Batches:
     def _draw_order(self, turn: int) -> np.ndarray:
         return Draws("batches", self.seed, turn).order(int(self._starts[-1]))
 
-    def _read(self, number: int, slot: PrefetchSlot) -> BatchArrays:
+    def rows(self, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """As a call, but with rows int64 `[b]` of the concatenated packs in place of the images."""
+        for number in range(self.position, self.position + count):
+            rows = self._rows(number)
+            self.position += 1
+            yield rows, self._labels(rows)
+
+    def _rows(self, number: int) -> np.ndarray:
         turn, place = divmod(number, self.batches_a_pass)
-        rows = self._order(turn)[place * self.batch_size : (place + 1) * self.batch_size]
+        return self._order(turn)[place * self.batch_size : (place + 1) * self.batch_size]
+
+    def _labels(self, rows: np.ndarray) -> np.ndarray:
+        return np.array(
+            [self._first_classes[at] + self.pool[at].labels[own] for at, own in self._places(rows)]
+        )
+
+    def _places(self, rows: np.ndarray) -> Iterator[tuple[int, int]]:
+        """Of each row its dataset, and its row there."""
         datasets = np.searchsorted(self._starts, rows, side="right") - 1
+        return zip(datasets.tolist(), (rows - self._starts[datasets]).tolist(), strict=True)
+
+    def _read(self, number: int, slot: PrefetchSlot) -> BatchArrays:
+        rows = self._rows(number)
         images = slot.images(len(rows))
-        labels = np.empty(len(rows), dtype=np.int64)
-        for at, (row, dataset) in enumerate(zip(rows.tolist(), datasets.tolist(), strict=True)):
-            pack, own = self.pool[dataset], row - int(self._starts[dataset])
-            pack.read_row(own, images[at].reshape(-1).data)
-            labels[at] = self._first_classes[dataset] + pack.labels[own]
-        return BatchArrays(images, labels)
+        for image, (dataset, own) in zip(images, self._places(rows), strict=True):
+            self.pool[dataset].read_row(own, image.reshape(-1).data)
+        return BatchArrays(images, self._labels(rows))

@@ -19,6 +19,8 @@ from anyshot_core.protocols.task import Protocol, TaskSpec
 if TYPE_CHECKING:
     import torch
 
+    from anyshot_starting_kit.episodes.residence import ResidentPool
+
 _WHITE = np.float32(255)
 _AT_ONCE = 128  # images converted at a time; with fewer, the calls cost more than the cache saves
 
@@ -60,13 +62,13 @@ def to_float(
     import torch
 
     if device is not None and torch.device(device).type != "cpu":
-        return _divided(torch.from_numpy(images).to(device, non_blocking=True))
+        return divided(torch.from_numpy(images).to(device, non_blocking=True))
     target = torch.empty(images.shape, dtype=torch.float32) if out is None else out[: len(images)]
     np.divide(images, _WHITE, out=target.numpy(), dtype=np.float32)
     return target
 
 
-def _divided(images: torch.Tensor) -> torch.Tensor:
+def divided(images: torch.Tensor) -> torch.Tensor:
     """uint8 to float32 in [0, 1] on the images' own device.
 
     The divisor lies there too: CUDA multiplies by the reciprocal of a plain number, which is another float32 for 126
@@ -108,7 +110,7 @@ class FloatSlots:
             copied.synchronize()  # the pinned bytes of the task before may still be on their way
         pinned = self._buffer(place, len(rows))
         pack.read_rows(rows, pinned.numpy())
-        images = _divided(pinned.to(self.device, non_blocking=True))
+        images = divided(pinned.to(self.device, non_blocking=True))
         event = torch.cuda.Event()
         event.record(torch.cuda.current_stream(self.device))
         self._copied[place] = event
@@ -152,17 +154,21 @@ def stream_tensors(
     ahead: int = AHEAD,
     threads: int = THREADS,
     device: torch.device | str = "cpu",
+    resident: ResidentPool | None = None,
 ) -> Iterator[TaskTensors]:
     """As `stream`, but as float32 tensors in [0, 1] on `device`, which stay as they are for as long as they are held.
 
     On the CPU the threads convert a few images at a time, while their bytes are in the cache, into memory that is
     used again when nobody holds the tensors on it. For CUDA they read into pinned memory, from where the bytes travel
-    asynchronously and are converted on the GPU.
+    asynchronously and are converted on the GPU. With `resident`, the same pool on a device (`episodes.residence`),
+    threads only draw, and images are gathered there.
     """
     slots = FloatSlots(device, ahead + 1)
 
     def read(index: int, _: PrefetchSlot) -> TaskTensors:
         spec = protocol.task(pool, seed, index)
+        if resident is not None:
+            return TaskTensors(spec, resident.of_task(spec))
         return TaskTensors(spec, slots.load(index - start, pool[spec.dataset], spec.rows))
 
     return prefetch(range(start, start + count), read, ahead=ahead, threads=threads, reuse=True)

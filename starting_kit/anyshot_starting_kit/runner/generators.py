@@ -25,6 +25,7 @@ from anyshot_core.protocols import (
 )
 from anyshot_core.protocols.keys import Seed
 from anyshot_core.protocols.legacy import training_stream, validation_split
+from anyshot_starting_kit.episodes.residence import drawing
 from anyshot_starting_kit.episodes.tensors import floats, read_pack_floats, to_float
 
 ImageSet = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
@@ -138,8 +139,14 @@ class TaskGenerator:
         self._memory = Memory()
 
     def __call__(self, count: int, skip: int = 0) -> Iterator[Task]:
-        for spec in islice(self._draw(count), skip, None):
-            yield load_task(self._pool, spec, self._memory, hide_names=self._hide_names)
+        specs = islice(self._draw(count), skip, None)
+        if (where := drawing()) is None:
+            for spec in specs:
+                yield load_task(self._pool, spec, self._memory, hide_names=self._hide_names)
+            return
+        for spec, images in where.load(self._pool, specs):
+            support, query = images[: len(spec.support)], images[len(spec.support) :]
+            yield _make_task(self._pool, spec, support, query, self._hide_names)
 
 
 def _protocol_generator(pool: Pool, protocol: Protocol, seed: Seed, hide_names: bool) -> TaskGenerator:
@@ -191,23 +198,31 @@ def _task_generator(pool: Pool, config: EpisodeConfig, seed: int, hide_names: bo
 def load_task(pool: Pool, spec: TaskSpec, memory: Memory | None = None, *, hide_names: bool = False) -> Task:
     """The task with its images, on memory that no living tensor is on: of `memory`, where it is given, or new."""
     memory = memory or Memory()
-    pack = pool[spec.dataset]
+    support, query = (_read(pool[spec.dataset], rows, memory) for rows in (spec.support, spec.query))
+    return _make_task(pool, spec, support, query, hide_names)
+
+
+def _make_task(
+    pool: Pool, spec: TaskSpec, support: torch.Tensor, query: torch.Tensor, hide_names: bool
+) -> Task:
     classes = np.asarray(spec.classes, dtype=np.int64)
     return Task(
         num_ways=spec.ways,
         num_shots=spec.shots,
-        support_set=_image_set(pack, spec.support, spec.support_labels, classes, memory),
-        query_set=_image_set(pack, spec.query, spec.query_labels, classes, memory),
+        support_set=_image_set(support, spec.support_labels, classes),
+        query_set=_image_set(query, spec.query_labels, classes),
         original_class_idx=classes,
-        dataset=f"Dataset {spec.dataset + 1}" if hide_names else pack.name,
+        dataset=f"Dataset {spec.dataset + 1}" if hide_names else pool[spec.dataset].name,
     )
 
 
-def _image_set(
-    pack: Pack, rows: np.ndarray, labels: np.ndarray, classes: np.ndarray, memory: Memory
-) -> ImageSet:
+def _read(pack: Pack, rows: np.ndarray, memory: Memory) -> torch.Tensor:
     images = floats(memory, (len(rows), *IMAGE_SHAPE))
     read_pack_floats(pack, rows, images.numpy())
+    return images
+
+
+def _image_set(images: torch.Tensor, labels: np.ndarray, classes: np.ndarray) -> ImageSet:
     return images, torch.from_numpy(labels.astype(np.int64)), torch.from_numpy(classes[labels])
 
 
@@ -230,6 +245,11 @@ class BatchGenerator:
     def __call__(self, count: int, skip: int = 0) -> Iterator[list[torch.Tensor]]:
         """The next `count` batches, but for the first `skip`."""
         self._supply.position += skip
+        where = drawing()
+        if where is not None and (resident := where.resident(self._supply.pool)):
+            for rows, labels in self._supply.rows(count - skip):
+                yield [resident.floats(rows), torch.from_numpy(labels)]
+            return
         for batch in self._supply(count - skip):
             images = floats(self._memory, batch.images.shape)
             yield [to_float(batch.images, images), torch.from_numpy(batch.labels)]

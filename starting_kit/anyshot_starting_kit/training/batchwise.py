@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
+from anyshot_starting_kit.episodes.residence import drawn_on
 from anyshot_starting_kit.networks.heads import cosines
 from anyshot_starting_kit.training.augmentation import augmented
 from anyshot_starting_kit.training.clock import Clock, device
@@ -103,7 +104,8 @@ def train_on_batches(
     if valid is not None and episodic is not None:
         episodic.to(where)
         score = partial(validate, episodic, valid, settings.validation_tasks, log)
-    return optimise(classifier, losses(), settings, clock, score)
+    with drawn_on(where):
+        return optimise(classifier, losses(), settings, clock, score)
 
 
 def _loss(

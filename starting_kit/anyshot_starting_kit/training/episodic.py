@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from anyshot_core.words import decimal_words
+from anyshot_starting_kit.episodes.residence import drawn_on
 from anyshot_starting_kit.networks.backbones import use_batch_statistics
 from anyshot_starting_kit.training.augmentation import augmented
 from anyshot_starting_kit.training.clock import Clock, device
@@ -68,7 +69,8 @@ def train_on_tasks(
             yield [loss]
 
     score = None if valid is None else partial(validate, model, valid, settings.validation_tasks, log)
-    _report(optimise(model, losses(), settings, clock, score))
+    with drawn_on(where):
+        _report(optimise(model, losses(), settings, clock, score))
     return model
 
 

@@ -36,7 +36,7 @@ class FixedSupportGenerator:
         for label, original in enumerate(task.original_class_idx.tolist()):
             rows = (labels == label).nonzero().flatten()
             kept = self._support(task.dataset, original, images[rows], task)
-            supports[rows] = torch.from_numpy(np.stack(kept)).to(images) / 255.0
+            supports[rows] = (torch.from_numpy(np.stack(kept)).float() / 255.0).to(images.device)
             known.update(picture.tobytes() for picture in kept)
         fixed = (supports, *task.support_set[1:])
         return replace(task, support_set=fixed, query_set=_without(task.query_set, known))
@@ -56,4 +56,4 @@ def _without(query: tuple[Tensor, Tensor, Tensor], known: set[bytes]) -> tuple[T
 
 
 def _bytes(images: Tensor) -> np.ndarray:
-    return (images * 255.0).round().to(torch.uint8).numpy()
+    return (images * 255.0).round().to(torch.uint8).cpu().numpy()
