@@ -1,18 +1,22 @@
 """Pools on the device: what is drawn there is, bit for bit, what is drawn on the CPU."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from anyshot_core.bundle.config import EpisodeConfig, SubmissionConfig
 from anyshot_core.data.pack import pack_dataset
 from anyshot_core.data.pool import Pool
+from anyshot_core.data.problems import BadPack
 from anyshot_core.protocols import AnyWayAnyShot, Protocol, Range
 from anyshot_starting_kit.episodes import stream_tensors
 from anyshot_starting_kit.episodes.residence import ResidentPool, drawing, drawn_on, fits
+from anyshot_starting_kit.episodes.tensors import read_in_parts
 from anyshot_starting_kit.runner.generators import MetaTrainingData, make_generators
 from anyshot_starting_kit.training.fixed_supports import FixedSupportGenerator
 from tests.core.data.factory import write_dataset
@@ -84,6 +88,16 @@ def test_a_stream_gathers_from_the_pool_on_the_device(pool: Pool) -> None:
     there = list(stream_tensors(pool, ANY, 8, 10, start=2, resident=ResidentPool(pool, "cpu")))
     assert same([task.images for task in there], [task.images for task in plain])
     assert [task.spec.dataset for task in there] == [task.spec.dataset for task in plain]
+
+
+def test_several_threads_read_what_one_reads(pool: Pool) -> None:
+    rows = np.random.default_rng(3).integers(0, len(pool[1]), 100)  # more than three parts
+    out = np.zeros((100, 3, 128, 128), dtype=np.uint8)
+    with ThreadPoolExecutor(3) as readers:
+        read_in_parts(pool[1], rows, out, readers)
+        assert np.array_equal(out, pool[1].images[rows])
+        with pytest.raises(BadPack, match="truncated"):
+            read_in_parts(pool[1], np.array([len(pool[1]) + 1000]), out[:1], readers)
 
 
 def test_a_pool_is_kept_where_it_takes_no_more_than_its_share(
