@@ -1,5 +1,6 @@
 """Backbones, weights and heads against what is known of them."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -333,3 +334,32 @@ def test_layout_and_precision_change_rounding_only() -> None:
     torch.testing.assert_close(half, plain, atol=0.02, rtol=0.05)
     with pytest.raises(ValueError, match=r"method\.precision is 'float8'"):
         make_backbone("conv4", precision="float8")
+
+
+def test_a_compiled_backbone_is_the_same_and_compiles_for_training_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    traced: list[str] = []
+
+    def backend(graph: torch.fx.GraphModule, _: list[torch.Tensor]) -> Callable[..., Any]:
+        traced.append("graph")
+        return graph.forward
+
+    compile_with = torch.nn.Module.compile
+
+    def compile_it(module: torch.nn.Module, mode: str) -> None:  # a graph, and none of its minutes of C++
+        traced.append(mode)
+        compile_with(module, backend=backend)
+
+    monkeypatch.setattr(torch.nn.Module, "compile", compile_it)
+    images = torch.rand(4, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    torch.manual_seed(1)
+    plain = make_backbone("conv4", width=8)
+    ours = make_backbone("conv4", width=8, compiled="reduce-overhead")
+    ours.load_state_dict(plain.state_dict())
+    torch.testing.assert_close(ours.eval()(images), plain.eval()(images))
+    assert traced == ["reduce-overhead"]
+    torch.testing.assert_close(ours.train()(images), plain.train()(images))
+    assert traced == ["reduce-overhead", "graph"]
+    with pytest.raises(ValueError, match=r"method\.compiled is 'quick'; there are default, reduce-overhead"):
+        make_backbone("conv4", compiled="quick")

@@ -17,6 +17,7 @@ from anyshot_starting_kit.networks.wide_resnet import WideResNet16
 NAMES = {"conv4": Conv4, "resnet12": ResNet12, "resnet18": ResNet18, "wrn16": WideResNet16}
 TIMM = "timm:"  # before the name of a model of timm
 PRECISIONS = ("float32", "bfloat16")
+COMPILED = ("", "default", "reduce-overhead", "max-autotune")  # modes of torch.compile; empty for none
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean and deviation, of images in [0, 1]
 
 _WIDTHS: dict[str, int] = {}  # of models of timm, once they were asked
@@ -29,7 +30,8 @@ class Backbone(nn.Module):
 
     Images pass it with their channels last in memory, which convolutions on a CPU like best: the same numbers up to
     rounding. With `precision` bfloat16 matrix products are computed in that type where torch's autocast allows it;
-    weights and features stay float32.
+    weights and features stay float32. `compiled` is a mode of `torch.compile`, for training alone: test tasks have
+    too many shapes.
     """
 
     mean: Tensor
@@ -43,13 +45,20 @@ class Backbone(nn.Module):
         deviation: tuple[float, ...],
         precision: str = "float32",
         stem: nn.Module | None = None,
+        compiled: str = "",
     ):
         super().__init__()
         if precision not in PRECISIONS:
             raise ValueError(f"method.precision is {precision!r}; there are {' and '.join(PRECISIONS)}.")
-        self.name, self.width, self.precision = "", width, precision
+        if compiled not in COMPILED:
+            raise ValueError(
+                f"method.compiled is {compiled!r}; there are {', '.join(filter(None, COMPILED))}."
+            )
+        self.name, self.width, self.precision, self.compiled = "", width, precision, compiled
         self.stem = stem or nn.Identity()
         self.network = network
+        if compiled:
+            network.compile(mode=compiled)
         self.lay_out(torch.channels_last)
         self.register_buffer("mean", torch.tensor(mean).view(1, 3, 1, 1))
         self.register_buffer("deviation", torch.tensor(deviation).view(1, 3, 1, 1))
@@ -65,8 +74,14 @@ class Backbone(nn.Module):
         joined = torch.cat(small) if len(small) > 1 else small[0]
         shown = ((joined - self.mean) / self.deviation).contiguous(memory_format=self.layout)
         with torch.autocast(shown.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
-            features = self.network(shown)
+            features = self._compute(shown)
         return features.float()
+
+    def _compute(self, shown: Tensor) -> Tensor:
+        if not self.compiled:
+            return self.network(shown)
+        with torch.compiler.set_stance("default" if self.training else "force_eager"):
+            return self.network(shown).clone()  # a CUDA graph writes its next result to the same memory
 
 
 def make_backbone(
@@ -80,13 +95,14 @@ def make_backbone(
     precision: str = "float32",
     image_size: int = 0,
     drop_block: float = 0.0,
+    compiled: str = "",
 ) -> Backbone:
     """A backbone: `conv4`, `resnet12`, `resnet18`, `wrn16` or `timm:NAME`.
 
     `width` is the channels of the first block, `stem_pool` shrinks the image first; neither is used with timm.
     Above 0, `image_size` is what images are resized to instead, and `drop_block` the rate of a ResNet-12's DropBlock.
-    `weights` names a file (see `find_weights`), empty for random ones. Raises ValueError for an unknown name or
-    precision, MissingWeights, WrongWeights.
+    `weights` names a file (see `find_weights`), empty for random ones. Raises ValueError for an unknown name,
+    precision or mode, MissingWeights, WrongWeights.
     """
     network, features = _network(name, width)
     mean, deviation = _normalisation(name, network)
@@ -95,7 +111,7 @@ def make_backbone(
     if drop_block:
         add_drop_block(network, drop_block)
     stem = Resize((image_size, image_size)) if image_size else _stem(name, network, stem_pool)
-    backbone = Backbone(network, features, mean, deviation, precision, stem)
+    backbone = Backbone(network, features, mean, deviation, precision, stem, compiled)
     backbone.name = name
     return backbone
 

@@ -57,6 +57,7 @@ class NetworkSettings(TrainingSettings):
         ""  # file of pretrained weights, {backbone} in it stands for the name; empty for random ones
     )
     precision: str = "float32"  # or bfloat16: about twice as quick on CPUs and GPUs that compute in it
+    compiled: str = ""  # default, reduce-overhead (CUDA graphs) or max-autotune: torch.compile, in training
 
     def make_backbone(self, name: str = "") -> Backbone:
         """The network that the settings ask for, or another by name. Raises MissingWeights, WrongWeights."""
@@ -68,6 +69,7 @@ class NetworkSettings(TrainingSettings):
             weights=self.weights.replace("{backbone}", name.removeprefix(TIMM)),
             submission=Path(self.folder),
             precision=self.precision,
+            compiled=self.compiled,
             image_size=self.image_size,
             drop_block=self.drop_block,
         )
