@@ -12,6 +12,7 @@ import torch
 
 from anyshot_core.data.images import IMAGE_BYTES
 from anyshot_core.protocols import Protocol, protocol_from_dict
+from anyshot_starting_kit.episodes.residence import ResidentPool
 from anyshot_starting_kit.episodes.tensors import read_pack_floats, stream_tensors
 from benchmarks.baselines.manner_of_2022 import write_images
 from benchmarks.episodes.peer import load_task
@@ -28,17 +29,11 @@ def measure(place: Place) -> list[Figure]:
     tasks = place.count(400, 3)
     ranges = {"ways": [2, 5], "shots": [1, 5], "query": 5} if place.tiny else {}
     protocol = protocol_from_dict({"name": "any_way_any_shot", **ranges})
-    wrong = differing(place, protocol, place.count(30, 3))
+    resident = ResidentPool(place.pool, place.device)
+    wrong = sum(differing(place, protocol, place.count(30, 3), pool) for pool in (None, resident))
     bus = bus_rate(place)
-    images = 0
-
-    def pass_all() -> None:
-        nonlocal images
-        for task in stream_tensors(place.pool, protocol, SEED, tasks, device=place.device):
-            images += len(task.images)
-
-    rate = rate_of(pass_all, place.device, lambda: images)
-    read = rate * IMAGE_BYTES
+    rate, there = (task_rate(place, protocol, tasks, pool) for pool in (None, resident))
+    read, gathered = rate * IMAGE_BYTES, there * IMAGE_BYTES
     peer = peer_rate(place, protocol, place.count(20, 1))
     times = rate / peer
     return [
@@ -46,11 +41,27 @@ def measure(place: Place) -> list[Figure]:
         figure("tasks to the device, bytes of pixels", read / 1e9, "GB/s"),
         figure("share of the bus", read / bus, ""),
         figure(
+            "tasks from a pool on the device, bytes of pixels", gathered / 1e9, "GB/s",
+            "" if place.tiny else ">= 50", None if place.tiny else gathered >= 50e9,
+        ),
+        figure(
             "tasks to the device, ratio to files that are decoded and copied", times, "x",
             "" if place.tiny else ">= 20", None if place.tiny else times >= 20,
         ),
         figure("images that arrive changed", wrong, "", "0", wrong == 0),
     ]  # fmt: skip
+
+
+def task_rate(place: Place, protocol: Protocol, tasks: int, resident: ResidentPool | None) -> float:
+    """Images a second of tasks as floats on the device: gathered there, or read into pinned memory and copied."""
+    images = 0
+
+    def pass_all() -> None:
+        nonlocal images
+        stream = stream_tensors(place.pool, protocol, SEED, tasks, device=place.device, resident=resident)
+        images = sum(len(task.images) for task in stream)
+
+    return rate_of(pass_all, place.device, lambda: images)
 
 
 def peer_rate(place: Place, protocol: Protocol, tasks: int) -> float:
@@ -68,9 +79,10 @@ def peer_rate(place: Place, protocol: Protocol, tasks: int) -> float:
         return rate_of(pass_all, place.device, lambda: images)
 
 
-def differing(place: Place, protocol: Protocol, tasks: int) -> int:
+def differing(place: Place, protocol: Protocol, tasks: int, resident: ResidentPool | None) -> int:
     """Images of tasks that are all held until the last has come, compared with a plain reading on the processor."""
-    held = list(stream_tensors(place.pool, protocol, SEED, tasks, device=place.device))
+    stream = stream_tensors(place.pool, protocol, SEED, tasks, device=place.device, resident=resident)
+    held = list(stream)
     wrong = 0
     for task in held:
         plain = torch.empty(task.images.shape)

@@ -31,11 +31,18 @@ def test_every_part_runs_on_the_processor(tmp_path: Path) -> None:
     found = {one["name"]: one for one in record["figures"]}
     for name in (
         "tasks to the device, bytes of pixels",
+        "tasks from a pool on the device, bytes of pixels",
         "fo maml",
+        "prototypical networks, pool on the device",
+        "prototypical networks, read ahead",
+        "prototypical networks, bfloat16",
+        "prototypical networks at its quickest, ratio to the manner of 2022",
         "prototypical networks in the manner of 2022",
         "tasks to the device, ratio to files that are decoded and copied",
     ):
         assert found[name]["value"] > 0
+    plain, ahead = (f"prototypical networks, {way}, accuracy" for way in ("pool on the device", "read ahead"))
+    assert found[plain]["value"] == found[ahead]["value"]
     for name in (
         "images that arrive changed",
         "the same with deterministic algorithms",
