@@ -45,7 +45,7 @@ HOMES = {
         )
     },
     "Entry": {
-        "platform/anyshot_platform/standings/entries/choosing.py",
+        "platform/anyshot_platform/standings/entries/selection.py",
         "platform/anyshot_platform/standings/entries/entering.py",
         "platform/anyshot_platform/standings/entries/eligibility.py",
         "platform/anyshot_platform/contest/leagues/evidence.py",

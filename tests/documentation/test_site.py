@@ -11,7 +11,7 @@ import pytest
 
 from anyshot_core.report.documentation import reading_order
 from anyshot_platform.foundation.settings import PlatformSettings
-from anyshot_platform.judging.execution.choosing import ELSEWHERE
+from anyshot_platform.judging.execution.scheduling import ELSEWHERE
 from anyshot_platform.site.web.bodies import BUNDLE
 from anyshot_worker.settings import WorkerSettings
 from releasing.reference import commands_by_page, generated_pages, variables

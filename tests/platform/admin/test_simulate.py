@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.cli import admin
 from anyshot_platform.foundation.settings import read_settings
-from anyshot_platform.judging.execution import choosing
+from anyshot_platform.judging.execution import scheduling
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.running.capacity import simulation
 from anyshot_platform.running.capacity.simulation import Scene, simulate
@@ -72,7 +72,7 @@ def test_another_rule_of_choosing_gives_other_waiting_times(monkeypatch: pytest.
     def pick_newest(session: Session, fits: Any) -> Run | None:
         return session.scalars(select(Run).where(fits).order_by(Run.queued_at.desc()).limit(1)).first()
 
-    monkeypatch.setattr(choosing, "_pick", pick_newest)
+    monkeypatch.setattr(scheduling, "_pick", pick_newest)
     assert simulate(CROWDED, SETTINGS).worst > usual.worst
 
 

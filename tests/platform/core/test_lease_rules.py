@@ -9,8 +9,8 @@ from sqlalchemy import select, update
 
 from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.foundation.database import now
-from anyshot_platform.judging.execution.choosing import ELSEWHERE
 from anyshot_platform.judging.execution.leases import back_off_seconds
+from anyshot_platform.judging.execution.scheduling import ELSEWHERE
 from anyshot_platform.judging.runs.models import Attempt, Run
 from anyshot_platform.judging.runs.states import RunState
 from anyshot_platform.judging.runs.transitions import StaleEpoch, write_state

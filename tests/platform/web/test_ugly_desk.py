@@ -15,8 +15,8 @@ from anyshot_core.wire.verdicts import Verdict
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.queue.models import Trouble
-from anyshot_platform.judging.execution.choosing import TOO_OLD
 from anyshot_platform.judging.execution.releases import words_for_too_old
+from anyshot_platform.judging.execution.scheduling import TOO_OLD
 from anyshot_platform.judging.runs.models import Attempt, Run
 from anyshot_platform.judging.runs.states import RunState
 from anyshot_platform.judging.workers.models import Worker, WorkerToken

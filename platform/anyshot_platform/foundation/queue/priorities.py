@@ -1,6 +1,6 @@
 """Which work of a competition goes first: the higher number. Finals over feedback, over re-runs, over bulk work.
 
-Competitions take turns (`judging.execution.choosing`): no number that organizers write lets their runs go before
+Competitions take turns (`judging.execution.scheduling`): no number that organizers write lets their runs go before
 another's.
 """
 

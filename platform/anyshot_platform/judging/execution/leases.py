@@ -13,9 +13,9 @@ from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import NotFound
 from anyshot_platform.foundation.queue.outbox import put_ring
 from anyshot_platform.foundation.settings import PlatformSettings
-from anyshot_platform.judging.execution.choosing import TOO_OLD, UNREADABLE, choose_run
 from anyshot_platform.judging.execution.kinds import kind_of
 from anyshot_platform.judging.execution.parts import lock_run
+from anyshot_platform.judging.execution.scheduling import TOO_OLD, UNREADABLE, choose_run
 from anyshot_platform.judging.execution.settlement import settle
 from anyshot_platform.judging.runs.checkpoints import count_answered, has_gone_on, words_on_next_attempt
 from anyshot_platform.judging.runs.models import Attempt, Run

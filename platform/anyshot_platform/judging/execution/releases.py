@@ -10,8 +10,8 @@ from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.settings import PlatformSettings
-from anyshot_platform.judging.execution.choosing import TOO_OLD, UNREADABLE
 from anyshot_platform.judging.execution.leases import end_cancelled, fail_run, requeue
+from anyshot_platform.judging.execution.scheduling import TOO_OLD, UNREADABLE
 from anyshot_platform.judging.runs.models import Attempt, Run
 from anyshot_platform.judging.workers.models import Worker
 from anyshot_platform.people.alerts.service import open_alert

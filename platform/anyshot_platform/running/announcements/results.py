@@ -21,11 +21,11 @@ from anyshot_platform.judging.submissions.states import SubmissionKind, Submissi
 from anyshot_platform.judging.visibility.faults import fault_of
 from anyshot_platform.judging.visibility.phases import PhaseSight, look_at_phase
 from anyshot_platform.judging.visibility.standing import standing_of
-from anyshot_platform.standings.entries.choosing import COMPETES
+from anyshot_platform.standings.entries.selection import COMPETES
 from anyshot_platform.standings.entries.service import list_entries
 from anyshot_platform.standings.entries.states import EntryState
-from anyshot_platform.standings.leaderboards.best_submission import find_best_other
 from anyshot_platform.standings.leaderboards.reading import find_place_of
+from anyshot_platform.standings.leaderboards.team_best import find_best_other
 from anyshot_platform.standings.leaderboards.trust import read_beside
 
 _ENDED = {

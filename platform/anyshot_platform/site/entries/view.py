@@ -18,7 +18,8 @@ from anyshot_platform.judging.submissions.actions.withdrawing import succession_
 from anyshot_platform.judging.visibility.phases import PhaseSight
 from anyshot_platform.people.teams.models import Team
 from anyshot_platform.standings.entries.actions.acts import chosen_by_hand
-from anyshot_platform.standings.entries.choosing import (
+from anyshot_platform.standings.entries.entering import default_leagues, first_status
+from anyshot_platform.standings.entries.selection import (
     BetterEntry,
     EntryCandidate,
     choices_of,
@@ -26,7 +27,6 @@ from anyshot_platform.standings.entries.choosing import (
     find_successions,
     may_choose,
 )
-from anyshot_platform.standings.entries.entering import default_leagues, first_status
 from anyshot_platform.standings.entries.service import Change, TeamEntry, history_of, list_entries
 from anyshot_platform.standings.entries.states import CHOICE_WORDS, STATE_WORDS, Choice, EntryState
 from anyshot_platform.standings.leaderboards.reading import read_rank_of

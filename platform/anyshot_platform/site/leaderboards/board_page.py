@@ -26,7 +26,7 @@ from anyshot_platform.site.leaderboards.board_view import Scale, make_columns, m
 from anyshot_platform.site.leaderboards.history_chart import MOST_TEAMS, draw_lines
 from anyshot_platform.site.shell.chart_data import ChartView
 from anyshot_platform.site.shell.page_header import Tab
-from anyshot_platform.standings.entries.choosing import gates_out_of
+from anyshot_platform.standings.entries.selection import gates_out_of
 from anyshot_platform.standings.leaderboards.extra_columns import ExtraColumn, read_extra_columns
 from anyshot_platform.standings.leaderboards.late import read_late
 from anyshot_platform.standings.leaderboards.memo import BoardState, read_state, recall

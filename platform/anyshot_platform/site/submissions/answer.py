@@ -10,11 +10,11 @@ from anyshot_platform.foundation.storage import Storage
 from anyshot_platform.judging.execution.pairs import Statement
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.visibility.access import SubmissionAccess
-from anyshot_platform.standings.entries.choosing import COMPETES
+from anyshot_platform.standings.entries.selection import COMPETES
 from anyshot_platform.standings.entries.service import TeamEntry, list_entries
 from anyshot_platform.standings.entries.states import EntryState
-from anyshot_platform.standings.leaderboards.best_submission import find_best_baseline, find_best_other
 from anyshot_platform.standings.leaderboards.reading import read_board, read_rank_of
+from anyshot_platform.standings.leaderboards.team_best import find_best_baseline, find_best_other
 from anyshot_platform.standings.leaderboards.trust import read_beside
 
 

@@ -13,8 +13,8 @@ from anyshot_platform.judging.scores.models import SubmissionScore
 from anyshot_platform.judging.scores.ranked import entry_of
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.visibility.standing import counting
-from anyshot_platform.standings.entries.choosing import COMPETES
 from anyshot_platform.standings.entries.models import Entry
+from anyshot_platform.standings.entries.selection import COMPETES
 from anyshot_platform.standings.entries.states import EntryState
 from anyshot_scoring.rankings import RankedEntry, choose_entry
 from anyshot_scoring.rules import Rule

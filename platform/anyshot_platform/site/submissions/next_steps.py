@@ -15,7 +15,7 @@ from anyshot_platform.judging.visibility.smoke import smoke_pool
 from anyshot_platform.site.entries.view import BetterOut, show_entries
 from anyshot_platform.site.submissions.quota_view import QuotaView, quota_view
 from anyshot_platform.site.submissions.rows import SubmissionRow, make_rows
-from anyshot_platform.standings.entries.choosing import may_choose
+from anyshot_platform.standings.entries.selection import may_choose
 
 
 @dataclass(frozen=True)

@@ -30,9 +30,9 @@ from anyshot_platform.foundation.errors import Invalid
 from anyshot_platform.foundation.metrics import CLAIM_WAIT, CLAIMS
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.execution import leases, results
-from anyshot_platform.judging.execution.choosing import count_waiting
 from anyshot_platform.judging.execution.kinds import NotAssignable, make_job
 from anyshot_platform.judging.execution.releases import is_too_old, refuse, return_unreadable
+from anyshot_platform.judging.execution.scheduling import count_waiting
 from anyshot_platform.judging.run_logs.measures import keep_measures
 from anyshot_platform.judging.run_logs.service import keep_events
 from anyshot_platform.judging.submissions.uploads import TooLarge

@@ -10,8 +10,8 @@ from anyshot_platform.contest.phases.models import Phase, PhaseVersion
 from anyshot_platform.foundation.database import now
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.people.teams.models import Team
-from anyshot_platform.standings.entries.choosing import StandingEntry, choose
 from anyshot_platform.standings.entries.models import Entry, EntryChange
+from anyshot_platform.standings.entries.selection import StandingEntry, choose
 from anyshot_platform.standings.entries.states import Choice, EntryState
 
 

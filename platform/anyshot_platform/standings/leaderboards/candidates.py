@@ -13,7 +13,7 @@ from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionKind
 from anyshot_platform.judging.visibility.standing import counting
 from anyshot_platform.people.teams.models import Team
-from anyshot_platform.standings.entries.choosing import StandingEntry
+from anyshot_platform.standings.entries.selection import StandingEntry
 from anyshot_platform.standings.leaderboards.rows import BoardCandidate
 
 

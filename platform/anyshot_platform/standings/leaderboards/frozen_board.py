@@ -11,7 +11,7 @@ from anyshot_platform.judging.scores.models import SubmissionScore
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionKind
 from anyshot_platform.people.teams.models import Team
-from anyshot_platform.standings.entries.choosing import may_stand
+from anyshot_platform.standings.entries.selection import may_stand
 from anyshot_platform.standings.leaderboards.candidates import find_baselines
 from anyshot_platform.standings.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.standings.leaderboards.rows import (

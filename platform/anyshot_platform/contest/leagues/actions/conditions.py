@@ -13,9 +13,9 @@ from anyshot_platform.contest.pools.actions.uses import is_over
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.visibility.standing import counting
 from anyshot_platform.people.teams.models import Team
-from anyshot_platform.standings.entries.choosing import COMPETES
 from anyshot_platform.standings.entries.eligibility import Eligibility, asks, eligibilities_in
 from anyshot_platform.standings.entries.entering import first_status, tell_who_must_answer
+from anyshot_platform.standings.entries.selection import COMPETES
 from anyshot_platform.standings.leaderboards.service import refresh_everywhere
 
 

@@ -18,7 +18,7 @@ from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import ACTIVE, SubmissionKind
 from anyshot_platform.judging.visibility.phases import PhaseSight
 from anyshot_platform.judging.visibility.standing import kept, standing_of
-from anyshot_platform.standings.entries.choosing import Succession, find_successions, moves_up
+from anyshot_platform.standings.entries.selection import Succession, find_successions, moves_up
 
 
 def can_cancel(submission: Submission) -> bool:

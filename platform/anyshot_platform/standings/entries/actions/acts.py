@@ -16,9 +16,9 @@ from anyshot_platform.foundation.filters import join_texts
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.people.teams.models import Team
 from anyshot_platform.standings.entries import eligibility
-from anyshot_platform.standings.entries.choosing import choices_of, require_choosing
 from anyshot_platform.standings.entries.entering import tell_who_must_answer
 from anyshot_platform.standings.entries.models import Entry
+from anyshot_platform.standings.entries.selection import choices_of, require_choosing
 from anyshot_platform.standings.entries.service import find_entry
 from anyshot_platform.standings.entries.states import EntryState
 from anyshot_platform.standings.leaderboards.service import refresh_everywhere, refresh_team

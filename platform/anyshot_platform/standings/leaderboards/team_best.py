@@ -10,7 +10,7 @@ from anyshot_platform.judging.scores.models import SubmissionScore
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionKind
 from anyshot_platform.judging.visibility.standing import counting
-from anyshot_platform.standings.entries.choosing import COMPETES
+from anyshot_platform.standings.entries.selection import COMPETES
 
 
 def find_best_other(
