@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.words import moment_words
-from anyshot_platform.foundation.database import now
+from anyshot_platform.foundation.database import insert_into, now
 from anyshot_platform.foundation.queue.loops import LoopState, read_loops
 from anyshot_platform.foundation.queue.models import LoopRound
 from anyshot_platform.foundation.settings import PlatformSettings
@@ -53,10 +53,9 @@ def watch_loops(session: Session, settings: PlatformSettings) -> None:
 def watch_downtime(session: Session) -> None:
     """Record that no process of the site, or none with its database, was there: done by every web process."""
     moment = now()
-    mark = session.get(LoopRound, ("watch", "site"), with_for_update=True)
-    if mark is None:
-        session.add(LoopRound(name="watch", process="site", last_at=moment))
-        return
+    first = {"name": "watch", "process": "site", "last_at": moment, "failures": 0, "error": ""}
+    session.execute(insert_into(session, LoopRound).values(first).on_conflict_do_nothing())
+    mark = session.get_one(LoopRound, ("watch", "site"), with_for_update=True)
     if moment - mark.last_at > _DOWN_AFTER:
         words = f"The site was down from {moment_words(mark.last_at)} to {moment_words(moment)}."
         open_alert(session, SITE_DOWN, "", words).since = mark.last_at
