@@ -53,6 +53,9 @@ IMAGE = bill_of(
 )
 
 
+TAKEN = ("numpy", "torch", "cv2", "six.py", "__pycache__", "anyshot_core")
+
+
 @pytest.fixture
 def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The only place where pip looks: a package, what it needs, and some that do not fit."""
@@ -68,7 +71,6 @@ def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     make_wheel(folder, "shotbase", "1.2", {"shotbase.py": "import numpy\n"})
     make_wheel(folder, "oldgrid", "1.0", {"oldgrid.py": ""}, ["numpy<2"])
     make_wheel(folder, "numpy", "1.26.4", {"numpy.py": ""})
-    make_wheel(folder, "opencv_gui", "5.1", {"cv2/__init__.py": ""})
     make_wheel(folder, "broken", "1.0", {"broken.py": "import ctypes\nctypes.CDLL('libabsent.so.1')\n"})
     (folder / "sourceonly-1.0.tar.gz").write_bytes(b"")
     monkeypatch.setenv("ANYSHOT_WHEELHOUSE", " ".join(pip_find_links()))  # of the base
@@ -87,11 +89,11 @@ def build(folder: Path, *words: str, lines: list[str] = LIST) -> tuple[int, str]
 
 
 def test_what_the_image_lacks_is_locked_by_the_hashes_of_its_wheels(wheels: Path) -> None:
-    assert resolve(LIST, IMAGE, ()).lock == [
+    assert resolve(LIST, IMAGE, TAKEN, ()).lock == [
         f"{line} --hash=sha256:{sha256(next(wheels.glob(file)).read_bytes()).hexdigest()}"
         for line, file in (("shotbase==1.2", "shotbase-*"), ("shotgrid==1.0", "shotgrid-*"))
     ]
-    assert resolve(["numpy==2.4.6"], IMAGE, ()).lock == []  # it is there
+    assert resolve(["numpy==2.4.6"], IMAGE, TAKEN, ()).lock == []  # it is there
 
 
 @pytest.mark.parametrize(
@@ -107,23 +109,26 @@ def test_what_does_not_fit_the_image_or_has_no_wheel_is_refused_with_the_reason(
     wheels: Path, line: str, words: str
 ) -> None:
     with pytest.raises(SandboxError) as refused:
-        resolve([line], IMAGE, ())
+        resolve([line], IMAGE, TAKEN, ())
     assert words in str(refused.value)
 
 
 def test_a_file_that_changed_since_is_not_installed(wheels: Path, tmp_path: Path) -> None:
-    addition = resolve(LIST, IMAGE, ())
+    addition = resolve(LIST, IMAGE, TAKEN, ())
     make_wheel(wheels, "shotbase", "1.2", {"shotbase.py": "changed = True\n"})
     with pytest.raises(SandboxError, match="DO NOT MATCH THE HASHES"):
         addition.install(tmp_path / "site", "key")
 
 
-def test_a_module_of_the_image_is_not_replaced(wheels: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("cv2/__init__.py", "cv2"), ("numpy/data.bin", "numpy"), ("six/__init__.py", "six"), ("api.py", "api")],
+)
+def test_nothing_of_the_image_is_replaced(wheels: Path, tmp_path: Path, path: str, name: str) -> None:
+    make_wheel(wheels, "clashing", "5.1", {path: "", "fine.py": ""})
     with pytest.raises(SandboxError) as refused:
-        resolve(["opencv-gui==5.1"], IMAGE, ()).install(tmp_path / "site", "key")
-    assert str(refused.value) == (
-        "opencv_gui 5.1 is imported as cv2, and so is opencv-python-headless 5.0 of the image: leave opencv_gui out"
-    )
+        resolve(["clashing==5.1"], IMAGE, TAKEN, ()).install(tmp_path / "site", "key")
+    assert str(refused.value) == f"clashing 5.1 brings {name}, which the image has: leave clashing out"
 
 
 def test_a_list_with_another_line_is_refused_before_anything_is_built(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ class Addition:
     """What an image with this bill of materials lacks for some packages: lines of pip, each with version and hash."""
 
     bill: dict[str, Any]
+    taken: Collection[str]  # what lies in the image's site folder
     lock: Sequence[str]
     links: Sequence[str]
 
@@ -55,7 +57,7 @@ class Addition:
         """Put it into a site folder, which is made; returns the bill of materials of the image with it, named by `key`.
 
         Raises:
-            SandboxError: a file is not the one of its hash, or is imported by a name that the image has.
+            SandboxError: a file is not the one of its hash, or bears a name that is in the image.
         """
         site.mkdir(parents=True)
         if self.lock:
@@ -65,6 +67,7 @@ class Addition:
             _pip("--no-compile", "--target", str(site), *_find(*self.links), *by_hash)
             listed.unlink()
             shutil.rmtree(site / "bin", ignore_errors=True)
+        _require_free_names(self.taken, site)
         if f"{sys.version_info[0]}.{sys.version_info[1]}" == PYTHON:
             compileall.compile_dir(site, quiet=2, stripdir=str(site), prependdir=f"/{SITE}")
         digests = dict(line.split(" --hash=sha256:") for line in self.lock)
@@ -75,12 +78,15 @@ class Addition:
         image = self.bill["metadata"]["component"] | {"version": key}
         components = [*self.bill["components"], *parts]
         told = self.bill | {"metadata": {"component": image}, "components": components}
-        _require_free_names(self.bill, told)
         return json.dumps(told, indent=1)
 
 
-def resolve(requirements: Sequence[str], bill: dict[str, Any], links: Sequence[str]) -> Addition:
-    """What to add to an image for these packages; `links` are folders or pages with wheels, beside pip's own indexes.
+def resolve(
+    requirements: Sequence[str], bill: dict[str, Any], taken: Collection[str], links: Sequence[str]
+) -> Addition:
+    """What to add for these packages to an image with this bill of materials, and these names in its site folder.
+
+    `links` are folders or pages with wheels, beside pip's own indexes.
 
     What the image has keeps its version. For that, pip is offered a wheel without content and without requirements of
     each of the image's packages, under a version that nothing else has, and is held to it.
@@ -99,7 +105,7 @@ def resolve(requirements: Sequence[str], bill: dict[str, Any], links: Sequence[s
         _pip(*told, *_find(folder, *links), *files)
         chosen = json.loads(report.read_text())["install"]
     missing = [one for one in chosen if not one["metadata"]["version"].endswith(_MARK)]
-    return Addition(bill, sorted(map(_lock, missing)), links)
+    return Addition(bill, taken, sorted(map(_lock, missing)), links)
 
 
 def _write_stub(folder: Path, package: SandboxPackage) -> str:
@@ -128,19 +134,16 @@ def _line_of(part: dict[str, Any]) -> str:
     return f"{package_key(part['name'])}=={part['version']}"
 
 
-def _require_free_names(bill: dict[str, Any], added: dict[str, Any]) -> None:
-    had = read_inventory(bill).packages
-    owners = dict.fromkeys(OURS, "Anyshot") | {
-        name: f"{one.name} {one.version}" for one in had for name in one.imports
-    }
-    for package in read_inventory(added).packages[len(had) :]:
-        for name in package.imports:
-            if name in owners:
-                raise SandboxError(
-                    f"{package.name} {package.version} is imported as {name}, and so is {owners[name]} of the image:"
-                    f" leave {package.name} out",
-                    Verdict.IMAGE_MISSING,
-                )
+def _require_free_names(taken: Collection[str], site: Path) -> None:
+    """Raise SandboxError where a package would replace, or stand before, something in the image's site folder."""
+    held = {name.partition(".")[0] for name in (*taken, *OURS)} - {"__pycache__"}
+    for item in distributions(path=[str(site)]):
+        clash = sorted({path.parts[0].partition(".")[0] for path in item.files or ()} & held)
+        if clash:
+            raise SandboxError(
+                f"{item.name} {item.version} brings {', '.join(clash)}, which the image has: leave {item.name} out",
+                Verdict.IMAGE_MISSING,
+            )
 
 
 def require_imports(backend: Backend, image: str, requirements: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from anyshot_core.data.digests import digest_file
 from anyshot_core.wire.requirements import packages_image
@@ -69,7 +69,7 @@ def build_image(
     with building(folder):
         inputs = _fetch(base, say) if base else recipe.key
         base = base or _ensure_base(recipe, folder, say)
-        addition = _resolve(add, _read_base(base), recipe, say) if add else None
+        addition = _resolve(add, *_read_base(base), recipe, say) if add else None
         key = layer_key("\n".join((inputs, *(addition.lock if addition else ()))))
         usual = packages_image(flavour, add) if add else flavour
         tag, short = f"{REPOSITORY}:{key}", f"{REPOSITORY}:{name or usual}"
@@ -108,14 +108,18 @@ def build_folder(
         say(f"root of {recipe.key}")
         root = build_root(recipe, folder / f"root-{recipe.key}")
         if add:
-            addition = _resolve(add, (root / SBOM_INSIDE).read_text(), recipe, say)
+            bill = json.loads((root / SBOM_INSIDE).read_text())
+            names = [path.name for path in (root / SITE).iterdir()]
+            addition = _resolve(add, bill, names, recipe, say)
             root = _extend_root(root, folder / packages_image(flavour, add), recipe.key, addition)
         copy_ours(root / SITE)
     return root
 
 
-def _resolve(add: Sequence[str], bill: str, recipe: Recipe, say: Say) -> Addition:
-    addition = resolve(add, json.loads(bill), recipe.find_links)
+def _resolve(
+    add: Sequence[str], bill: dict[str, Any], taken: Sequence[str], recipe: Recipe, say: Say
+) -> Addition:
+    addition = resolve(add, bill, taken, recipe.find_links)
     for line in addition.lock:
         say(f"adding {line}")
     return addition
@@ -132,18 +136,12 @@ def _extend_root(root: Path, target: Path, base: str, addition: Addition) -> Pat
         told = addition.install(site, key)
         ours = shutil.ignore_patterns("anyshot_*")
         shutil.copytree(root, unfinished, symlinks=True, copy_function=os.link, ignore=ours)
-        shutil.copytree(site, unfinished / SITE, copy_function=_replace, dirs_exist_ok=True)
+        shutil.copytree(site, unfinished / SITE, dirs_exist_ok=True)
         (unfinished / SBOM_INSIDE).unlink()
         (unfinished / SBOM_INSIDE).write_text(told)
         shutil.rmtree(target, ignore_errors=True)
         unfinished.rename(target)
     return target
-
-
-def _replace(source: str, target: str) -> None:
-    """Copy a file; the one that was there, which the root has too, stays as it is."""
-    Path(target).unlink(missing_ok=True)
-    shutil.copy2(source, target)
 
 
 def copy_ours(site: Path) -> None:
@@ -211,11 +209,12 @@ def _ensure_base(recipe: Recipe, folder: Path, say: Say) -> str:
     return tag
 
 
-def _read_base(base: str) -> str:
-    """The bill of materials in a base image."""
-    code = f"print(open('/{SBOM_INSIDE}').read())"
+def _read_base(base: str) -> tuple[dict[str, Any], list[str]]:
+    """The bill of materials in a base image, and the names in its site folder."""
+    code = f"import json, os; print(json.dumps([json.load(open('/{SBOM_INSIDE}')), os.listdir('/{SITE}')]))"
     options = ("--rm", "--network=none", "--entrypoint=/usr/bin/python3")
-    return _docker("run", *options, base, "-I", "-c", code)
+    bill, names = json.loads(_docker("run", *options, base, "-I", "-c", code))
+    return bill, names
 
 
 def _build_layer(base: str, tag: str, key: str, recipe: Recipe, addition: Addition | None) -> None:
