@@ -1,6 +1,7 @@
 """Packages that a phase adds to an image: resolved against what it has, installed by hash, listed, proved."""
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from hashlib import sha256
@@ -27,7 +28,8 @@ from tests.hostile.cases import Expected
 from tests.services.wheels import make_wheel
 from tests.worker.sandbox.test_bubblewrap import bubblewrap, bubblewrap_data  # noqa: F401 - fixtures
 
-LIST = ["shotgrid==1.0"]
+VERSION = f"1.{os.getpid()}"  # test processes of a machine share its folder of images: each has its own in it
+LIST = [f"shotgrid=={VERSION}"]
 NAME = packages_image("cpu", LIST)
 NUMPY = next(one.version for one in shipped_inventory().packages if one.name == "numpy")
 
@@ -64,14 +66,14 @@ def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     make_wheel(
         folder,
         "shotgrid",
-        "1.0",
+        VERSION,
         {"shotgrid/__init__.py": "import shotbase\n"},
         ["shotbase>=1", "numpy", "torch"],
     )
     make_wheel(folder, "shotbase", "1.2", {"shotbase.py": "import numpy\n"})
     make_wheel(folder, "oldgrid", "1.0", {"oldgrid.py": ""}, ["numpy<2"])
     make_wheel(folder, "numpy", "1.26.4", {"numpy.py": ""})
-    make_wheel(folder, "broken", "1.0", {"broken.py": "import ctypes\nctypes.CDLL('libabsent.so.1')\n"})
+    make_wheel(folder, "broken", VERSION, {"broken.py": "import ctypes\nctypes.CDLL('libabsent.so.1')\n"})
     (folder / "sourceonly-1.0.tar.gz").write_bytes(b"")
     monkeypatch.setenv("ANYSHOT_WHEELHOUSE", " ".join(pip_find_links()))  # of the base
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -91,7 +93,7 @@ def build(folder: Path, *words: str, lines: list[str] = LIST) -> tuple[int, str]
 def test_what_the_image_lacks_is_locked_by_the_hashes_of_its_wheels(wheels: Path) -> None:
     assert resolve(LIST, IMAGE, TAKEN, ()).lock == [
         f"{line} --hash=sha256:{sha256(next(wheels.glob(file)).read_bytes()).hexdigest()}"
-        for line, file in (("shotbase==1.2", "shotbase-*"), ("shotgrid==1.0", "shotgrid-*"))
+        for line, file in (("shotbase==1.2", "shotbase-*"), (LIST[0], "shotgrid-*"))
     ]
     assert resolve(["numpy==2.4.6"], IMAGE, TAKEN, ()).lock == []  # it is there
 
@@ -150,7 +152,7 @@ def extended(
     monkeypatch.setenv("ANYSHOT_IMAGES_FOLDER", str(bubblewrap.settings.images_folder))
     monkeypatch.setenv("ANYSHOT_UID_BASE", str(bubblewrap.settings.uid_base))
     yield bubblewrap
-    for name in (NAME, packages_image("cpu", ["broken==1.0"])):
+    for name in (NAME, packages_image("cpu", [f"broken=={VERSION}"])):
         shutil.rmtree(bubblewrap.settings.images_folder / name, ignore_errors=True)
 
 
@@ -173,7 +175,7 @@ def test_a_folder_with_a_package_is_built_proved_listed_and_runs_a_submission_th
     told = look_inside(extended, NAME)
     assert told is not None and {"shotgrid", "shotbase", "torch"} <= told.importable
     parts = {part["name"]: part.get("hashes") for part in read_sbom(extended, NAME)["components"]}
-    wheel = sha256((tmp_path / "wheels/shotgrid-1.0-py3-none-any.whl").read_bytes()).hexdigest()
+    wheel = sha256((tmp_path / f"wheels/shotgrid-{VERSION}-py3-none-any.whl").read_bytes()).hexdigest()
     assert parts["shotgrid"] == [{"alg": "SHA-256", "content": wheel}]
     inside = (root.parent / NAME / SITE / "numpy/__init__.py").stat()
     assert inside.st_ino == (root / SITE / "numpy/__init__.py").stat().st_ino  # the base takes its space once
@@ -194,7 +196,7 @@ def test_a_folder_with_a_package_is_built_proved_listed_and_runs_a_submission_th
 def test_a_package_that_cannot_be_imported_in_a_box_is_said(
     extended: BubblewrapBackend, tmp_path: Path
 ) -> None:
-    status, said = build(tmp_path, "--as-folder", lines=["broken==1.0"])
+    status, said = build(tmp_path, "--as-folder", lines=[f"broken=={VERSION}"])
     assert status == 1
     assert "what was added cannot be imported: broken: OSError('libabsent.so.1" in said
     assert "proved" not in said
@@ -216,7 +218,7 @@ def test_a_docker_image_with_a_package_is_built_once_and_proved(
         assert "to offer it" not in said  # it is offered
         assert run_inside(docker_backend, NAME, "import shotgrid, torch; print('runs')") == b"runs\n"
         parts = {part["name"]: part["version"] for part in read_sbom(docker_backend, NAME)["components"]}
-        assert (parts["shotgrid"], parts["shotbase"], parts["numpy"]) == ("1.0", "1.2", NUMPY)
+        assert (parts["shotgrid"], parts["shotbase"], parts["numpy"]) == (VERSION, "1.2", NUMPY)
         assert found.labels["org.anyshot.sbom"] != docker_backend.prepare("cpu").labels["org.anyshot.sbom"]
         assert found.labels["org.anyshot.torch"] == docker_backend.prepare("cpu").labels["org.anyshot.torch"]
         status, again = build(tmp_path)
