@@ -8,12 +8,11 @@ import heapq
 import itertools
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
-import psutil
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -27,6 +26,7 @@ from anyshot_platform.judging.workers.models import Worker
 from anyshot_platform.judging.workers.tokens import create_worker_token
 from anyshot_worker.client import StaleEpoch, WorkerApiError, WorkerClient
 from benchmarks.figures import Figure, figure
+from benchmarks.load.spent import Spent
 from benchmarks.workers.place import Place
 
 THREADS = 64
@@ -137,7 +137,7 @@ def _line(member: _Member) -> Event:
 
 
 def measure_fleet(
-    place: Place, sizes: Sequence[int], seconds: float, processes: Mapping[str, int]
+    place: Place, sizes: Sequence[int], seconds: float, processes: dict[str, int]
 ) -> list[Figure]:
     """A fleet that grows from size to size while its beats are in time; at each the new workers claim at once, and then
     all work for some seconds. `processes` are ids by what they serve.
@@ -165,7 +165,7 @@ def measure_fleet(
 
 
 def _measure_size(
-    fleet: Fleet, size: int, new: int, seconds: float, processes: Mapping[str, int]
+    fleet: Fleet, size: int, new: int, seconds: float, processes: dict[str, int]
 ) -> tuple[list[Figure], bool]:
     """The figures of a fleet of one size, and whether no lease was lost and 99 of 100 beats came within their pace."""
     began = time.monotonic()
@@ -177,11 +177,10 @@ def _measure_size(
     claims = fleet.forget()
     time.sleep(claims.longest_pace + 5)  # until all beat as far apart as they are asked to
     start = fleet.forget()
-    used = {name: _cpu_seconds(pid) for name, pid in processes.items()}
-    began = time.monotonic()
+    spent, began = Spent(processes), time.monotonic()
     time.sleep(seconds)
     took, steady = time.monotonic() - began, fleet.forget()
-    shares = {name: (_cpu_seconds(pid) - used[name]) / took for name, pid in processes.items()}
+    shares = spent.cores()
     lost = claims.lost + start.lost + steady.lost
     p99, pace = _percentile(steady.seconds["beat"], 0.99), steady.longest_pace
     calls = len(steady.seconds["beat"]) + len(steady.seconds["log"])
@@ -216,19 +215,6 @@ def _copy_runs(session: Session, count: int) -> None:
 def _columns(row: Any, **changes: Any) -> dict[str, Any]:
     known = {column.key: getattr(row, column.key) for column in row.__mapper__.column_attrs}
     return {**known, "id": new_id(), **changes}
-
-
-def _cpu_seconds(pid: int) -> float:
-    """Of a process and all below it."""
-    first = psutil.Process(pid)
-    used = 0.0
-    for process in (first, *first.children(recursive=True)):
-        try:
-            times = process.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        used += times.user + times.system
-    return used
 
 
 def _percentile(values: Sequence[float], share: float) -> float:

@@ -10,8 +10,11 @@ import click
 import pytest
 
 from anyshot_core.report.documentation import reading_order
+from anyshot_core.wire.worker_api import HEARTBEAT_SECONDS
 from anyshot_platform.foundation.settings import PlatformSettings
+from anyshot_platform.judging.execution.leases import _BEATS_A_SECOND
 from anyshot_platform.judging.execution.scheduling import ELSEWHERE
+from anyshot_platform.running.operations.retention import _BATCH
 from anyshot_platform.site.web.bodies import BUNDLE
 from anyshot_worker.settings import WorkerSettings
 from releasing.reference import commands_by_page, generated_pages, variables
@@ -65,7 +68,11 @@ def test_figures_that_pages_name_are_those_of_the_product() -> None:
     attempts = PlatformSettings.model_fields["infrastructure_attempts"].default
     assert f"tried up to {attempts} times" in (DOCS / "participants/results.md").read_text()
     minutes = ELSEWHERE.seconds // 60
-    assert f"only after {minutes} minutes, where others" in (DOCS / "operators/deployment.md").read_text()
+    deployment = (DOCS / "operators/deployment.md").read_text()
+    assert f"only after {minutes} minutes, where others" in deployment
+    assert f"times {_BEATS_A_SECOND} heartbeats a second in all" in deployment
+    assert f"Up to {HEARTBEAT_SECONDS * _BEATS_A_SECOND:.0f} workers send a heartbeat every 2 s" in deployment
+    assert f"`ANYSHOT_KEEP_ORPHANS_HOURS`, {_BATCH:,} in an hour" in deployment
     assert f"at most {BUNDLE >> 20} MiB; a larger one" in (DOCS / "organizers/codabench.md").read_text()
 
 

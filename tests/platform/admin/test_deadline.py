@@ -1,7 +1,10 @@
 """The end of a phase for its organizers: what is under way, outages, and making up for one."""
 
 import re
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +27,7 @@ from anyshot_platform.running.announcements.phases import tell_of_phase
 from anyshot_platform.running.operations.watch import watch_downtime
 from anyshot_platform.standings.results.actions.final_acts import why_too_early
 from tests.platform.admin.test_manage import BASE, page, post
+from tests.platform.conftest import Databases
 from tests.platform.site import SLUG, Person, Site, in_one_line, make_zip
 
 MINUTE = timedelta(minutes=1)
@@ -104,6 +108,25 @@ def test_the_page_shows_what_is_under_way_and_the_queue_against_the_end(
     site.set_phase(ends_at=now() + MINUTE)
     assert ", after the end of the phase (" in _deadline(owner)["queue_words"]
     assert page(ann, PAGE).status_code == 403
+
+
+def test_two_processes_that_start_together_both_note_that_the_site_is_up(
+    databases: Databases, tmp_path: Path
+) -> None:
+    database = databases.services(tmp_path).database
+
+    def watch() -> None:
+        with database.writing() as session:
+            watch_downtime(session)
+
+    with ThreadPoolExecutor(1) as other:
+        with database.writing() as session:
+            watch_downtime(session)
+            waiting = other.submit(watch)
+            time.sleep(0.3)
+        waiting.result(60)
+    with database.reading() as session:
+        assert session.scalars(select(LoopRound.process)).all() == ["site"]
 
 
 def test_the_downtime_of_the_site_is_proposed_as_more_time(site: Site) -> None:

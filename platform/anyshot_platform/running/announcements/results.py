@@ -24,8 +24,8 @@ from anyshot_platform.judging.visibility.standing import standing_of
 from anyshot_platform.standings.entries.selection import COMPETES
 from anyshot_platform.standings.entries.service import list_entries
 from anyshot_platform.standings.entries.states import EntryState
+from anyshot_platform.standings.leaderboards.comparison import find_best_other
 from anyshot_platform.standings.leaderboards.reading import find_place_of
-from anyshot_platform.standings.leaderboards.team_best import find_best_other
 from anyshot_platform.standings.leaderboards.trust import read_beside
 
 _ENDED = {

@@ -13,8 +13,8 @@ from anyshot_platform.judging.visibility.access import SubmissionAccess
 from anyshot_platform.standings.entries.selection import COMPETES
 from anyshot_platform.standings.entries.service import TeamEntry, list_entries
 from anyshot_platform.standings.entries.states import EntryState
+from anyshot_platform.standings.leaderboards.comparison import find_best_baseline, find_best_other
 from anyshot_platform.standings.leaderboards.reading import read_board, read_rank_of
-from anyshot_platform.standings.leaderboards.team_best import find_best_baseline, find_best_other
 from anyshot_platform.standings.leaderboards.trust import read_beside
 
 
