@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import Field, JsonValue
 
@@ -364,21 +364,7 @@ ReportParameters = Annotated[
     Field(discriminator="analysis"),
 ]
 REPORTS: dict[str, type[ReportDescription]] = {
-    one.name: one
-    for one in (
-        Flips,
-        Difficulty,
-        Plan,
-        Diversity,
-        Audit,
-        SubmissionShift,
-        PredictorTrust,
-        Calibration,
-        SnapshotAdvice,
-        Representations,
-        FeatureDiversity,
-        NWayFlips,
-    )
+    one.name: one for one in get_args(get_args(ReportParameters)[0])
 }
 
 

@@ -22,7 +22,7 @@ from anyshot_platform.foundation.storage import as_file
 from anyshot_platform.judging.reports.actions import service
 from anyshot_platform.judging.reports.actions.acts import ACTS
 from anyshot_platform.judging.reports.actions.catalogue import find_kind
-from anyshot_platform.judging.reports.actions.needs import Need, find_needs
+from anyshot_platform.judging.reports.actions.sources import Need, find_needs
 from anyshot_platform.judging.reports.actions.submissions import list_choices
 from anyshot_platform.judging.reports.models import Report
 from anyshot_platform.judging.reports.records import FILES

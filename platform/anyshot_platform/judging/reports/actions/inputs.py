@@ -1,21 +1,18 @@
-"""What a report is computed from: results of those on a board, packs of a phase's pools."""
+"""What reports are computed from: results of those on a board, files that runs have left, packs of pools."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, aliased
 
-from anyshot_core.protocols import ProtocolError, protocol_from_dict
-from anyshot_core.wire.reports import Audit, Difficulty, Diversity, Flips, Plan
 from anyshot_platform.contest.leagues.models import League
 from anyshot_platform.contest.phases.models import PhaseVersion
 from anyshot_platform.contest.pools.models import Pack, PoolPack
 from anyshot_platform.foundation.artifacts.models import Artifact
 from anyshot_platform.foundation.errors import Conflict
-from anyshot_platform.judging.execution.pairs import MOST_ON_A_BOARD
 from anyshot_platform.judging.execution.tables import PREDICTIONS
 from anyshot_platform.judging.reports.records import RunTable
 from anyshot_platform.judging.runs.models import Run
@@ -59,6 +56,11 @@ class BoardInputs:
         """The inputs of some of the board's entries, without the others' runs."""
         wanted = {stander.submission for stander in standers}
         return BoardInputs(tuple(standers), tuple(row for row in self.results if row.submission in wanted))
+
+    @property
+    def ranked(self) -> list[Stander]:
+        """Those that the board ranks: a row out of the ranking moves nobody."""
+        return [stander for stander in self.standers if stander.ranked]
 
     @property
     def names(self) -> dict[str, str]:
@@ -204,48 +206,3 @@ def pack_digests(session: Session, pool_version_id: str | None) -> list[str]:
             .order_by(PoolPack.position)
         )
     )
-
-
-def board_parameters(
-    name: str, version: PhaseVersion, board: BoardInputs, settings: Mapping[str, float]
-) -> tuple[BoardInputs, Difficulty | Plan | Flips]:
-    """Which of those on the board the report is about, and the parameters of its analysis.
-
-    What ranks is about those that the board ranks: a row out of the ranking moves nobody.
-    """
-    ranked = [stander for stander in board.standers if stander.ranked]
-    if name == "difficulty":
-        baselines = [stander for stander in board.standers if stander.baseline]
-        chosen = board.of(baselines if len(baselines) > 1 else board.standers)
-        return _two(chosen), Difficulty(names=chosen.names, baselines=len(baselines) > 1)
-    if name == "plan":
-        chosen = board.of(ranked[:MOST_ON_A_BOARD])  # the model of all of them knows how two differ
-        return _two_ranked(chosen), Plan.model_validate(
-            {**settings, "rule": version.rule.name, "names": chosen.names}
-        )
-    chosen = board.of(ranked[: int(settings["entries"])])
-    facts = {"names": chosen.names, "feedback": chosen.feedback, "submissions": chosen.submissions}
-    return _two_ranked(chosen), Flips.model_validate({**settings, **facts, "rule": version.rule.name})
-
-
-def _two(board: BoardInputs) -> BoardInputs:
-    if len(board.standers) < 2:
-        raise NothingToReport("Fewer than two entries on this board have results.")
-    return board
-
-
-def _two_ranked(board: BoardInputs) -> BoardInputs:
-    if len(board.standers) < 2:
-        raise NothingToReport("Fewer than two entries on this board are ranked.")
-    return board
-
-
-def pool_parameters(name: str, version: PhaseVersion, settings: Mapping[str, float]) -> Diversity | Audit:
-    """The parameters of an analysis of a phase's pools. Raises `NothingToReport` for a protocol that cannot be used."""
-    try:
-        protocol = protocol_from_dict(version.protocol)
-    except ProtocolError as error:
-        raise NothingToReport(f"The phase's task protocol cannot be used: {error!s}") from error
-    if name == "audit":
-        return Audit(tasks=version.tasks, protocol=protocol)
-    return Diversity.model_validate({**settings, "protocol": protocol})

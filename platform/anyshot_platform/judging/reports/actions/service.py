@@ -17,14 +17,8 @@ from anyshot_platform.foundation.errors import NotFound
 from anyshot_platform.judging.execution.kinds import REPORT
 from anyshot_platform.judging.execution.queueing import enqueue
 from anyshot_platform.judging.reports.actions.catalogue import read_settings
-from anyshot_platform.judging.reports.actions.inputs import (
-    NothingToReport,
-    board_parameters,
-    gather_board,
-    pack_digests,
-    pool_parameters,
-)
-from anyshot_platform.judging.reports.actions.submissions import gather_submissions
+from anyshot_platform.judging.reports.actions.inputs import pack_digests
+from anyshot_platform.judging.reports.actions.sources import SOURCES, Asked
 from anyshot_platform.judging.reports.models import Report
 from anyshot_platform.judging.reports.records import FILES, ReportInputs
 from anyshot_platform.judging.runs.models import Run
@@ -50,22 +44,9 @@ def request_report(
     compute from.
     """
     version = live_version(session, phase)
-    chosen = read_settings(kind, settings or {})
-    inputs = ReportInputs()
-    if kind.subject == Subject.BOARD:
-        if league is None:
-            raise NothingToReport("This competition has no league, so no board.")
-        board, parameters = board_parameters(
-            kind.name, version, gather_board(session, version, league), chosen
-        )
-        inputs = ReportInputs(runs=board.results)
-    elif kind.subject == Subject.SUBMISSIONS:
-        league = None
-        inputs, parameters = gather_submissions(session, version, kind, submissions, chosen)
-    else:
-        if version.meta_test_pool_version_id is None:
-            raise NothingToReport("This phase has no meta-test pool yet.")
-        league, parameters = None, pool_parameters(kind.name, version, chosen)
+    league = league if kind.subject == Subject.BOARD else None
+    asked = Asked(session, version, kind, league, submissions, read_settings(kind, settings or {}))
+    inputs, parameters = SOURCES[kind].gather(asked)
     key = _key(session, kind, version, parameters, inputs)
     earlier = _find_earlier(session, competition, phase, key)
     if earlier is not None:
