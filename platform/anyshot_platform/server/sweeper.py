@@ -18,7 +18,7 @@ from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.execution.leases import lose
 from anyshot_platform.judging.execution.parts import lock_run
 from anyshot_platform.judging.execution.shards import settle_forgotten_parts
-from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.models import QUEUE_ORDER, Run
 from anyshot_platform.judging.runs.states import RUNNING, RunState
 from anyshot_platform.judging.runs.transitions import StaleEpoch
 from anyshot_platform.judging.submissions.uploads import forget_old_uploads
@@ -252,10 +252,7 @@ def ring_again(services: Services) -> int:
         for name in classes:
             most = max(count_workers(session, name), 1) * _RINGS_A_WORKER
             runs = session.scalars(
-                select(Run)
-                .where(waiting, Run.hardware_class == name)
-                .order_by(Run.priority.desc(), Run.queued_at)
-                .limit(most)
+                select(Run).where(waiting, Run.hardware_class == name).order_by(*QUEUE_ORDER).limit(most)
             ).all()
             for run in runs:
                 run.rung_at = moment

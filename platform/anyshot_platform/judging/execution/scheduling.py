@@ -19,7 +19,7 @@ from anyshot_core.wire.worker_api import Waiting, WorkerInfo
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.queue import priorities
 from anyshot_platform.judging.execution.kinds import fitting_runs
-from anyshot_platform.judging.runs.models import Attempt, Run
+from anyshot_platform.judging.runs.models import QUEUE_ORDER, Attempt, Run
 from anyshot_platform.judging.runs.states import RUNNING, RunState
 from anyshot_platform.judging.workers.images import carried_by, count_workers, takes_work
 from anyshot_platform.judging.workers.models import Worker
@@ -90,10 +90,11 @@ def _pick(session: Session, fits: ColumnElement[bool]) -> Run | None:
     here = and_(fits, Run.priority == top)
     busy = select(Run.team_id).where(Run.state.in_(_RUNNING), Run.team_id.is_not(None))
     fair = select(Run).where(here, or_(Run.team_id.is_(None), Run.team_id.not_in(busy)))
-    oldest = (Run.queued_at, Run.id)
     for query in (fair, select(Run).where(here)):
         # PostgreSQL: workers that ask at the same moment look past what another one is just taking.
-        found = session.scalars(query.order_by(*oldest).limit(1).with_for_update(skip_locked=True)).first()
+        found = session.scalars(
+            query.order_by(*QUEUE_ORDER).limit(1).with_for_update(skip_locked=True)
+        ).first()
         if found is not None:
             return found
     return None

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy import BigInteger, ColumnElement, ForeignKey, Index, String, Text, UniqueConstraint, and_, or_
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from anyshot_core.wire.evidence import Evidence
@@ -114,6 +114,15 @@ class Run(Base):
     def times(self) -> StageTimes:
         """When each stage of its last attempt began."""
         return self.stage_times or StageTimes()
+
+
+# The order of a queue within a competition; `scheduling` lets teams and competitions take turns in it.
+QUEUE_ORDER = (Run.priority.desc(), Run.queued_at, Run.id)
+
+
+def goes_before(run: Run) -> ColumnElement[bool]:
+    """That a run stands before this one, by `QUEUE_ORDER`; of the same moment neither does."""
+    return or_(Run.priority > run.priority, and_(Run.priority == run.priority, Run.queued_at < run.queued_at))
 
 
 class RunCheckpoint(Base):

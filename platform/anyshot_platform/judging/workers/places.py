@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.queue import priorities
-from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.models import Run, goes_before
 from anyshot_platform.judging.runs.records import ExpectedStart
 from anyshot_platform.judging.runs.states import RUNNING, RunState
 from anyshot_platform.judging.workers.images import Needs, can_carry, taking_work
@@ -48,9 +48,8 @@ def find_place(session: Session, run: Run) -> QueuePlace | None:
 def _count_ahead(session: Session, run: Run) -> int:
     """The runs before it in its competition; of each other one, which takes turns with it, as many and one more."""
     queued = (Run.hardware_class == run.hardware_class, Run.state == RunState.QUEUED)
-    older = and_(Run.priority == run.priority, Run.queued_at < run.queued_at)
-    goes_before, own = or_(Run.priority > run.priority, older), Run.competition_id == run.competition_id
-    ahead = session.scalar(select(func.count(Run.id)).where(*queued, own, goes_before)) or 0
+    own = Run.competition_id == run.competition_id
+    ahead = session.scalar(select(func.count(Run.id)).where(*queued, own, goes_before(run))) or 0
     if run.priority >= priorities.SMOKE:
         return ahead
     others = select(func.count(Run.id)).where(*queued, ~own).group_by(Run.competition_id)

@@ -23,7 +23,7 @@ from anyshot_platform.foundation.database import Base, now
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.foundation.settings import PlatformSettings
 from anyshot_platform.judging.execution.kinds import kind_of
-from anyshot_platform.judging.runs.models import Attempt, Run
+from anyshot_platform.judging.runs.models import QUEUE_ORDER, Attempt, Run
 from anyshot_platform.judging.runs.records import ExpectedStart
 from anyshot_platform.judging.runs.states import RUNNING, RunState
 from anyshot_platform.judging.submissions.models import Submission
@@ -153,7 +153,7 @@ def _read_queue(session: Session, hardware_class: str) -> _Queue:
     on_them = Run.worker_id.in_([one.id for one in workers])
     running = session.scalars(select(Run).where(of_class, Run.state.in_(sorted(RUNNING)), on_them)).all()
     waiting = select(Run).where(of_class, Run.state == RunState.QUEUED)
-    queued = session.scalars(waiting.order_by(Run.priority.desc(), Run.queued_at, Run.id).limit(_MOST)).all()
+    queued = session.scalars(waiting.order_by(*QUEUE_ORDER).limit(_MOST)).all()
     alike: defaultdict[tuple[str, str], list[Run]] = defaultdict(list)
     for run in (*running, *queued):
         alike[run.phase_id, run.kind].append(run)

@@ -15,7 +15,7 @@ from anyshot_platform.contest.phases.service import live_version, status_of
 from anyshot_platform.contest.phases.states import PhaseStatus
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.services import Services
-from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.models import QUEUE_ORDER, Run
 from anyshot_platform.judging.runs.states import RUNNING, RunState
 from anyshot_platform.judging.submissions.models import Submission, Upload
 from anyshot_platform.judging.submissions.states import SubmissionKind, UploadPurpose
@@ -176,7 +176,7 @@ def _find_runs(session: Session, phase: Phase) -> list[tuple[Run, Submission, st
             Run.state.in_(_NOT_ENDED),
             Submission.kind.in_([SubmissionKind.ENTRY, SubmissionKind.FINAL]),
         )
-        .order_by(Run.priority.desc(), Run.queued_at, Run.id)
+        .order_by(*QUEUE_ORDER)
     )
     return [(run, submission, team) for run, submission, team in session.execute(query)]
 
