@@ -19,7 +19,7 @@ from anyshot_platform.judging.execution.scheduling import TOO_OLD, UNREADABLE, c
 from anyshot_platform.judging.execution.settlement import settle
 from anyshot_platform.judging.runs.checkpoints import count_answered, has_gone_on, words_on_next_attempt
 from anyshot_platform.judging.runs.models import Attempt, Run
-from anyshot_platform.judging.runs.records import StageTimes
+from anyshot_platform.judging.runs.records import HeldRun, StageTimes
 from anyshot_platform.judging.runs.states import RUNNING, STAGES, RunState, check_transition, state_of_stage
 from anyshot_platform.judging.runs.transitions import StaleEpoch, write_state
 from anyshot_platform.judging.workers.models import Worker
@@ -126,37 +126,61 @@ def find_held(session: Session, token_id: str, run_id: str, epoch: int) -> Run:
     A lease that ran out counts until somebody else was given the run or the sweeper took it back: the attempt
     is alive after all, and nobody is harmed.
     """
-    if (run := lock_run(session, run_id)) is None:
-        raise NotFound("There is no such run.")
-    holder = session.scalar(select(Worker.token_id).where(Worker.id == run.worker_id))
-    if run.epoch != epoch or run.state not in RUNNING or holder != token_id:
-        raise StaleEpoch("Another attempt has this run, or it has ended.")
+    run = lock_run(session, run_id)
+    look_held(session, token_id, run_id, epoch)
+    assert run is not None  # it was found
     return run
 
 
-def extend(session: Session, settings: PlatformSettings, run: Run, progress: Progress) -> HeartbeatReply:
-    """A heartbeat: a new lease, the progress kept, and whether to cancel."""
+def look_held(session: Session, token_id: str, run_id: str, epoch: int, *, lock: bool = False) -> HeldRun:
+    """What heartbeats and logs need of the run that `find_held` loads whole; raises what that raises.
+
+    `lock` holds the run alone: no submission may be waited for then.
+    """
+    facts = (Run.id, Run.epoch, Run.kind, Run.state, Run.worker_id, Run.cancel_requested_at)
+    holder = select(Worker.token_id).where(Worker.id == Run.worker_id).scalar_subquery()
+    query = select(*facts, holder).where(Run.id == run_id)
+    found = session.execute(query.with_for_update() if lock else query).one_or_none()
+    if found is None:
+        raise NotFound("There is no such run.")
+    held, holder = HeldRun(*found[:-1]), found[-1]
+    if held.epoch != epoch or held.state not in RUNNING or holder != token_id:
+        raise StaleEpoch("Another attempt has this run, or it has ended.")
+    return held
+
+
+def extend(
+    session: Session, settings: PlatformSettings, token_id: str, held: HeldRun, progress: Progress
+) -> HeartbeatReply:
+    """A heartbeat: a new lease, the progress kept, and whether to cancel. Raises `StaleEpoch`."""
     moment = now()
     stage = state_of_stage(progress.stage)
-    if stage != run.state and _is_ahead(run.state, stage):
-        check_transition(run.state, stage)
-        write_state(session, run, stage, stage_times=run.times.at(stage, moment))
-        settle(session, run)
-    session.execute(
+    if _is_ahead(held.state, stage):
+        run = find_held(session, token_id, held.id, held.epoch)
+        if _is_ahead(run.state, stage):
+            check_transition(run.state, stage)
+            write_state(session, run, stage, stage_times=run.times.at(stage, moment))
+            settle(session, run)
+    told = (
+        {"tasks_total": progress.tasks_total} if kind_of(held).counts_steps and progress.tasks_total else {}
+    )
+    extended = session.execute(
         update(Run)
-        .where(Run.id == run.id, Run.epoch == run.epoch)
+        .where(Run.id == held.id, Run.epoch == held.epoch, Run.state.in_(sorted(RUNNING)))
         .values(
             lease_expires_at=moment + timedelta(seconds=settings.lease_seconds),
             tasks_done=progress.tasks_done,
-            tasks_total=kind_of(run).total(run, progress.tasks_total),
             seconds_used=progress.seconds_used,
             progress_message=progress.message[:500],
+            **told,
         )
         .execution_options(synchronize_session=False)
     )
-    _note_seen(session, run, moment)
+    if extended.rowcount != 1:  # pyright: ignore[reportAttributeAccessIssue] - an UPDATE gives a CursorResult
+        raise StaleEpoch("Another attempt has this run, or it has ended.")
+    _note_seen(session, held, moment)
     return HeartbeatReply(
-        cancel=run.cancel_requested_at is not None,
+        cancel=held.cancel_requested_at is not None,
         lease_seconds=settings.lease_seconds,
         pace_seconds=pace(settings, _count_running(session)),
     )
@@ -177,7 +201,7 @@ def _is_ahead(state: RunState, stage: RunState) -> bool:
     return order.index(stage) > order.index(state)
 
 
-def _note_seen(session: Session, run: Run, moment: datetime) -> None:
+def _note_seen(session: Session, run: HeldRun, moment: datetime) -> None:
     session.execute(
         update(Worker)
         .where(Worker.id == run.worker_id, Worker.last_seen_at < moment - timedelta(seconds=5))

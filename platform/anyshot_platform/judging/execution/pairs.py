@@ -20,8 +20,8 @@ from anyshot_platform.foundation.filters import chance
 from anyshot_platform.foundation.storage import Storage
 from anyshot_platform.judging.execution.tables import counting_digests_of, read_all
 from anyshot_scoring.reliability.board_pairs import JudgedPair, KnownBoard, know_boards
+from anyshot_scoring.reliability.differences import MARGIN
 from anyshot_scoring.reliability.paired import Verdict
-from anyshot_scoring.reliability.verdicts import MARGIN
 from anyshot_scoring.rules import Rule
 from anyshot_scoring.undefined import Undefined
 

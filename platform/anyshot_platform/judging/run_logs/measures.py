@@ -9,12 +9,13 @@ from anyshot_core.wire.worker_api import LogPolicy, Measure
 from anyshot_platform.foundation.database import insert_into
 from anyshot_platform.judging.run_logs.models import RunMeasure
 from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.records import HeldRun
 from anyshot_platform.judging.visibility.logs import stages_shown
 
 MOST = 5000  # of one attempt: honest workers send some hundred
 
 
-def keep_measures(session: Session, run: Run, measures: Sequence[Measure]) -> None:
+def keep_measures(session: Session, run: Run | HeldRun, measures: Sequence[Measure]) -> None:
     """Keep the measures of an attempt that are new. Sending twice is harmless."""
     rows = [{"run_id": run.id, "epoch": run.epoch, **one.model_dump()} for one in measures if one.seq < MOST]
     if not rows:

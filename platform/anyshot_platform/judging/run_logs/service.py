@@ -12,12 +12,15 @@ from anyshot_platform.foundation.settings import PlatformSettings
 from anyshot_platform.judging.run_logs.models import EventCount, RunEvent
 from anyshot_platform.judging.run_logs.truncation import cut, newest_line
 from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.records import HeldRun
 from anyshot_platform.judging.visibility.logs import stages_shown
 
 LONGEST_LINE = 4000
 
 
-def keep_events(session: Session, settings: PlatformSettings, run: Run, events: Sequence[Event]) -> int:
+def keep_events(
+    session: Session, settings: PlatformSettings, run: Run | HeldRun, events: Sequence[Event]
+) -> int:
     """Keep the lines of an attempt that are new; of a log past the cap, its beginning and its end.
 
     Returns how many were new. Sending twice is harmless.
@@ -37,7 +40,7 @@ def keep_events(session: Session, settings: PlatformSettings, run: Run, events: 
     return len(lengths)
 
 
-def _count_of(session: Session, run: Run) -> EventCount:
+def _count_of(session: Session, run: Run | HeldRun) -> EventCount:
     count = session.get(EventCount, (run.id, run.epoch))
     if count is None:
         count = EventCount(run_id=run.id, epoch=run.epoch, lines=0, bytes=0, dropped=0, left_out=0)
@@ -46,7 +49,7 @@ def _count_of(session: Session, run: Run) -> EventCount:
     return count
 
 
-def _row(run: Run, event: Event) -> dict[str, object]:
+def _row(run: Run | HeldRun, event: Event) -> dict[str, object]:
     return {
         "run_id": run.id,
         "epoch": run.epoch,

@@ -1,14 +1,26 @@
-"""What a run remembers as JSON: when its stages began, seeds of its own, and when it should start."""
+"""What a run remembers as JSON, and what its worker's heartbeats need of it."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from anyshot_platform.judging.runs.states import STAGES, RunState
+from anyshot_platform.judging.runs.states import STAGES, RunKind, RunState
 
 KEPT_OF_MESSAGE, KEPT_OF_DETAIL = 4_000, 200_000  # characters of what a worker says of a failure
+
+
+class HeldRun(NamedTuple):
+    """The columns of a run that its worker's heartbeats and logs are about."""
+
+    id: str
+    epoch: int
+    kind: RunKind
+    state: RunState
+    worker_id: str | None
+    cancel_requested_at: datetime | None
 
 
 class StageTimes(BaseModel):

@@ -98,9 +98,10 @@ def heartbeat(
     run_id: RunParam, body: Heartbeat, token_id: WorkerTokenDep, session: SessionDep, services: ServicesDep
 ) -> HeartbeatReply:
     """Extend the lease, tell progress and measures, learn whether to cancel."""
-    run = leases.find_held(session, token_id, run_id, body.epoch)
-    keep_measures(session, run, body.measures)
-    return leases.extend(session, services.settings, run, body.progress)
+    held = leases.look_held(session, token_id, run_id, body.epoch)
+    reply = leases.extend(session, services.settings, token_id, held, body.progress)
+    keep_measures(session, held, body.measures)
+    return reply
 
 
 @router.post("/runs/{run_id}/events", status_code=204)
@@ -108,8 +109,8 @@ def keep_log(
     run_id: RunParam, body: Events, token_id: WorkerTokenDep, session: SessionDep, services: ServicesDep
 ) -> None:
     """Append to the run's log."""
-    run = leases.find_held(session, token_id, run_id, body.epoch)
-    keep_events(session, services.settings, run, body.events)
+    held = leases.look_held(session, token_id, run_id, body.epoch, lock=True)
+    keep_events(session, services.settings, held, body.events)
 
 
 @router.put("/runs/{run_id}/artifacts/{name}", status_code=204)

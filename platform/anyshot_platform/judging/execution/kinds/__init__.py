@@ -18,6 +18,7 @@ from anyshot_platform.judging.execution.kinds.report import REPORT
 from anyshot_platform.judging.execution.kinds.rescoring import RESCORING
 from anyshot_platform.judging.execution.kinds.smoke import SMOKE
 from anyshot_platform.judging.runs.models import Run
+from anyshot_platform.judging.runs.records import HeldRun
 from anyshot_platform.judging.submissions.models import Submission
 
 __all__ = [
@@ -45,7 +46,7 @@ KINDS: tuple[Kind, ...] = (EVALUATION, META_TEST, RESCORING, SMOKE, GATE, REPORT
 _BY_NAME = {kind.name: kind for kind in KINDS}
 
 
-def kind_of(run: Run) -> Kind:
+def kind_of(run: Run | HeldRun) -> Kind:
     """What a run is for."""
     return _BY_NAME[run.kind]
 

@@ -97,6 +97,9 @@ class Kind(ABC):
     counts: ClassVar[bool] = False  # whether the score of a submission, for boards, is made of it
     resumes: ClassVar[bool] = False  # whether its next attempt goes on from checkpoints
     opens_zip: ClassVar[bool] = False  # whether its worker inspects the zip
+    counts_steps: ClassVar[bool] = (
+        False  # whether its worker says how many steps there are; else tasks are planned
+    )
     keeps_late_result: ClassVar[bool] = (
         False  # whether a result counts that crossed a cancellation on its way
     )
@@ -110,12 +113,8 @@ class Kind(ABC):
         """Take over what a worker found; raises `WrongResult` where that cannot be true."""
 
     def tasks(self, run: Run) -> int:
-        """How many tasks a run has done when it is finished: of a submission those that were planned."""
-        return run.tasks_total
-
-    def total(self, run: Run, told: int) -> int:
-        """How much there is to do, by what its worker tells: of a submission the plan says it."""
-        return run.tasks_total
+        """How many tasks or steps a run has done when it is finished."""
+        return run.tasks_done if self.counts_steps else run.tasks_total
 
     def starts(self, submission: Submission) -> bool:
         """Whether a submission is evaluated by runs of this kind, at first."""

@@ -24,6 +24,7 @@ class ReportRun(Kind):
     """Computed once for the same inputs; what came is kept, though somebody cancelled it meanwhile."""
 
     name = RunKind.ANALYSE
+    counts_steps = True
     title = "Report"
     artifacts = frozenset(FILES)
     keeps_late_result = True
@@ -44,14 +45,6 @@ class ReportRun(Kind):
     def fits(self, worker: WorkerInfo) -> bool:
         """Only workers with the analysis package compute reports."""
         return worker.analyses
-
-    def tasks(self, run: Run) -> int:
-        """What its worker told last: a report has steps, and no tasks."""
-        return run.tasks_done
-
-    def total(self, run: Run, told: int) -> int:
-        """What its worker tells of the step that it is at."""
-        return told or run.tasks_total
 
     def job(self, case: Case) -> Analyse:
         """Compute the report. Only one on pools needs packs; the others need what runs left."""
