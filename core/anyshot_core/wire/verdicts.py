@@ -1,6 +1,7 @@
 """How an evaluation can end, and whose doing that was."""
 
 from enum import StrEnum
+from typing import Self
 
 
 class Cause(StrEnum):
@@ -14,59 +15,34 @@ class Cause(StrEnum):
 
 
 class Verdict(StrEnum):
-    """The outcome of one attempt; OK is the only one with a score."""
+    """The outcome of one attempt, with the cause of a failure and the words of a list; OK alone has a score."""
 
-    OK = "OK"
-    RUNTIME_ERROR = "RUNTIME_ERROR"
-    TIME_LIMIT = "TIME_LIMIT"
-    MEMORY_LIMIT = "MEMORY_LIMIT"
-    OUTPUT_LIMIT = "OUTPUT_LIMIT"
-    PROTOCOL_ERROR = "PROTOCOL_ERROR"
-    BAD_PREDICTION = "BAD_PREDICTION"
-    BAD_ARCHIVE = "BAD_ARCHIVE"
-    SANDBOX_START = "SANDBOX_START"
-    IMAGE_MISSING = "IMAGE_MISSING"
-    WORKER_LOST = "WORKER_LOST"
-    DOCKER_ERROR = "DOCKER_ERROR"
-    TASK_SERVER_BUG = "TASK_SERVER_BUG"
-    GPU_UNHEALTHY = "GPU_UNHEALTHY"
-    CANCELLED = "CANCELLED"
-    BAD_POOL = "BAD_POOL"
-    BAD_IMAGE = "BAD_IMAGE"
-    BAD_SETTINGS = "BAD_SETTINGS"
-    KILLED = "KILLED"  # died by signal 9, neither out of memory nor killed by us
+    cause: Cause | None
+    words: str
 
-    @property
-    def cause(self) -> Cause | None:
-        """The cause class of the verdict; None for OK."""
-        return _CAUSES.get(self)
+    def __new__(cls, value: str, cause: Cause | None, words: str = "our fault") -> Self:
+        """Make a member that is equal to its name."""
+        made = str.__new__(cls, value)
+        made._value_, made.cause, made.words = value, cause, words
+        return made
 
-
-_CAUSES: dict[Verdict, Cause] = {
-    **dict.fromkeys(
-        (
-            Verdict.RUNTIME_ERROR,
-            Verdict.TIME_LIMIT,
-            Verdict.MEMORY_LIMIT,
-            Verdict.OUTPUT_LIMIT,
-            Verdict.PROTOCOL_ERROR,
-            Verdict.BAD_PREDICTION,
-            Verdict.BAD_ARCHIVE,
-        ),
-        Cause.PARTICIPANT,
-    ),
-    **dict.fromkeys(
-        (
-            Verdict.SANDBOX_START,
-            Verdict.IMAGE_MISSING,
-            Verdict.WORKER_LOST,
-            Verdict.DOCKER_ERROR,
-            Verdict.TASK_SERVER_BUG,
-            Verdict.GPU_UNHEALTHY,
-        ),
-        Cause.INFRASTRUCTURE,
-    ),
-    Verdict.CANCELLED: Cause.USER,
-    **dict.fromkeys((Verdict.BAD_POOL, Verdict.BAD_IMAGE, Verdict.BAD_SETTINGS), Cause.ORGANIZER),
-    Verdict.KILLED: Cause.UNCLEAR,
-}
+    OK = "OK", None, ""
+    RUNTIME_ERROR = "RUNTIME_ERROR", Cause.PARTICIPANT, "error in the code"
+    TIME_LIMIT = "TIME_LIMIT", Cause.PARTICIPANT, "out of time"
+    MEMORY_LIMIT = "MEMORY_LIMIT", Cause.PARTICIPANT, "out of memory"
+    OUTPUT_LIMIT = "OUTPUT_LIMIT", Cause.PARTICIPANT, "too much output"
+    PROTOCOL_ERROR = "PROTOCOL_ERROR", Cause.PARTICIPANT, "broke the protocol"
+    BAD_PREDICTION = "BAD_PREDICTION", Cause.PARTICIPANT, "invalid prediction"
+    BAD_ARCHIVE = "BAD_ARCHIVE", Cause.PARTICIPANT, "bad zip"
+    SANDBOX_START = "SANDBOX_START", Cause.INFRASTRUCTURE
+    IMAGE_MISSING = "IMAGE_MISSING", Cause.INFRASTRUCTURE
+    WORKER_LOST = "WORKER_LOST", Cause.INFRASTRUCTURE
+    DOCKER_ERROR = "DOCKER_ERROR", Cause.INFRASTRUCTURE
+    TASK_SERVER_BUG = "TASK_SERVER_BUG", Cause.INFRASTRUCTURE
+    GPU_UNHEALTHY = "GPU_UNHEALTHY", Cause.INFRASTRUCTURE
+    CANCELLED = "CANCELLED", Cause.USER, "cancelled"
+    BAD_POOL = "BAD_POOL", Cause.ORGANIZER
+    BAD_IMAGE = "BAD_IMAGE", Cause.ORGANIZER
+    BAD_SETTINGS = "BAD_SETTINGS", Cause.ORGANIZER
+    # Died by signal 9, neither out of memory nor ended by the worker.
+    KILLED = "KILLED", Cause.UNCLEAR, "killed"

@@ -1,7 +1,5 @@
 """The words of states as pages write them: a state's value is for programs."""
 
-from anyshot_core.wire.verdicts import Verdict
-
 STATUS_WORDS: dict[str, str] = {
     # phases
     "upcoming": "upcoming",
@@ -51,25 +49,6 @@ STATUS_WORDS: dict[str, str] = {
     "admitted": "admitted",
     "refused": "refused",
 }
-
-# How a run ended; every other end is the platform's doing.
-_VERDICT_WORDS = {
-    Verdict.OK: "",
-    Verdict.RUNTIME_ERROR: "error in the code",
-    Verdict.TIME_LIMIT: "out of time",
-    Verdict.MEMORY_LIMIT: "out of memory",
-    Verdict.OUTPUT_LIMIT: "too much output",
-    Verdict.PROTOCOL_ERROR: "broke the protocol",
-    Verdict.BAD_PREDICTION: "invalid prediction",
-    Verdict.BAD_ARCHIVE: "bad zip",
-    Verdict.CANCELLED: "cancelled",
-    Verdict.KILLED: "killed",
-}
-
-
-def verdict_words(verdict: Verdict | None) -> str:
-    """How a run ended, in a word or two; empty for one that did not, or ended well."""
-    return _VERDICT_WORDS.get(verdict, "our fault") if verdict else ""
 
 
 def status_words(value: str) -> str:

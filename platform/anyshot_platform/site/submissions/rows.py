@@ -8,7 +8,6 @@ from typing import Literal
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload
 
-from anyshot_platform.contest.phases.status_words import verdict_words
 from anyshot_platform.foundation.paging import Page, page_of
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.states import RUNNING
@@ -162,7 +161,7 @@ def _row(
         kind=submission.kind.value,
         kind_words=KIND_WORDS[submission.kind],
         state=running[0] if running else submission_state(submission),
-        verdict_words=verdict_words(submission.verdict),
+        verdict_words=submission.verdict.words if submission.verdict else "",
         score=public.value if public else sight.score,
         half_width=public.half_width if public else sight.half_width,
         on_public=public is not None,

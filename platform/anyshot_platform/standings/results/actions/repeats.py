@@ -9,7 +9,6 @@ from anyshot_platform.contest.leagues.models import LeagueEntry
 from anyshot_platform.contest.leagues.states import EntryStatus
 from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.contest.phases.service import live_version
-from anyshot_platform.contest.phases.status_words import verdict_words
 from anyshot_platform.foundation.filters import join_texts
 from anyshot_platform.judging.execution.repeating import is_repeatable, newest_runs, unfinished_seeds
 from anyshot_platform.judging.execution.settlement import decisive_failure
@@ -67,12 +66,8 @@ def _judge(session: Session, phase: Phase, submission: Submission) -> FailedEntr
     runs = newest_runs(session, submission, version)
     failure = decisive_failure(runs)
     repeated = failure is not None and is_repeatable(submission, failure)
-    verdict = failure.verdict if failure is not None else None
-    why = (
-        "failed through no fault of the team"
-        if repeated
-        else f"ended with “{verdict_words(verdict) or 'no verdict'}”"
-    )
+    ended = failure.verdict.words if failure is not None and failure.verdict else "no verdict"
+    why = "failed through no fault of the team" if repeated else f"ended with “{ended}”"
     return FailedEntry(submission, unfinished_seeds(runs), version.seeded_runs, repeated, why)
 
 
