@@ -26,8 +26,8 @@ from anyshot_scoring.reliability import (
     resample,
 )
 from anyshot_scoring.reliability.board_pairs import know_board
+from anyshot_scoring.reliability.differences import weigh_differences
 from anyshot_scoring.reliability.shared_tasks import where_all_count
-from anyshot_scoring.reliability.verdicts import weigh_differences
 from anyshot_scoring.rules import Rule, find_rule
 from anyshot_scoring.undefined import Undefined
 from anyshot_studies.reproduce.sources import code_from

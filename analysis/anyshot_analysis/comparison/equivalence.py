@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from anyshot_analysis.undefined import Undefined
-from anyshot_scoring.reliability.verdicts import MARGIN, weigh_differences
+from anyshot_scoring.reliability.differences import MARGIN, weigh_differences
 
 
 class EquivalenceVerdict(StrEnum):

@@ -19,8 +19,8 @@ from anyshot_core.words import count_of
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.reliability import POPULATIONS, NotComparable, Population, align
 from anyshot_scoring.reliability.board_pairs import JudgedPair, KnownBoard, know_board
+from anyshot_scoring.reliability.differences import MARGIN
 from anyshot_scoring.reliability.paired import Verdict
-from anyshot_scoring.reliability.verdicts import MARGIN
 from anyshot_scoring.rules import Rule, find_rule
 from anyshot_scoring.table import TaskTable
 

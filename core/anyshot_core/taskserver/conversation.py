@@ -11,14 +11,14 @@ from typing import BinaryIO, NoReturn
 import numpy as np
 
 from anyshot_core.protocols import Protocol
-from anyshot_core.taskserver import verdicts
+from anyshot_core.taskserver import failures
 from anyshot_core.taskserver.channel import Channel, ChannelClosed
 from anyshot_core.taskserver.checkpoint_file import CheckpointFile, TooMuch
+from anyshot_core.taskserver.failures import Ended, FailureMoment
 from anyshot_core.taskserver.inbox import Arrived, Inbox, Output, StreamEnd
 from anyshot_core.taskserver.job import DrawnTask, Hooks, TaskServerJob
 from anyshot_core.taskserver.ledger import Ledger, Limit, time_left
 from anyshot_core.taskserver.sources import Sources
-from anyshot_core.taskserver.verdicts import Ended, FailureMoment
 from anyshot_core.wire import messages
 from anyshot_core.wire.frames import CHUNK, Frame, FrameError, FrameType, header
 from anyshot_core.wire.messages import TimeLeft
@@ -223,7 +223,7 @@ class Conversation:
             total += target.write(arrived.frame.payload)
             if total > most:
                 what = "a saved learner" if step == "learner" else "features"
-                raise verdicts.of_output(self.moment(step), f"{what} beyond the limit of {most >> 20} MiB")
+                raise failures.of_output(self.moment(step), f"{what} beyond the limit of {most >> 20} MiB")
             start = self.ledger.clock()
 
     def farewell(self) -> None:
@@ -276,10 +276,10 @@ class Conversation:
             return length
         except TimeoutError:
             if limits:
-                raise verdicts.of_limit(
+                raise failures.of_limit(
                     self.moment(step), min(limits, key=lambda limit: limit.left)
                 ) from None
-            raise verdicts.of_protocol(self.moment(step), "it stopped reading") from None
+            raise failures.of_protocol(self.moment(step), "it stopped reading") from None
         except ChannelClosed:
             self._explain_closed(step)
 
@@ -291,7 +291,7 @@ class Conversation:
                 raise self._reported(step, item.frame)
             if isinstance(item, StreamEnd):
                 raise self._stopped(step, item)
-        raise verdicts.of_death(self.moment(step), self.channel.death(), "the stream is closed")
+        raise failures.of_death(self.moment(step), self.channel.death(), "the stream is closed")
 
     def _expect(
         self, step: str, reply: FrameType, turn: int | None, limits: list[Limit], start: float
@@ -342,7 +342,7 @@ class Conversation:
         try:
             file = self._checkpoints.take(arrived.frame.payload, arrived.at)
         except TooMuch as problem:
-            raise verdicts.of_output(self.moment("meta_fit"), str(problem)) from problem
+            raise failures.of_output(self.moment("meta_fit"), str(problem)) from problem
         if file is None:
             return
         self._keep_training(file, max(0.0, arrived.at - start), arrived.tables or {})
@@ -354,44 +354,44 @@ class Conversation:
 
     def _too_late(self, step: str, limit: Limit) -> Ended:
         if limit.name != "platform":
-            return verdicts.of_limit(self.moment(step), limit)
+            return failures.of_limit(self.moment(step), limit)
         moment = self.moment(step)
         if step in ("start", "unpack"):
             return moment.fail(
                 Verdict.SANDBOX_START, f"The sandbox did not answer for {limit.total:g} s {moment.doing}."
             )
-        return verdicts.of_protocol(moment, f"no answer for {limit.total:g} s")
+        return failures.of_protocol(moment, f"no answer for {limit.total:g} s")
 
     def _check(self, step: str, frame: Frame, reply: FrameType, turn: int | None) -> None:
         if frame.kind is FrameType.ERROR:
             raise self._reported(step, frame)
         if frame.kind is not reply:
-            raise verdicts.of_protocol(self.moment(step), f"{frame.kind.name} came instead of {reply.name}")
+            raise failures.of_protocol(self.moment(step), f"{frame.kind.name} came instead of {reply.name}")
         if turn is None:
             return
         try:
             repeated = messages.read_turn(frame.payload)
         except FrameError as error:
-            raise verdicts.of_protocol(self.moment(step), str(error)) from error
+            raise failures.of_protocol(self.moment(step), str(error)) from error
         if repeated != turn:
-            raise verdicts.of_protocol(self.moment(step), f"{reply.name} came ahead of its time")
+            raise failures.of_protocol(self.moment(step), f"{reply.name} came ahead of its time")
 
     def _stopped(self, step: str, item: StreamEnd) -> Ended:
         if item.fault is not None:
             raise item.fault
         moment = self.moment(step)
         if item.reason == "output":
-            return verdicts.of_output(moment, item.detail)
+            return failures.of_output(moment, item.detail)
         if item.reason == "garbage":
-            return verdicts.of_protocol(moment, item.detail)
-        return verdicts.of_death(moment, self.channel.death(), item.detail)
+            return failures.of_protocol(moment, item.detail)
+        return failures.of_death(moment, self.channel.death(), item.detail)
 
     def _reported(self, step: str, frame: Frame) -> Ended:
         try:
             report = messages.read_error(frame.payload)
         except FrameError as error:
-            return verdicts.of_protocol(self.moment(step), str(error))
-        return verdicts.of_report(self.moment(step), report)
+            return failures.of_protocol(self.moment(step), str(error))
+        return failures.of_report(self.moment(step), report)
 
 
 def _least(limits: list[Limit]) -> float:

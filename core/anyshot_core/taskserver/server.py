@@ -16,9 +16,10 @@ import numpy as np
 
 from anyshot_core.bundle.zipsafety import ZipRefused
 from anyshot_core.data.problems import DataError
-from anyshot_core.taskserver import verdicts
+from anyshot_core.taskserver import failures
 from anyshot_core.taskserver.channel import Channel
 from anyshot_core.taskserver.conversation import Conversation
+from anyshot_core.taskserver.failures import Ended
 from anyshot_core.taskserver.inbox import Output
 from anyshot_core.taskserver.inputs import SharedPixels
 from anyshot_core.taskserver.job import (
@@ -35,7 +36,6 @@ from anyshot_core.taskserver.job import (
 from anyshot_core.taskserver.ledger import Clock, Ledger, Limit
 from anyshot_core.taskserver.sources import Sources
 from anyshot_core.taskserver.tasks import JoinedTasks, query_order, task_seed
-from anyshot_core.taskserver.verdicts import Ended
 from anyshot_core.wire import messages
 from anyshot_core.wire.frames import FrameError, FrameType
 from anyshot_core.wire.messages import INLINE, SHARED, ImagesHeader, TimeLeft
@@ -206,7 +206,7 @@ class _Run:
         gpus = said.pop("gpus", "")
         self._runner = self._runner or said
         if self._job.device == "cuda" and gpus == "0":
-            raise verdicts.of_lost_gpu(talk.moment("start"))
+            raise failures.of_lost_gpu(talk.moment("start"))
         with self._ledger.platform(PlatformStep.PREPARE):
             packs = (*self._job.packs, *self._job.validation_packs)
             folder = talk.channel.offer_packs(packs) if learner is None else None
@@ -247,7 +247,7 @@ class _Run:
         try:
             losses = messages.read_trained(trained, self._job.snapshots)
         except FrameError as error:
-            raise verdicts.of_protocol(talk.moment("meta_fit"), str(error)) from error
+            raise failures.of_protocol(talk.moment("meta_fit"), str(error)) from error
         folder.mkdir(parents=True, exist_ok=True)
         for number, loss in enumerate(losses):
             target = folder / f"snapshot-{number + 1:02}.bin"
@@ -271,7 +271,7 @@ class _Run:
             try:
                 self._layers = messages.read_layers(content, len(images))
             except FrameError as error:
-                raise verdicts.of_protocol(talk.moment("features"), str(error)) from error
+                raise failures.of_protocol(talk.moment("features"), str(error)) from error
             talk.farewell()
 
     def _tasks(self, talk: Conversation | None) -> Iterator[_Due]:
@@ -370,7 +370,7 @@ class _Run:
         try:
             return messages.read_predictions(payload, count, due.task.ways, more=more)
         except FrameError as error:
-            raise verdicts.of_protocol(talk.moment("predict"), str(error)) from error
+            raise failures.of_protocol(talk.moment("predict"), str(error)) from error
 
     def _probabilities(
         self, payload: bytes, predictions: np.ndarray, ways: int

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from anyshot_scoring.reliability.crossed_levels import draw_populations
 from anyshot_scoring.reliability.crossed_model import fit_crossed
+from anyshot_scoring.reliability.differences import MARGIN
 from anyshot_scoring.reliability.matrix import ScoreMatrix, align
 from anyshot_scoring.reliability.paired import Interval, Verdict, count_units, judge, why_undefined
 from anyshot_scoring.reliability.resampling import Population
-from anyshot_scoring.reliability.verdicts import MARGIN
 from anyshot_scoring.rules import Rule
 from anyshot_scoring.table import TaskTable
 from anyshot_scoring.undefined import Undefined

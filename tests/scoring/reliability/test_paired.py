@@ -3,8 +3,8 @@ import pytest
 from scipy import stats
 
 from anyshot_scoring.reliability import Interval, Population, align, align_classes, compare, judge
+from anyshot_scoring.reliability.differences import judge_differences, weigh_differences
 from anyshot_scoring.reliability.paired import expansion, percentile_interval
-from anyshot_scoring.reliability.verdicts import judge_differences, weigh_differences
 from anyshot_scoring.undefined import Undefined
 from tests.scoring.simulated import draw_matrix, draw_run_by_class
 

@@ -40,7 +40,7 @@ from anyshot_platform.standings.leaderboards.reading import (
 )
 from anyshot_platform.standings.leaderboards.sorting import sort_board
 from anyshot_platform.standings.leaderboards.trust import Neighbour, read_neighbours, recall_against_above
-from anyshot_scoring.reliability.verdicts import MARGIN
+from anyshot_scoring.reliability.differences import MARGIN
 
 PAGE_SIZE = 50
 

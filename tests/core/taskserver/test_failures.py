@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from anyshot_core.taskserver.channel import Death
+from anyshot_core.taskserver.failures import FailureMoment, of_death
 from anyshot_core.taskserver.job import OutputCaps
-from anyshot_core.taskserver.verdicts import FailureMoment, of_death
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import Budget, LogPolicy, Stage
 from tests.core.conftest import HONEST, Runs
