@@ -29,11 +29,17 @@ class Place:
 
 @contextmanager
 def distributed_site(
-    home: Path, database: Postgres, *, workers: int, sandbox: str = "docker", docker_host: str | None = None
+    home: Path,
+    database: Postgres,
+    *,
+    workers: int,
+    sandbox: str = "docker",
+    docker_host: str | None = None,
+    **settings: str,
 ) -> Iterator[Place]:
-    """A site in `home`; whatever was started of it is stopped at the end."""
+    """A site in `home`, with `ANYSHOT_...` settings; whatever was started of it is stopped at the end."""
     broker, broker_url = machines.redis(home)
-    environment = machines.platform_settings(home / "site", database, broker_url)
+    environment = machines.platform_settings(home / "site", database, broker_url) | settings
     address = environment["ANYSHOT_BASE_URL"]
     services = services_of(environment)
     migrate(services.database)

@@ -53,6 +53,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--fleet-seconds", type=float, default=60.0, help="for which the fleet works at each size"
     )
+    parser.add_argument("--lease", type=int, default=30, help="seconds of the site's leases")
+    parser.add_argument("--processes", type=int, default=1, help="web processes of the site")
     parser.add_argument("--part", choices=PARTS, action="append", help="only these parts")
     parser.add_argument("--print-only", action="store_true", help="leave benchmarks/results as it is")
     options = parser.parse_args(arguments)
@@ -60,7 +62,10 @@ def main(arguments: list[str] | None = None) -> None:
     with folders as folder:
         figures = run(Path(folder), options)
     if not options.print_only:
-        notes = f"{options.claims} claims, {options.seconds:g} s a submission, {options.each} for each worker"
+        notes = (
+            f"{options.claims} claims, {options.seconds:g} s a submission, {options.each} for each worker; "
+            f"{options.processes} web processes, leases of {options.lease} s"
+        )
         keep("workers", figures, notes, partly=bool(options.part))
 
 
@@ -70,7 +75,11 @@ def run(home: Path, options: argparse.Namespace) -> list[Figure]:
         if database is None:
             raise SystemExit("This benchmark needs PostgreSQL.")
         subprocess.run([*AS_PROCESS, "worker", "image", "build"], check=True, stdout=subprocess.DEVNULL)
-        with distributed_site(home, database, workers=2) as site:
+        settings = {
+            "ANYSHOT_LEASE_SECONDS": str(options.lease),
+            "ANYSHOT_WEB_PROCESSES": str(options.processes),
+        }
+        with distributed_site(home, database, workers=2, **settings) as site:
             for process in (site.broker, site.web, site.workers[0]):
                 process.start()
             machines.wait_for_web(site.address, site.web)

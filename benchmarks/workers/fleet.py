@@ -4,11 +4,11 @@ A fleet is driven from some threads of this process over kept connections, on th
 of its workers claims a copy of one run, beats as far apart as the platform asks, and prints a line every few seconds.
 """
 
-import heapq
-import itertools
+import sched
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,59 +55,50 @@ class _Seen:
 
 
 class Fleet:
-    """Workers whose next calls lie in one heap, from which each thread takes the first."""
+    """Workers whose calls are made when they are due, by as many threads as there are connections."""
 
     def __init__(self) -> None:
         self.seen = _Seen()
-        self._count = itertools.count()
-        self._due: list[tuple[float, int, str, _Member]] = []
-        self._guard = threading.Lock()
+        self._scheduler = sched.scheduler(time.monotonic)
         self._ended = threading.Event()
-        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(THREADS)]
-        for thread in self._threads:
-            thread.start()
+        self._calls = ThreadPoolExecutor(THREADS)
+        self._clock = threading.Thread(target=self._tick, daemon=True)
+        self._clock.start()
 
     def stop(self) -> None:
         """End after the calls that are under way."""
         self._ended.set()
-        for thread in self._threads:
-            thread.join()
+        self._clock.join()
+        self._calls.shutdown(cancel_futures=True)
 
     def forget(self) -> _Seen:
         """What was met so far; from here on it is counted anew."""
-        with self._guard:
-            seen, self.seen = self.seen, _Seen()
+        seen, self.seen = self.seen, _Seen()
         return seen
 
     def put(self, at: float, kind: str, member: _Member) -> None:
         """Let a worker call at a moment."""
-        with self._guard:
-            heapq.heappush(self._due, (at, next(self._count), kind, member))
+        self._scheduler.enterabs(at, 0, self._calls.submit, (self._work, at, kind, member))
 
-    def _work(self) -> None:
-        while not self._ended.is_set():
-            with self._guard:
-                first = (
-                    heapq.heappop(self._due) if self._due and self._due[0][0] <= time.monotonic() else None
-                )
-            if first is None:
-                time.sleep(0.005)
-                continue
-            due, _, kind, member = first
-            began = time.monotonic()
-            try:
-                following = self._call(kind, member, began)
-            except StaleEpoch:
-                self.seen.lost += 1
-                continue
-            except WorkerApiError:
-                self.seen.unanswered += 1
-                following = [(began + HEARTBEAT_SECONDS, kind)]
-            else:
-                if member.run_id:  # else it claimed in vain
-                    self.seen.seconds[kind].append(time.monotonic() - (began if kind == "claim" else due))
-            for at, which in following:
-                self.put(at, which, member)
+    def _tick(self) -> None:
+        while not self._ended.wait(0.002):
+            self._scheduler.run(blocking=False)
+
+    def _work(self, due: float, kind: str, member: _Member) -> None:
+        began = time.monotonic()
+        try:
+            following = self._call(kind, member, began)
+        except StaleEpoch:
+            self.seen.lost += 1
+            return
+        except WorkerApiError:
+            self.seen.unanswered += 1
+            following = [(began + HEARTBEAT_SECONDS, kind)]
+        else:
+            if member.run_id:  # else it claimed in vain
+                self.seen.seconds[kind].append(time.monotonic() - (began if kind == "claim" else due))
+        for at, which in following:
+            self.put(at, which, member)
 
     def _call(self, kind: str, member: _Member, began: float) -> list[tuple[float, str]]:
         """One call; when which others are due."""

@@ -26,7 +26,7 @@ from anyshot_platform.judging.workers.models import Worker
 from anyshot_platform.judging.workers.tokens import reach_of
 from anyshot_platform.people.alerts.service import close_alert, open_alert
 
-_BEATS_A_SECOND = 20  # for a web process: 16 ms of its core each, and as many parts of logs come beside them
+_BEATS_A_SECOND = 20  # for a web process: 7 ms of its core each, and as many parts of logs come beside them
 _RELEASED = "released"
 _LOSSES = 10  # times as many workers may be lost by attempts that went on as by others
 _RACES = 10  # times that another worker may be quicker before we answer "nothing"
