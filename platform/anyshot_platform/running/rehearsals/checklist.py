@@ -19,7 +19,7 @@ from anyshot_platform.standings.baselines.actions.service import list_baselines
 
 @dataclass(frozen=True)
 class ChecklistPoint:
-    """A point of the list. `place` is a page of the organizers, like `/phases`; empty: nothing there helps."""
+    """A point of the list; `place` is the organizers' page where it is put right; empty: nothing there helps."""
 
     title: str
     done: bool

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Annotated
 
+from pydantic import Field, computed_field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -35,24 +37,28 @@ class Cost:
 
 @dataclass(frozen=True)
 class PhaseForecast:
-    """What a phase would take. `submissions` is how many there are if every team uses its whole quota."""
+    """What a phase would take, if every team uses its whole quota."""
 
     phase: str
     key: str
     tasks: int
-    measured: int
-    cheapest: float  # seconds of a submission
+    measured: Annotated[int, Field(description="submissions of the rehearsal that it is calculated from")]
+    cheapest: Annotated[float, Field(description="seconds of a machine for one submission with all tasks")]
     typical: float
     dearest: float
     submissions: int
-    hours: float  # of machines, for submissions like the typical one
-    most_hours: float  # for submissions like the dearest one
+    hours: Annotated[float, Field(description="machine hours, if all submissions are like the typical one")]
+    most_hours: Annotated[float, Field(description="if all are like the dearest one")]
     hardware: str
     workers: int
-    busy: float | None  # share of the workers' time; None without workers, and where all is launched at once
+    # None without workers, and where all is launched at once.
+    busy: Annotated[
+        float | None, Field(description="share of the workers' time that the uploads of a day take")
+    ]
     wait_hours: float | None  # until the last of what comes in a day, or of a launch, has ended
     bytes: int
 
+    @computed_field
     @property
     def words(self) -> str:
         """What it means for the workers that there are."""

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from fastapi import APIRouter, Depends
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from anyshot_platform.actions.declaration import ActRequest
@@ -16,9 +16,9 @@ from anyshot_platform.running.rehearsals.acts import (
     RehearsalOptions,
     list_rehearsals,
 )
-from anyshot_platform.running.rehearsals.checklist import checklist
+from anyshot_platform.running.rehearsals.checklist import ChecklistPoint, checklist
 from anyshot_platform.running.rehearsals.diary import story_of
-from anyshot_platform.running.rehearsals.forecast import forecast
+from anyshot_platform.running.rehearsals.forecast import PhaseForecast, forecast
 from anyshot_platform.site.shell.act_frame import ActAnswer, ConsentIn, answer, answer_model
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.site.web.access import may_organize
@@ -31,29 +31,6 @@ class RehearseIn(ConsentIn, RehearsalOptions):
     """On how many tasks a run is rehearsed, and for how many teams the forecast is."""
 
 
-class ForecastOut(BaseModel):
-    """What a phase would take, if every team uses its whole quota."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    phase: str
-    key: str
-    tasks: int
-    measured: int = Field(description="submissions of the rehearsal that it is calculated from")
-    cheapest: float = Field(description="seconds of a machine for one submission with all tasks")
-    typical: float
-    dearest: float
-    submissions: int
-    hours: float = Field(description="machine hours, if all submissions are like the typical one")
-    most_hours: float = Field(description="if all are like the dearest one")
-    hardware: str
-    workers: int
-    busy: float | None = Field(description="share of the workers' time that the uploads of a day take")
-    wait_hours: float | None
-    bytes: int
-    words: str
-
-
 class RehearsalOut(BaseModel):
     """A rehearsal: what happened, and what follows for the competition."""
 
@@ -64,34 +41,22 @@ class RehearsalOut(BaseModel):
     created_at: datetime
     ended_at: datetime | None
     story: list[str]
-    forecast: list[ForecastOut]
-
-
-class ChecklistPointOut(BaseModel):
-    """A point of the checklist; `place` is the organizers' page where it is put right."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    title: str
-    done: bool
-    words: str
-    place: str
+    forecast: list[PhaseForecast]
 
 
 class RehearsalsOut(BaseModel):
     """The checklist before a publication, and the rehearsals, newest first."""
 
-    checklist: list[ChecklistPointOut]
+    checklist: list[ChecklistPoint]
     rehearsals: list[RehearsalOut]
 
 
 @router.get("")
 def show_rehearsals(access: AsReviewer, session: SessionDep, services: ServicesDep) -> RehearsalsOut:
     """What to look at before the competition is published, and its rehearsals."""
-    points = checklist(session, services.settings, access.competition)
     rows = list_rehearsals(session, access.competition)
     return RehearsalsOut(
-        checklist=[ChecklistPointOut.model_validate(point) for point in points],
+        checklist=checklist(session, services.settings, access.competition),
         rehearsals=[_show(session, services, row) for row in rows],
     )
 
@@ -113,7 +78,6 @@ def rehearse(access: AsOrganizer, session: SessionDep, services: ServicesDep, bo
 
 
 def _show(session: Session, services: Services, row: Rehearsal) -> RehearsalOut:
-    found = forecast(session, row)
     return RehearsalOut(
         id=row.id,
         copy_slug=session.get_one(Competition, row.copy_id).slug,
@@ -122,5 +86,5 @@ def _show(session: Session, services: Services, row: Rehearsal) -> RehearsalOut:
         created_at=row.created_at,
         ended_at=row.ended_at,
         story=story_of(row),
-        forecast=[ForecastOut.model_validate(one) for one in found],
+        forecast=forecast(session, row),
     )
