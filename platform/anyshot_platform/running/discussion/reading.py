@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
+from pydantic import Field
 from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
@@ -20,10 +22,7 @@ _EXCERPT = 160  # characters around what a search found
 
 @dataclass(frozen=True)
 class ThreadLine:
-    """A thread in the list; after a search, `found` is the post that holds the words, `excerpt` what is around them.
-
-    One whose first post was `removed` is in the list of organizers alone.
-    """
+    """A thread in the list; after a search, `found` is the post that holds the words, `excerpt` what is around them."""
 
     id: str
     title: str
@@ -31,11 +30,11 @@ class ThreadLine:
     pinned: bool
     locked: bool
     answered: bool
-    removed: bool
+    removed: Annotated[bool, Field(description="its first post was removed: only organizers see it")]
     replies: int
     last_post_at: datetime
-    found: str = ""
-    excerpt: str = ""
+    found: str
+    excerpt: str
 
 
 @dataclass(frozen=True)

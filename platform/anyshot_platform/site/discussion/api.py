@@ -53,34 +53,11 @@ class ModerationIn(BaseModel):
     locked: bool
 
 
-class ThreadLineOut(BaseModel):
-    """A thread of the list; after a search, `found` is the post that holds the words and `excerpt` what is around."""
-
-    id: str
-    title: str
-    author: str
-    pinned: bool
-    locked: bool
-    answered: bool
-    removed: bool = Field(description="its first post was removed: only organizers see it")
-    replies: int
-    last_post_at: datetime
-    found: str
-    excerpt: str
-
-
 class ThreadsOut(BaseModel):
     """A page of the list."""
 
     total: int
-    threads: list[ThreadLineOut]
-
-
-class EarlierOut(BaseModel):
-    """What a post said until a moment."""
-
-    body: str
-    until: datetime
+    threads: list[reading.ThreadLine]
 
 
 class PostOut(BaseModel):
@@ -94,7 +71,7 @@ class PostOut(BaseModel):
     edited_at: datetime | None
     accepted: bool
     removed: bool
-    earlier: list[EarlierOut]
+    earlier: list[reading.EarlierText]
     etag: str = Field(description="for `If-Match` of a change of its text")
 
 
@@ -122,7 +99,7 @@ def list_threads(
     total = reading.count_threads(session, access, q.strip())
     place = page_of(page, _PAGE_SIZE, total)
     lines = reading.list_threads(session, access, offset=place.offset, limit=_PAGE_SIZE, text=q.strip())
-    return ThreadsOut(total=total, threads=[ThreadLineOut(**asdict(line)) for line in lines])
+    return ThreadsOut(total=total, threads=lines)
 
 
 @router.post("", status_code=201)
