@@ -12,7 +12,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from typing import Annotated
 
+from pydantic import Field
 from sqlalchemy.orm import Session
 
 from anyshot_platform.contest.phases.models import PhaseVersion
@@ -33,21 +35,29 @@ _guard = threading.Lock()
 
 @dataclass(frozen=True)
 class Statement:
-    """First minus second, in the unit that the phase ranks by.
+    """What the one model of the board says of two submissions: the first minus the second."""
 
-    `low` and `high` are the 95 % interval of the true difference over other tasks of these datasets, and `better` is
-    the probability that the first is truly better there: None under six tasks. `elsewhere` is that probability over
-    other datasets: None under six datasets.
-    """
-
-    difference: float
-    low: float | None
+    difference: Annotated[float, Field(description="in what the phase ranks by")]
+    low: Annotated[
+        float | None, Field(description="of the 95 % interval over other tasks of these datasets, as `high`")
+    ]
     high: float | None
-    better: float | None
-    elsewhere: float | None
+    better: Annotated[
+        float | None,
+        Field(
+            description="probability that the first is truly better on other tasks of these datasets; null, as the "
+            "interval, under six tasks"
+        ),
+    ]
+    elsewhere: Annotated[
+        float | None,
+        Field(description="the same probability over other datasets; null under six datasets"),
+    ]
     verdict: Verdict
-    tasks: int
-    in_ranks: bool = False
+    tasks: Annotated[int, Field(description="each counted once, however many runs met it")]
+    in_ranks: Annotated[
+        bool, Field(description="whether the phase ranks by average ranks, and not by scores")
+    ] = False
 
     @property
     def told_apart(self) -> bool:

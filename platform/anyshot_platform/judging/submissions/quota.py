@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
+from pydantic import computed_field
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
@@ -23,11 +24,12 @@ class QuotaUsedUp(TooMany):
 
 @dataclass(frozen=True)
 class Allowance:
-    """One quota: `limit` None is unlimited."""
+    """One quota; `limit` null is unlimited."""
 
     used: int
     limit: int | None
 
+    @computed_field
     @property
     def left(self) -> int | None:
         """How many are left."""

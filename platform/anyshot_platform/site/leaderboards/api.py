@@ -18,7 +18,6 @@ from anyshot_platform.foundation.numbers import HalfWidth
 from anyshot_platform.judging.execution.pairs import Statement
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.judging.visibility.names import DatasetNames, name_datasets
-from anyshot_platform.site.submissions.schemas import StatementOut
 from anyshot_platform.site.web.access import visible_competition
 from anyshot_platform.site.web.services import ServicesDep, SessionDep
 from anyshot_platform.standings.baselines.actions.service import not_run_in
@@ -48,7 +47,7 @@ class RowOut(BaseModel):
     by_dataset: dict[str, float]
     columns: dict[str, str] = Field(description="further ones that the league declares")
     submitted_at: datetime
-    against_above: StatementOut | None = Field(
+    against_above: Statement | None = Field(
         description="the ranked row above minus this one; null for the first row of the answer, where the results of "
         "single tasks are gone, and where the two met other tasks"
     )
@@ -157,7 +156,6 @@ def _show_row(
     place: BoardPlace, names: DatasetNames, extra: Sequence[ExtraColumn], said: Mapping[str, Statement]
 ) -> RowOut:
     row = place.row
-    against = said.get(row.row_key) if place.rank is not None else None
     return RowOut(
         rank=place.rank,
         team=place.name,
@@ -171,5 +169,5 @@ def _show_row(
         by_dataset={names.label(name): value for name, value in row.by_dataset.items()},
         columns={column.title: column.cells[row.row_key] for column in extra if row.row_key in column.cells},
         submitted_at=row.submitted_at,
-        against_above=StatementOut.model_validate(against) if against else None,
+        against_above=said.get(row.row_key) if place.rank is not None else None,
     )

@@ -1,7 +1,9 @@
 """What a scored submission comes to: its place in each league, and what it changed, with how sure that is."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
+from pydantic import Field
 from sqlalchemy.orm import Session
 
 from anyshot_platform.contest.phases.models import PhaseVersion
@@ -20,27 +22,30 @@ from anyshot_platform.standings.leaderboards.trust import read_beside
 
 @dataclass(frozen=True)
 class EntryPlace:
-    """The team's entry in a league; `counts` says whether it is this submission."""
+    """The team's entry in a league; `counts`: whether it is this submission."""
 
     league: str
     league_name: str
     counts: bool
-    rank: int | None  # None where the board is hidden, or the entry is not on it
+    rank: Annotated[
+        int | None, Field(description="null where the board is hidden, or the entry is not on it")
+    ]
     ranked: int  # rows with a rank on that board; 0 without a rank
     words: str
 
 
 @dataclass(frozen=True)
 class ScoreChange:
-    """This submission minus another one, in scores, or in average ranks where the phase ranks by them.
-
-    `statement` is None where the two did not meet the same tasks.
-    """
+    """This submission minus another one."""
 
     against: str
-    submission_id: str | None  # where the viewer may open it
-    difference: float
-    statement: Statement | None
+    submission_id: Annotated[str | None, Field(description="null where the viewer may not open it")]
+    difference: Annotated[
+        float, Field(description="of scores; of average ranks where the statement is `in_ranks`")
+    ]
+    statement: Annotated[
+        Statement | None, Field(description="null where the two did not meet the same tasks")
+    ]
     words: str
 
     @property
@@ -61,10 +66,10 @@ class ScoreChange:
 
 @dataclass(frozen=True)
 class Answer:
-    """Places and changes; both may be empty."""
+    """What a score comes to."""
 
-    places: tuple[EntryPlace, ...] = ()
-    changes: tuple[ScoreChange, ...] = ()
+    places: tuple[EntryPlace, ...]
+    changes: tuple[ScoreChange, ...]
 
 
 @dataclass(frozen=True)

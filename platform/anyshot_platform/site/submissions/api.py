@@ -19,7 +19,7 @@ from anyshot_platform.judging.submissions.actions.handing_in import Door, ZipSou
 from anyshot_platform.judging.submissions.arrivals import take_place
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.notes import annotate, read_tags, tags_of
-from anyshot_platform.judging.submissions.quota import read_quota
+from anyshot_platform.judging.submissions.quota import Quota, read_quota
 from anyshot_platform.judging.visibility.access import (
     CompetitionAccess,
     SubmissionAccess,
@@ -52,8 +52,6 @@ from anyshot_platform.site.submissions.schemas import (
     LogLineOut,
     MeasureOut,
     NoteIn,
-    QuotaOut,
-    StatementOut,
     SubmissionCodeOut,
     SubmissionDetail,
     SubmissionPage,
@@ -186,13 +184,11 @@ def _show_submitted(session: Session, submission: Submission, access: Competitio
 
 
 @router.get("/competitions/{slug}/phases/{phase_slug}/quota")
-def show_quota(phase_slug: SlugPart, access: Participant, session: SessionDep) -> QuotaOut:
+def show_quota(phase_slug: SlugPart, access: Participant, session: SessionDep) -> Quota:
     """What one's own team may still submit to the phase."""
     membership = require_participant(access.membership)
     team = session.get_one(Team, membership.team_id)
-    return QuotaOut.model_validate(
-        read_quota(session, team, find_phase(session, access.competition, phase_slug))
-    )
+    return read_quota(session, team, find_phase(session, access.competition, phase_slug))
 
 
 @router.get("/competitions/{slug}/phases/{phase_slug}/outlook")
@@ -270,7 +266,7 @@ def compare(
         first_score=found.sight.score,
         second=second,
         second_score=other.sight.score,
-        statement=StatementOut.model_validate(statement),
+        statement=statement,
         words=statement.words(first, second),
     )
 

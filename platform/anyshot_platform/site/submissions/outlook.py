@@ -24,7 +24,6 @@ from anyshot_platform.judging.workers.places import expect_end, expect_start
 from anyshot_platform.people.teams.models import Team
 from anyshot_platform.site.entries.view import EntryOut, show_entries
 from anyshot_platform.site.submissions.rows import submission_title
-from anyshot_platform.site.submissions.schemas import QuotaOut
 from anyshot_platform.site.submissions.show import find_version, read_runs, shown_state
 
 
@@ -62,7 +61,7 @@ class OutlookOut(BaseModel):
     entries: list[EntryOut]
     without_entry: list[str] = Field(description="names of the leagues in which nothing of the team counts")
     under_way: list[UnderWayOut]
-    quota: QuotaOut
+    quota: Quota
     left: int | None = Field(
         description="submissions until the end, by all quotas together; null is no limit"
     )
@@ -92,7 +91,7 @@ def read_outlook(session: Session, phase: Phase, membership: Membership, sight: 
         entries=entries,
         without_entry=[name for slug, name in leagues if slug not in entered],
         under_way=[_show_under_way(session, one) for one in _find_own(session, phase, team, *ACTIVE)],
-        quota=QuotaOut.model_validate(quota),
+        quota=quota,
         left=left,
         left_words=_left_words(quota, left, " until the end" if end else ""),
         last_moment=_find_last_moment(session, phase, team, end) if end and sight.scores else None,

@@ -11,11 +11,12 @@ from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import Provenance, Series, Stage, Usage
 from anyshot_platform.foundation.numbers import HalfWidth
 from anyshot_platform.foundation.services import Services
+from anyshot_platform.judging.execution.pairs import Statement
 from anyshot_platform.judging.runs.records import ExpectedStart
 from anyshot_platform.judging.runs.states import RunState
 from anyshot_platform.judging.submissions.models import Upload
 from anyshot_platform.judging.submissions.states import SubmissionKind, SubmissionStatus
-from anyshot_scoring.reliability.paired import Verdict as PairVerdict
+from anyshot_platform.site.submissions.answer import Answer
 
 
 class Nothing(BaseModel):
@@ -96,27 +97,6 @@ class SubmitIn(BaseModel):
         if (self.upload_id is None) == (self.digest is None):
             raise ValueError("give upload_id, or the digest of a zip that was submitted before")
         return self
-
-
-class AllowanceOut(BaseModel):
-    """One quota; `limit` null is unlimited."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    used: int
-    limit: int | None
-    left: int | None
-
-
-class QuotaOut(BaseModel):
-    """What a team may still submit."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    day: AllowanceOut
-    phase: AllowanceOut
-    concurrent: AllowanceOut
-    smoke_day: AllowanceOut
 
 
 class RunOut(BaseModel):
@@ -200,41 +180,6 @@ class NoteIn(BaseModel):
     tags: list[str] | None = Field(default=None, max_length=20)
 
 
-class PlaceOut(BaseModel):
-    """The team's entry in a league; `counts`: whether it is this submission."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    league: str
-    league_name: str
-    counts: bool
-    rank: int | None = Field(description="null where the board is hidden, or the entry is not on it")
-    ranked: int
-    words: str
-
-
-class StatementOut(BaseModel):
-    """What the one model of the board says of two submissions: the first minus the second."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    difference: float = Field(description="in what the phase ranks by")
-    low: float | None = Field(
-        description="of the 95 % interval over other tasks of these datasets, as `high`"
-    )
-    high: float | None
-    better: float | None = Field(
-        description="probability that the first is truly better on other tasks of these datasets; null, as the "
-        "interval, under six tasks"
-    )
-    elsewhere: float | None = Field(
-        description="the same probability over other datasets; null under six datasets"
-    )
-    verdict: PairVerdict
-    tasks: int = Field(description="each counted once, however many runs met it")
-    in_ranks: bool = Field(description="whether the phase ranks by average ranks, and not by scores")
-
-
 class SubmissionPairOut(BaseModel):
     """Two submissions to one phase, as *Compare* has them."""
 
@@ -242,29 +187,8 @@ class SubmissionPairOut(BaseModel):
     first_score: float | None
     second: str
     second_score: float | None
-    statement: StatementOut
+    statement: Statement
     words: str
-
-
-class ScoreChangeOut(BaseModel):
-    """This submission against another one."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    against: str
-    submission_id: str | None = Field(description="null where the viewer may not open it")
-    difference: float = Field(description="of scores; of average ranks where the statement is `in_ranks`")
-    statement: StatementOut | None = Field(description="null where the two did not meet the same tasks")
-    words: str
-
-
-class AnswerOut(BaseModel):
-    """What a score comes to."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    places: list[PlaceOut]
-    changes: list[ScoreChangeOut]
 
 
 class SmokeOut(BaseModel):
@@ -289,7 +213,7 @@ class SubmissionDetail(SubmissionOut):
         description="of that run; null if it is not queued, and where that cannot be told yet"
     )
     runs: list[RunOut]
-    answer: AnswerOut | None = Field(description="null without a score that the viewer sees")
+    answer: Answer | None = Field(description="null without a score that the viewer sees")
     smoke: SmokeOut | None = Field(description="null for all but smoke tests that are through")
     etag: str = Field(description="of note and tags, for `If-Match` of a change")
 

@@ -34,7 +34,6 @@ from anyshot_platform.site.submissions.progress import forecast_words
 from anyshot_platform.site.submissions.provenance import repeat_command, shown_provenance, train_seed_of
 from anyshot_platform.site.submissions.rows import find_page, own_submissions
 from anyshot_platform.site.submissions.schemas import (
-    AnswerOut,
     CheckOut,
     Nothing,
     RunOut,
@@ -83,7 +82,7 @@ def show_answered(session: Session, storage: Storage, found: SubmissionAccess) -
     version = find_version(session, found.submission)
     answer = read_answer(session, storage, found, version) if version is not None else None
     shown = show_detail(session, found.sight)
-    return shown.model_copy(update={"answer": AnswerOut.model_validate(answer) if answer else None})
+    return shown.model_copy(update={"answer": answer})
 
 
 def show_detail(session: Session, sight: Sight) -> SubmissionDetail:
