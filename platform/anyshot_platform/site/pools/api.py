@@ -14,7 +14,7 @@ from anyshot_platform.actions.service import ActOutcome
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.contest.pools.actions import acts, organizing, version_acts
-from anyshot_platform.contest.pools.actions.overlaps import compare_pool
+from anyshot_platform.contest.pools.actions.overlaps import PoolOverlaps, compare_pool
 from anyshot_platform.contest.pools.actions.uses import owner_of
 from anyshot_platform.contest.pools.models import Pack, Pool, PoolVersion
 from anyshot_platform.contest.pools.service import add_pack, create_pool
@@ -73,42 +73,6 @@ class PoolDetail(PoolOut):
     """A pool with its versions, newest first."""
 
     versions: list[PoolVersionOut]
-
-
-class SharedOut(BaseModel):
-    """Images of a dataset that another has too, or that look like one of it."""
-
-    dataset: str
-    other: str
-    pool: str = Field(description="short name of a pool that holds the other")
-    equal: int = Field(
-        description="images of the dataset whose pixels are the same as those of one of the other"
-    )
-    near: int = Field(
-        description="images of the dataset that are not equal to one of the other, but look like one"
-    )
-    examples: list[str]
-    words: str
-
-
-class RepeatedOut(BaseModel):
-    """Images that one dataset has twice, or that look like an earlier one of it: a warning."""
-
-    dataset: str
-    equal: int
-    near: int
-    relabelled: int = Field(description="pairs of these that have two classes")
-    examples: list[str]
-    words: str
-
-
-class ComparisonOut(BaseModel):
-    """The images of a pool's newest version, compared with those that must not be the same."""
-
-    compared: int = Field(description="datasets outside of the pool that it was compared with")
-    waiting: list[str] = Field(description="datasets whose images have no fingerprints yet")
-    shared: list[SharedOut]
-    repeated: list[RepeatedOut]
 
 
 class PoolIn(BaseModel):
@@ -219,14 +183,13 @@ def _require_own(services: Services, viewer: Viewer, pool_slug: str) -> None:
 
 
 @router.get("/{pool_slug}/overlaps")
-def show_overlaps(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> ComparisonOut:
+def show_overlaps(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> PoolOverlaps:
     """Which images of a pool are in another dataset too: of it, of a public pool, or of what its competitions use."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     versions = organizing.list_versions(session, pool)
     if not versions:
-        return ComparisonOut(compared=0, waiting=[], shared=[], repeated=[])
-    found = compare_pool(session, pool, versions[0], viewer)
-    return ComparisonOut.model_validate(found, from_attributes=True)
+        return PoolOverlaps(0, (), (), ())
+    return compare_pool(session, pool, versions[0], viewer)
 
 
 def _find_own(session: Session, viewer: Viewer, pool_slug: PoolParam) -> Pool:

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from pydantic import Field, computed_field
 from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session
 
@@ -33,11 +35,18 @@ class Shared:
 
     dataset: str
     other: str
-    pool: str  # of the other
-    equal: int
-    near: int
+    pool: Annotated[str, Field(description="short name of a pool that holds the other")]
+    equal: Annotated[
+        int,
+        Field(description="images of the dataset whose pixels are the same as those of one of the other"),
+    ]
+    near: Annotated[
+        int,
+        Field(description="images of the dataset that are not equal to one of the other, but look like one"),
+    ]
     examples: tuple[str, ...]
 
+    @computed_field
     @property
     def words(self) -> str:
         """“2 images of A are also in B (pool p), and 1 looks like one of it: image 3 (cat) is image 7 (dog)”."""
@@ -122,14 +131,15 @@ def _placed(session: Session, which: ColumnElement[bool]) -> list[Placed]:
 
 @dataclass(frozen=True)
 class Repeated:
-    """Images that one dataset has twice, or that look like another one of it: one task may draw both."""
+    """Images that one dataset has twice, or that look like another one of it: a warning, one task may draw both."""
 
     dataset: str
     equal: int
     near: int
-    relabelled: int  # of these, pairs of two classes
+    relabelled: Annotated[int, Field(description="pairs of these that have two classes")]
     examples: tuple[str, ...]
 
+    @computed_field
     @property
     def words(self) -> str:
         """“3 images of A are in it twice, and 1 looks like another one; 2 pairs are of two classes: …”."""
@@ -178,10 +188,10 @@ def find_repeated(session: Session, packs: Sequence[Pack]) -> Iterator[Repeated]
 class PoolOverlaps:
     """The images of a pool, compared with those that must not be the same."""
 
-    compared: int  # other datasets
-    waiting: tuple[str, ...]  # datasets whose images have no fingerprints yet
+    compared: Annotated[int, Field(description="datasets outside of the pool that it was compared with")]
+    waiting: Annotated[tuple[str, ...], Field(description="datasets whose images have no fingerprints yet")]
     shared: tuple[Shared, ...]
-    repeated: tuple[Repeated, ...]  # within one dataset: a warning
+    repeated: tuple[Repeated, ...]
 
 
 def compare_pool(session: Session, pool: Pool, version: PoolVersion, viewer: Viewer) -> PoolOverlaps:
