@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.actions.concurrency import tag_of
 from anyshot_platform.actions.service import ActOutcome
-from anyshot_platform.contest.bundles.actions.reporting import read_report
+from anyshot_platform.contest.bundles.actions.reporting import ImportReport, read_report
 from anyshot_platform.contest.bundles.actions.service import clone_competition
 from anyshot_platform.contest.bundles.schema import QuestionSpec
 from anyshot_platform.contest.competitions import files
@@ -97,22 +97,6 @@ class PageFileOut(BaseModel):
     size: int
     digest: str
     image: bool
-
-
-class TodoOut(BaseModel):
-    """Something that is left to do, on the page `place` of the organizers."""
-
-    words: str
-    place: str
-
-
-class ImportOut(BaseModel):
-    """The report of an import."""
-
-    format: str
-    taken: list[str]
-    todo: list[TodoOut]
-    without_equivalent: list[str]
 
 
 class FileIn(BaseModel):
@@ -238,12 +222,12 @@ def _file(row: CompetitionFile) -> PageFileOut:
 
 
 @router.get("/import")
-def show_import(access: AsReviewer, session: SessionDep) -> ImportOut:
+def show_import(access: AsReviewer, session: SessionDep) -> ImportReport:
     """What the import that made the competition took over, what is left to do, and what has no equivalent."""
     report = read_report(session, access.competition)
     if report is None:
         raise NotFound("This competition was not imported, or no report was kept.")
-    return ImportOut.model_validate(report.to_dict())
+    return report
 
 
 @router.get("/values")

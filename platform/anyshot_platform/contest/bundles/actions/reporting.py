@@ -1,7 +1,7 @@
 """What an import took over, what is left to do, what has no equivalent: kept in the audit log, read from there."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import select
@@ -19,10 +19,10 @@ IMPORT = "competition.import"
 
 @dataclass(frozen=True)
 class Todo:
-    """Something that the organizers have to do. `place` is one of their pages, like `/phases`, or empty."""
+    """Something that is left to do, on the page `place` of the organizers, like `/phases`; empty: on none."""
 
     words: str
-    place: str = ""
+    place: str
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class ImportReport:
     """The report of an import, in three groups."""
 
     format: str
-    taken: list[str] = field(default_factory=list)
-    todo: list[Todo] = field(default_factory=list)
-    without_equivalent: list[str] = field(default_factory=list)
+    taken: list[str]
+    todo: list[Todo]
+    without_equivalent: list[str]
 
     def to_dict(self) -> dict[str, Any]:
-        """As the API answers it."""
+        """Plain JSON data."""
         return asdict(self)
 
 
