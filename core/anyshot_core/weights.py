@@ -27,7 +27,10 @@ class BadWeights(ValueError):
 
 @dataclass(frozen=True)
 class WeightsFile:
-    """A file of weights: `name` in the folder, sha256 `digest`, `size` in bytes, `licence` and `source` in words."""
+    """A file of weights: `name` in the folder, sha256 `digest`, `size` in bytes, `licence` and `source` in words.
+
+    The licence is empty where nobody has said it.
+    """
 
     name: str
     digest: str

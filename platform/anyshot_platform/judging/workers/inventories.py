@@ -1,7 +1,9 @@
 """What submissions can import in the sandbox images, as workers tell it."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
+from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -11,10 +13,17 @@ from anyshot_platform.judging.workers.models import Worker
 
 @dataclass(frozen=True)
 class ImageInventory:
-    """What an image holds: its name and the hardware class of its workers; both empty for this release's own list."""
+    """What a sandbox image holds, as its own inventory says."""
 
-    image: str
-    hardware_class: str
+    image: Annotated[
+        str,
+        Field(
+            description="its name; empty for the list of this release, where no worker has told of its own"
+        ),
+    ]
+    hardware_class: Annotated[
+        str, Field(description="of the workers that have it; empty for the list of this release")
+    ]
     inventory: Inventory
 
 

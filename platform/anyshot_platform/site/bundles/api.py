@@ -13,7 +13,7 @@ from anyshot_platform.actions.service import carry_out
 from anyshot_platform.contest.bundles.files import BundleUnreadable
 from anyshot_platform.contest.bundles.isolated_reading import read_sent_bundle
 from anyshot_platform.contest.bundles.reading import BundleInvalid
-from anyshot_platform.contest.bundles.ready import ready_made
+from anyshot_platform.contest.bundles.ready import ReadyMade, ready_made
 from anyshot_platform.contest.competitions.actions.acts import TAKE_SECRETS
 from anyshot_platform.foundation.errors import Invalid
 from anyshot_platform.foundation.schema.quantities import Moment
@@ -65,14 +65,6 @@ class BegunOut(BaseModel):
     slug: str
 
 
-class ReadyMadeOut(BaseModel):
-    """A competition that ships with Anyshot."""
-
-    name: str
-    title: str
-    summary: str
-
-
 @router.post("/competitions", status_code=201)
 def begin_competition(session: SessionDep, viewer: Beginner, body: BeginIn) -> BegunOut:
     """Create an empty competition: a draft of the viewer's."""
@@ -80,9 +72,9 @@ def begin_competition(session: SessionDep, viewer: Beginner, body: BeginIn) -> B
 
 
 @router.get("/ready-made")
-def list_ready_made(viewer: Beginner) -> list[ReadyMadeOut]:
+def list_ready_made(viewer: Beginner) -> list[ReadyMade]:
     """The competitions that ship with Anyshot."""
-    return [ReadyMadeOut.model_validate(one, from_attributes=True) for one in ready_made()]
+    return ready_made()
 
 
 @router.post("/ready-made/{name}", status_code=201)

@@ -10,7 +10,7 @@ _FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class ReadyMade:
-    """A competition that can be imported as it is."""
+    """A competition that ships with Anyshot, and can be imported as it is."""
 
     name: str
     title: str
