@@ -22,7 +22,7 @@ from anyshot_platform.judging.submissions.states import SubmissionKind, UploadPu
 from anyshot_platform.judging.submissions.uploads import upload_path
 from anyshot_platform.judging.workers.places import EndWindow, expect_end
 from anyshot_platform.people.teams.models import Team
-from anyshot_platform.running.deadlines.outages import find_hit, find_outages, minutes_lost
+from anyshot_platform.running.deadlines.outages import Outage, find_hit, find_outages, minutes_lost
 
 _NOT_ENDED = (*RUNNING, RunState.QUEUED, RunState.WAITING)
 
@@ -44,14 +44,6 @@ class EvaluatingOut(BaseModel):
     number: int
     state: RunState
     arrived_at: datetime
-
-
-class OutageOut(BaseModel):
-    """A time in which no worker took runs of the phase, or the site's background work stood still."""
-
-    message: str
-    since: datetime
-    until: datetime
 
 
 class ExtensionOut(BaseModel):
@@ -77,7 +69,7 @@ class DeadlineOut(BaseModel):
     )
     done_latest: datetime | None
     queue_words: str
-    outages: list[OutageOut]
+    outages: list[Outage]
     minutes_lost: int = Field(description="how long the outages lasted together")
     hit: list[str] = Field(description="names of the teams with a run that waited or ran during an outage")
     others: list[str] = Field(
@@ -109,7 +101,7 @@ def read_deadline(services: Services, session: Session, phase: Phase) -> Deadlin
         done_earliest=window.earliest if window else None,
         done_latest=window.latest if window else None,
         queue_words=_queue_words(phase, len(runs), window),
-        outages=[OutageOut(message=one.message, since=one.since, until=one.until) for one in outages],
+        outages=outages,
         minutes_lost=lost,
         hit=hit,
         others=sorted({*_names_of_submitters(session, phase), *(one.team for one in uploading)} - set(hit)),
