@@ -24,7 +24,13 @@ from anyshot_platform.standings.baselines.actions.service import not_run_in
 from anyshot_platform.standings.leaderboards.extra_columns import ExtraColumn, read_extra_columns
 from anyshot_platform.standings.leaderboards.late import read_late
 from anyshot_platform.standings.leaderboards.memo import read_state
-from anyshot_platform.standings.leaderboards.reading import BoardPlace, read_board, read_history, read_rank
+from anyshot_platform.standings.leaderboards.reading import (
+    BoardPlace,
+    TopValue,
+    read_board,
+    read_history,
+    read_rank,
+)
 from anyshot_platform.standings.leaderboards.trust import recall_against_above
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/phases/{phase_slug}", tags=["leaderboards"])
@@ -63,14 +69,6 @@ class LateOut(BaseModel):
     score: float
     half_width: HalfWidth
     submitted_at: datetime
-
-
-class TopOut(BaseModel):
-    """The best score from a moment on."""
-
-    at: datetime
-    score: float
-    team: str
 
 
 class BoardOut(BaseModel):
@@ -125,13 +123,12 @@ def show_history(
     phase_slug: PhaseParam,
     session: SessionDep,
     league: Annotated[str | None, Query(max_length=64)] = None,
-) -> list[TopOut]:
+) -> tuple[TopValue, ...]:
     """How the top of a board rose."""
     phase = find_phase(session, access.competition, phase_slug)
     require_board(access, phase)
     found = find_league(session, access.competition, league)
-    history = read_history(session, live_version(session, phase), found)
-    return [TopOut(at=top.at, score=top.value, team=top.team) for top in history]
+    return read_history(session, live_version(session, phase), found)
 
 
 def require_board(access: CompetitionAccess, phase: Phase) -> None:

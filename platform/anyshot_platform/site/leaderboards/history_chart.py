@@ -29,7 +29,7 @@ def draw_lines(title: str, lines: Sequence[Line], score_title: str) -> ChartView
         x_kind="date",
     )
     told = sorted(
-        ((value.at, value.team, label, value.value) for label, values in known for value in values),
+        ((value.at, value.team, label, value.score) for label, values in known for value in values),
         reverse=True,
     )
     rows = [(when(at), team, label, score(value)) for at, team, label, value in told]
@@ -40,4 +40,4 @@ def _steps(values: Sequence[TopValue], moments: Sequence[object]) -> list[float 
     """The value that stood at each of the moments."""
     times = [value.at for value in values]
     places = [bisect_right(times, moment) - 1 for moment in moments]  # type: ignore[type-var]
-    return [None if place < 0 else values[place].value for place in places]
+    return [None if place < 0 else values[place].score for place in places]

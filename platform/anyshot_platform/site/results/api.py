@@ -1,6 +1,5 @@
 """Results of a competition over JSON, with tables and certificates to download."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query
@@ -56,13 +55,6 @@ class LeagueResultsOut(BaseModel):
     rows: list[ResultOut]
 
 
-class CorrectionOut(BaseModel):
-    """When organizers changed published results, and why."""
-
-    at: datetime
-    reason: str
-
-
 class ResultsOut(BaseModel):
     """The results of a phase; `preliminary` where only organizers see them yet."""
 
@@ -70,7 +62,7 @@ class ResultsOut(BaseModel):
     rule: str
     preliminary: bool
     leagues: list[LeagueResultsOut]
-    corrections: list[CorrectionOut]
+    corrections: list[view.Correction]
 
 
 @router.get("")
@@ -82,7 +74,7 @@ def show_results(access: Visitor, session: SessionDep, phase_slug: Word) -> Resu
         rule=results.rule_words,
         preliminary=results.preliminary,
         leagues=[_show_league(found) for found in results.leagues],
-        corrections=[CorrectionOut(at=one.at, reason=one.reason) for one in results.corrections],
+        corrections=results.corrections,
     )
 
 

@@ -189,10 +189,10 @@ def group_equal(places: Sequence[BoardPlace]) -> list[list[BoardPlace]]:
 
 @dataclass(frozen=True)
 class TopValue:
-    """The best value on a board from a moment on."""
+    """The best score on a board from a moment on."""
 
     at: datetime
-    value: float
+    score: float
     team: str
 
 
