@@ -1,11 +1,24 @@
 """One page out of a long list, by its number."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Generic, TypeVar
 
 from fastapi import Query
 
+T = TypeVar("T")
+
 PageParam = Annotated[int, Query(ge=1, le=1_000_000, description="Which page of the list; the first is 1.")]
+
+
+@dataclass(frozen=True)
+class ListPage(Generic[T]):
+    """One page of a list, as the API answers it: the `page`-th out of `pages`."""
+
+    total: int
+    page: int
+    pages: int
+    items: Sequence[T]
 
 
 @dataclass(frozen=True)
@@ -35,6 +48,10 @@ class Page:
     def last(self) -> int:
         """Number of the last row."""
         return min(self.offset + self.size, self.total)
+
+    def of(self, items: Sequence[T]) -> ListPage[T]:
+        """The page with its rows."""
+        return ListPage(self.total, self.number, self.pages, items)
 
 
 def page_of(number: int, size: int, total: int) -> Page:

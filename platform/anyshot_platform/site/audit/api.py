@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.foundation.paging import PageParam
+from anyshot_platform.foundation.paging import ListPage, PageParam
 from anyshot_platform.people.audit.service import read_entries
 from anyshot_platform.site.audit.object_names import names_of
 from anyshot_platform.site.shell.manage_frame import AsReviewer
@@ -33,30 +33,25 @@ class AuditEntryOut(BaseModel):
     after: dict[str, Any]
 
 
-class AuditPage(BaseModel):
-    """One page of the log, newest first, 50 entries each."""
-
-    total: int
-    page: int
-    pages: int
-    items: list[AuditEntryOut]
-
-
 @router.get("/api/v1/competitions/{slug}/manage/audit")
 def read_competition_log(
     access: AsReviewer, session: SessionDep, action: Word = "", who: Word = "", page: PageParam = 1
-) -> AuditPage:
-    """Every act of an organizer in the competition; of one action, or of one user."""
+) -> ListPage[AuditEntryOut]:
+    """Every act of an organizer in the competition, newest first, 50 a page; of one action, or of one user."""
     return _show(session, access.competition.id, action, who, page)
 
 
 @router.get("/api/v1/admin/audit", dependencies=[Depends(site_admin)])
-def read_site_log(session: SessionDep, action: Word = "", who: Word = "", page: PageParam = 1) -> AuditPage:
-    """Every act on the site."""
+def read_site_log(
+    session: SessionDep, action: Word = "", who: Word = "", page: PageParam = 1
+) -> ListPage[AuditEntryOut]:
+    """Every act on the site, newest first, 50 a page."""
     return _show(session, None, action, who, page)
 
 
-def _show(session: Session, competition_id: str | None, action: str, who: str, number: int) -> AuditPage:
+def _show(
+    session: Session, competition_id: str | None, action: str, who: str, number: int
+) -> ListPage[AuditEntryOut]:
     rows, page = read_entries(session, competition_id=competition_id, action=action, who=who, number=number)
     objects = names_of(session, [row for row, _ in rows])
     items = [
@@ -74,4 +69,4 @@ def _show(session: Session, competition_id: str | None, action: str, who: str, n
         )
         for row, name in rows
     ]
-    return AuditPage(total=page.total, page=page.number, pages=page.pages, items=items)
+    return page.of(items)

@@ -19,7 +19,7 @@ from anyshot_platform.contest.competitions.models import Competition, Membership
 from anyshot_platform.contest.competitions.service import find_membership
 from anyshot_platform.contest.competitions.states import MemberStatus, Role
 from anyshot_platform.foundation.errors import Invalid
-from anyshot_platform.foundation.paging import PageParam
+from anyshot_platform.foundation.paging import ListPage, PageParam
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.people.teams.models import Team
 from anyshot_platform.people.users.models import User
@@ -58,15 +58,6 @@ class MemberOut(BaseModel):
     etag: str = Field(description="for `If-Match` of a change of the notes")
     team: TeamOut | None
     joined_at: datetime
-
-
-class MemberPage(BaseModel):
-    """One page of the members, those that wait for a decision first."""
-
-    total: int
-    page: int
-    pages: int
-    items: list[MemberOut]
 
 
 class InviteIn(ConsentIn):
@@ -132,15 +123,10 @@ def list_people(
     status: Word = "",
     role: Word = "",
     page: PageParam = 1,
-) -> MemberPage:
-    """Members, filtered by name, e-mail or team, by status and by role."""
+) -> ListPage[MemberOut]:
+    """Members, those that wait first, filtered by name, e-mail or team, by status and by role."""
     found, place = people.list_people(session, access, PeopleFilter(q, status, role), page)
-    return MemberPage(
-        total=place.total,
-        page=place.number,
-        pages=place.pages,
-        items=[_show(access, person.membership, person.user, person.team) for person in found],
-    )
+    return place.of([_show(access, person.membership, person.user, person.team) for person in found])
 
 
 @router.post("/acts")

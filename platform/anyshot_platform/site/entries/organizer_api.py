@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from anyshot_platform.foundation.paging import ListPage
 from anyshot_platform.site.entries.view import EntryChangeOut, show_change
 from anyshot_platform.site.shell.act_frame import ActAnswer, ManyIn
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
@@ -47,15 +48,6 @@ class ManagedEntryOut(BaseModel):
     history: list[EntryChangeOut]
 
 
-class EntryPage(BaseModel):
-    """One page of the list."""
-
-    total: int
-    page: int
-    pages: int
-    items: list[ManagedEntryOut]
-
-
 class EntryActIn(ManyIn):
     """What is done to these entries."""
 
@@ -73,11 +65,11 @@ class DoneOut(ActAnswer):
 @router.get("")
 def list_entries(
     access: AsReviewer, session: SessionDep, wanted: Annotated[EntryFilterIn, Query()]
-) -> EntryPage:
+) -> ListPage[ManagedEntryOut]:
     """All entries by phase, league and team, 50 a page."""
     chosen = EntryFilter(wanted.phase, wanted.league, wanted.state or "", wanted.text)
     rows, page = moderating.find_entries(session, access.competition, chosen, wanted.page)
-    return EntryPage(total=page.total, page=page.number, pages=page.pages, items=[_show(row) for row in rows])
+    return page.of([_show(row) for row in rows])
 
 
 @router.post("/acts")

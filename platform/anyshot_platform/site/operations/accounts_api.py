@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.actions.service import ActOutcome
-from anyshot_platform.foundation.paging import PageParam
+from anyshot_platform.foundation.paging import ListPage, PageParam
 from anyshot_platform.judging.workers.models import Image, Worker, WorkerRequest, WorkerToken
 from anyshot_platform.judging.workers.requests import find_request
 from anyshot_platform.judging.workers.tokens import find_worker_token
@@ -44,15 +44,6 @@ class AccountOut(BaseModel):
     second_factor_since: datetime | None
     is_site_admin: bool
     may_organize: bool
-
-
-class AccountsOut(BaseModel):
-    """A page of accounts."""
-
-    total: int
-    page: int
-    pages: int
-    items: list[AccountOut]
 
 
 class WorkerOut(BaseModel):
@@ -122,15 +113,12 @@ def list_acts(request: Request, viewer: AsAdmin) -> list[ActOut]:
 
 
 @router.get("/users")
-def list_users(viewer: AsAdmin, session: SessionDep, q: str = "", page: PageParam = 1) -> AccountsOut:
+def list_users(
+    viewer: AsAdmin, session: SessionDep, q: str = "", page: PageParam = 1
+) -> ListPage[AccountOut]:
     """Accounts by name or e-mail, newest first."""
     users, place = administration.list_users(session, q, page)
-    return AccountsOut(
-        total=place.total,
-        page=place.number,
-        pages=place.pages,
-        items=[AccountOut.model_validate(user) for user in users],
-    )
+    return place.of([AccountOut.model_validate(user) for user in users])
 
 
 @router.get("/workers")

@@ -13,6 +13,7 @@ from anyshot_platform.actions.service import ActOutcome
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.foundation.errors import Invalid, NotFound
 from anyshot_platform.foundation.numbers import HalfWidth
+from anyshot_platform.foundation.paging import ListPage
 from anyshot_platform.judging.submissions.actions import bulk, organizing
 from anyshot_platform.judging.submissions.actions.acts import ACTS
 from anyshot_platform.judging.submissions.actions.bulk import SubmissionAct
@@ -83,15 +84,6 @@ class ManagedOut(BaseModel):
     code_published: bool = Field(description="whether everybody may have its zip now")
 
 
-class ManagedPage(BaseModel):
-    """One page of the table."""
-
-    total: int
-    page: int
-    pages: int
-    items: list[ManagedOut]
-
-
 class ActIn(ManyIn):
     """What to do, to these ids or to all that a filter shows."""
 
@@ -120,16 +112,11 @@ class SubmissionChanged(BaseModel):
 @router.get("")
 def list_submissions(
     access: AsReviewer, session: SessionDep, wanted: Annotated[TableIn, Query()]
-) -> ManagedPage:
+) -> ListPage[ManagedOut]:
     """The table: filtered, sorted, 50 a page."""
     rows, place = organizing.find_submissions(session, access.competition, wanted.wanted(), wanted.page)
     public = with_public_code(session, [row.submission for row in rows])
-    return ManagedPage(
-        total=place.total,
-        page=place.number,
-        pages=place.pages,
-        items=[_show(row, row.submission in public) for row in rows],
-    )
+    return place.of([_show(row, row.submission in public) for row in rows])
 
 
 @router.post("/acts")
