@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field
 from sqlalchemy.orm import Session
 
 from anyshot_core.words import count_of
@@ -38,11 +39,13 @@ class ManyPreview:
 
 @dataclass(frozen=True)
 class ManyDone:
-    """What was done, by id, why the rest was left out, and what the act warned of."""
+    """What was done, by id; `skipped` says why not."""
 
     done: tuple[str, ...]
     skipped: dict[str, str]
-    warnings: tuple[str, ...] = ()
+    warnings: Annotated[
+        tuple[str, ...], Field(description="what the act warned of, and what it was done in spite of")
+    ]
 
 
 def preview_many(
@@ -124,7 +127,7 @@ def do_to_many(
         NeedsConsent: it asks for more than `consent` says, as in `together`.
     """
     if not subjects:
-        return ManyDone((), {})
+        return ManyDone((), {}, ())
     target = act.target(session, subjects[0])
     competition = session.get_one(Competition, target.competitions[0])
     title = act.title.replace("{}", count_of(len(subjects), target.kind))

@@ -1,5 +1,6 @@
 """People and teams of a competition over JSON, for its organizers."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -9,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.actions.concurrency import tag_of
 from anyshot_platform.actions.declaration import ActRequest
-from anyshot_platform.actions.many import do_to_many
+from anyshot_platform.actions.many import ManyDone, do_to_many
 from anyshot_platform.actions.service import ActOutcome, carry_out
 from anyshot_platform.contest.competitions.actions import member_acts, people
 from anyshot_platform.contest.competitions.actions.member_acts import Invitation
@@ -96,11 +97,10 @@ class PeopleActIn(ManyIn):
     filter: PeopleFilterIn | None = None
 
 
-class PeopleDone(ActAnswer):
+@dataclass(frozen=True)
+class PeopleDone(ManyDone):
     """Whom it was done to, by the id of the membership; `skipped` says why not, `undo` takes it back."""
 
-    done: list[str]
-    skipped: dict[str, str]
     undo: str | None
 
 
@@ -143,12 +143,7 @@ def act_on_many(access: AsOrganizer, session: SessionDep, body: PeopleActIn) -> 
         unknown.pop(member.id, None)
         unknown.pop(member.user.username, None)
     undo = UNDO[body.act] if found.done else None
-    return PeopleDone(
-        done=list(found.done),
-        skipped={**unknown, **found.skipped},
-        undo=undo,
-        warnings=list(found.warnings),
-    )
+    return PeopleDone(found.done, {**unknown, **found.skipped}, found.warnings, undo)
 
 
 @router.post("", status_code=201, response_model=answer_model(MemberOut))

@@ -6,9 +6,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from anyshot_platform.actions.many import ManyDone
 from anyshot_platform.foundation.paging import ListPage
 from anyshot_platform.site.entries.view import EntryChangeOut, show_change
-from anyshot_platform.site.shell.act_frame import ActAnswer, ManyIn
+from anyshot_platform.site.shell.act_frame import ManyIn
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.site.web.services import SessionDep
 from anyshot_platform.standings.entries.actions import moderating
@@ -55,13 +56,6 @@ class EntryActIn(ManyIn):
     ids: list[Annotated[str, Field(max_length=32)]] = Field(min_length=1, max_length=1000)
 
 
-class DoneOut(ActAnswer):
-    """What was done; `skipped` says why not, by the entry's id."""
-
-    done: list[str]
-    skipped: dict[str, str]
-
-
 @router.get("")
 def list_entries(
     access: AsReviewer, session: SessionDep, wanted: Annotated[EntryFilterIn, Query()]
@@ -73,11 +67,10 @@ def list_entries(
 
 
 @router.post("/acts")
-def act_on_entries(access: AsOrganizer, session: SessionDep, body: EntryActIn) -> DoneOut:
+def act_on_entries(access: AsOrganizer, session: SessionDep, body: EntryActIn) -> ManyDone:
     """Admit, refuse, disqualify, or undo a disqualification."""
     asked = body.act, access.viewer.id, body.reason
-    found = moderating.act_on(session, access.competition, body.ids, *asked, {}, body.consent())
-    return DoneOut(done=list(found.done), skipped=found.skipped, warnings=list(found.warnings))
+    return moderating.act_on(session, access.competition, body.ids, *asked, {}, body.consent())
 
 
 def _show(row: EntryRow) -> ManagedEntryOut:

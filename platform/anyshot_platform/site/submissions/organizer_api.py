@@ -1,6 +1,7 @@
 """The organizers' table of submissions over JSON, and what they do to one or many."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
@@ -9,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_platform.actions.many import ManyDone
 from anyshot_platform.actions.service import ActOutcome
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.foundation.errors import Invalid, NotFound
@@ -23,7 +25,7 @@ from anyshot_platform.judging.submissions.states import SubmissionKind, Submissi
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.judging.visibility.code import with_public_code
 from anyshot_platform.judging.visibility.standing import standing_of
-from anyshot_platform.site.shell.act_frame import ActAnswer, ManyIn
+from anyshot_platform.site.shell.act_frame import ManyIn
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.site.web.services import SessionDep
@@ -92,12 +94,11 @@ class ActIn(ManyIn):
     filter: SubmissionFilterIn | None = None
 
 
-class OutcomeOut(ActAnswer):
+@dataclass(frozen=True)
+class OutcomeOut(ManyDone):
     """What was done; `skipped` says why not, by id; `undo` is the act that takes it back."""
 
     act: SubmissionAct
-    done: list[str]
-    skipped: dict[str, str]
     undo: SubmissionAct | None
 
 
@@ -130,13 +131,8 @@ def act_on_many(access: AsOrganizer, session: SessionDep, body: ActIn) -> Outcom
     unknown = dict.fromkeys(body.ids, "It is not here.") if body.ids else {}
     for submission in chosen:
         unknown.pop(submission.id, None)
-    return OutcomeOut(
-        act=body.act,
-        done=list(found.done),
-        skipped={**unknown, **found.skipped},
-        undo=bulk.UNDO.get(body.act),
-        warnings=list(found.warnings),
-    )
+    skipped, undo = {**unknown, **found.skipped}, bulk.UNDO.get(body.act)
+    return OutcomeOut(found.done, skipped, found.warnings, body.act, undo)
 
 
 def _find(
