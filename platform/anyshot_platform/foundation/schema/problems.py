@@ -40,7 +40,7 @@ def in_words(details: ErrorDetails) -> str:
             return f"“{found}” does not have the expected form."
         case "missing":
             return "A value is required."
-        case "extra_forbidden":
+        case "extra_forbidden" | "unexpected_keyword_argument":
             return "There is no such field."
         case "bool_parsing" | "bool_type":
             return f"This must be yes or no, not “{found}”."
@@ -48,7 +48,7 @@ def in_words(details: ErrorDetails) -> str:
             return f"This must be a text, not “{found}”."
         case "list_type" | "tuple_type" | "set_type":
             return f"This must be a list, not “{found}”."
-        case "dict_type" | "model_type" | "model_attributes_type":
+        case "dict_type" | "model_type" | "model_attributes_type" | "dataclass_type":
             return f"This must be an object with fields, not “{found}”."
         case "json_invalid":
             return "This is not valid JSON."

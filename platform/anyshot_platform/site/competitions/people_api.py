@@ -76,16 +76,6 @@ class MemberIn(BaseModel):
     notes: str = Field(max_length=20_000)
 
 
-class PeopleFilterIn(BaseModel):
-    """Which people; an empty word filters nothing."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    text: str = Field(default="", max_length=100, description="in name, e-mail or team")
-    status: str = Field(default="", max_length=100)
-    role: str = Field(default="", max_length=100)
-
-
 ManyAct = Literal["approve", "reject", "ban"]
 
 
@@ -94,7 +84,7 @@ class PeopleActIn(ManyIn):
 
     act: ManyAct
     ids: list[str] = Field(default=[], max_length=10_000, description="of memberships, or user names")
-    filter: PeopleFilterIn | None = None
+    filter: PeopleFilter | None = None
 
 
 @dataclass(frozen=True)
@@ -134,8 +124,7 @@ def act_on_many(access: AsOrganizer, session: SessionDep, body: PeopleActIn) -> 
     """Admit, reject or ban many people; who cannot be is left out with the reason."""
     if bool(body.ids) == (body.filter is not None):
         raise Invalid("Give either ids or a filter.", field="ids")
-    wanted = PeopleFilter(**body.filter.model_dump()) if body.filter else None
-    chosen = people.pick_members(session, access, body.ids, wanted)
+    chosen = people.pick_members(session, access, body.ids, body.filter)
     asked = ActRequest(access.viewer.id, body.reason)
     found = do_to_many(session, MANY[body.act], chosen, asked, body.consent())
     unknown = dict.fromkeys(body.ids, "There is no such member.")

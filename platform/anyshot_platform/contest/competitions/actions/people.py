@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import ConfigDict, Field
 from sqlalchemy import Select, and_, func, or_, select
 from sqlalchemy.orm import Session
 
@@ -43,11 +44,13 @@ class Member:
 
 @dataclass(frozen=True)
 class PeopleFilter:
-    """What the table of people shows; an empty word filters nothing."""
+    """Which people; an empty word filters nothing."""
 
-    text: str = ""
-    status: str = ""
-    role: str = ""
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    text: Annotated[str, Field(max_length=100, description="in name, e-mail or team")] = ""
+    status: Annotated[str, Field(max_length=100)] = ""
+    role: Annotated[str, Field(max_length=100)] = ""
 
 
 def list_people(
