@@ -154,8 +154,7 @@ def check_upload(
         report = submitting.check_upload(services, upload, path, digest, conditions)
     if forget and not report.ok:
         uploads.forget_upload(services, upload_id)
-    checks = report.to_dict()["checks"]
-    return ChecksOut.model_validate({"ok": report.ok, "digest": digest, "checks": checks})
+    return ChecksOut(ok=report.ok, digest=digest, checks=report.checks)
 
 
 @router.post("/competitions/{slug}/phases/{phase_slug}/submissions", status_code=201)

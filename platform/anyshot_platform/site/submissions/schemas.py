@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from anyshot_core.bundle.report import Check
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import Provenance, Series, Stage, Usage
 from anyshot_platform.foundation.numbers import HalfWidth
@@ -58,22 +59,12 @@ def show_upload_of(services: Services, upload: Upload) -> UploadOut:
     )
 
 
-class CheckOut(BaseModel):
-    """One check of a bundle."""
-
-    name: str
-    title: str
-    outcome: str
-    found: str
-    remedy: str
-
-
 class ChecksOut(BaseModel):
     """What the checks of an upload say; nothing is queued, no quota is spent."""
 
     ok: bool
     digest: str
-    checks: list[CheckOut]
+    checks: tuple[Check, ...]
 
 
 class SubmitIn(BaseModel):
@@ -206,7 +197,7 @@ class SmokeOut(BaseModel):
 class SubmissionDetail(SubmissionOut):
     """A submission with its runs."""
 
-    checks: list[CheckOut]
+    checks: tuple[Check, ...]
     leagues: list[str]
     queue_place: int | None = Field(description="Runs that go before it; null if it is not queued.")
     expected_start: ExpectedStart | None = Field(

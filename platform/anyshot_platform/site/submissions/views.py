@@ -18,6 +18,7 @@ from anyshot_platform.judging.run_logs.models import RunEvent
 from anyshot_platform.judging.run_logs.service import count_missing_lines, read_events
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.scores.models import RunScore
+from anyshot_platform.judging.submissions.actions.submitting import read_checks
 from anyshot_platform.judging.submissions.arrivals import words_on_counting
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.notes import tags_of
@@ -34,7 +35,6 @@ from anyshot_platform.site.submissions.progress import forecast_words
 from anyshot_platform.site.submissions.provenance import repeat_command, shown_provenance, train_seed_of
 from anyshot_platform.site.submissions.rows import find_page, own_submissions
 from anyshot_platform.site.submissions.schemas import (
-    CheckOut,
     Nothing,
     RunOut,
     SmokeOut,
@@ -106,7 +106,7 @@ def show_detail(session: Session, sight: Sight) -> SubmissionDetail:
     ).all()
     return SubmissionDetail(
         **show_submission(sight, tags).model_dump(),
-        checks=[CheckOut.model_validate(check) for check in submission.checks],
+        checks=read_checks(submission.checks),
         leagues=list(leagues),
         queue_place=first.ahead if first else None,
         expected_start=first.expected if first else None,

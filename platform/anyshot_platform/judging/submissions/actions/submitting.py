@@ -90,10 +90,11 @@ class CountedMoment:
 def check_zip(path: Path, conditions: RunConditions = UNKNOWN) -> BundleReport:
     """Check a zip without unpacking, importing or running anything of it, in a confined process."""
     found = run_confined("check", path=str(path.absolute()), conditions=conditions.to_dict())
-    return BundleReport(_read_checks(found["checks"]), found["entries"], found["unpacked_bytes"])
+    return BundleReport(read_checks(found["checks"]), found["entries"], found["unpacked_bytes"])
 
 
-def _read_checks(checks: list[Any]) -> tuple[Check, ...]:
+def read_checks(checks: list[Any]) -> tuple[Check, ...]:
+    """Checks as they are kept."""
     return tuple(Check(**{**one, "outcome": CheckOutcome(one["outcome"])}) for one in checks)
 
 
@@ -106,7 +107,7 @@ def check_upload(
     """
     passed_as = sha256(json.dumps([digest, conditions.to_dict()]).encode()).hexdigest()
     if upload.passed_as == passed_as:
-        return BundleReport(_read_checks(upload.checks))
+        return BundleReport(read_checks(upload.checks))
     spend(services, "checks", upload.user_id)
     report = check_zip(path, conditions)
     if report.ok:
