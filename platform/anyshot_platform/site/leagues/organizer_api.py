@@ -20,7 +20,7 @@ from anyshot_platform.contest.leagues.states import EntryStatus
 from anyshot_platform.foundation.errors import Invalid
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.site.entries.views import DecisionRow, list_decisions
-from anyshot_platform.site.shell.act_frame import ActAnswer, IfMatch, ManyIn
+from anyshot_platform.site.shell.act_frame import ActAnswer, IfMatch, ManyIn, show_changed
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.site.shell.merge_patch import Patch, patched
@@ -223,13 +223,6 @@ def _decided(outcomes: list[ActOutcome]) -> DecidedOut:
     return DecidedOut(changed=sum(one.changed for one in outcomes), warnings=list(warnings_of(outcomes)))
 
 
-class DecisionOut(BaseModel):
-    """What came of a decision; `changed` is false where it was so already."""
-
-    message: str
-    changed: bool
-
-
 def _find_judged(
     session: Session, competition: Competition, league_slug: LeagueParam, submission_id: IdParam
 ) -> entry_acts.Judged:
@@ -244,20 +237,8 @@ def _find_applicant(
     return team_acts.find_applicant(session, competition, league, team_id)
 
 
-def _after_decision(
-    session: Session, access: CompetitionAccess, one: object, outcome: ActOutcome
-) -> DecisionOut:
-    return DecisionOut(message=outcome.message, changed=outcome.changed)
-
-
-add_acts(
-    router,
-    entry_acts.ACTS,
-    _find_judged,
-    _after_decision,
-    at="/{league_slug}/entries/{submission_id}",
-)
-add_acts(router, team_acts.ACTS, _find_applicant, _after_decision, at="/{league_slug}/teams/{team_id}")
+add_acts(router, entry_acts.ACTS, _find_judged, show_changed, at="/{league_slug}/entries/{submission_id}")
+add_acts(router, team_acts.ACTS, _find_applicant, show_changed, at="/{league_slug}/teams/{team_id}")
 
 
 def _show(league: League) -> LeagueState:

@@ -58,6 +58,18 @@ class ActAnswer(BaseModel):
     )
 
 
+class ChangedOut(BaseModel):
+    """What came of an act; `changed` is false where it was so already."""
+
+    message: str
+    changed: bool
+
+
+def show_changed(session: Session, access: Any, subject: object, outcome: ActOutcome) -> ChangedOut:
+    """The answer of an act that shows no object."""
+    return ChangedOut(message=outcome.message, changed=outcome.changed)
+
+
 @cache
 def answer_model(shown: Any) -> type[ActAnswer]:
     """The answer of an act after which `shown` is what there is: that with the warnings; of a list, its `items`."""

@@ -6,12 +6,11 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.actions.service import ActOutcome
 from anyshot_platform.contest.competitions.actions.people import find_team
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.judging.submissions.actions.code_acts import ACTS, list_teams
-from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.people.teams.models import Team
+from anyshot_platform.site.shell.act_frame import show_changed
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsReviewer
 from anyshot_platform.site.web.services import SessionDep
@@ -27,13 +26,6 @@ class TeamCodeOut(BaseModel):
     name: str
     hidden: bool
     submissions: list[str] = Field(description="ids of those whose code was published")
-
-
-class CodeChanged(BaseModel):
-    """What came of an act; `changed` is false where it was so already."""
-
-    message: str
-    changed: bool
 
 
 @router.get("")
@@ -54,8 +46,4 @@ def _find(session: Session, competition: Competition, team_id: TeamParam) -> Tea
     return find_team(session, competition, team_id)
 
 
-def _after(session: Session, access: CompetitionAccess, team: Team, outcome: ActOutcome) -> CodeChanged:
-    return CodeChanged(message=outcome.message, changed=outcome.changed)
-
-
-add_acts(router, ACTS, _find, _after, at="/{team_id}")
+add_acts(router, ACTS, _find, show_changed, at="/{team_id}")

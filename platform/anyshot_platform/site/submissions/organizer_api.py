@@ -25,7 +25,7 @@ from anyshot_platform.judging.submissions.states import SubmissionKind, Submissi
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.judging.visibility.code import with_public_code
 from anyshot_platform.judging.visibility.standing import standing_of
-from anyshot_platform.site.shell.act_frame import ManyIn
+from anyshot_platform.site.shell.act_frame import ChangedOut, ManyIn
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.site.web.services import SessionDep
@@ -102,11 +102,9 @@ class OutcomeOut(ManyDone):
     undo: SubmissionAct | None
 
 
-class SubmissionChanged(BaseModel):
+class SubmissionChanged(ChangedOut):
     """What came of an act on one submission; `changed` is false where it was so already, `undo` takes it back."""
 
-    message: str
-    changed: bool
     undo: SubmissionAct | None
 
 

@@ -3,7 +3,6 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from anyshot_platform.actions.service import ActOutcome
@@ -12,19 +11,18 @@ from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.people.teams.actions.acts import ACTS
 from anyshot_platform.people.teams.models import Team
+from anyshot_platform.site.shell.act_frame import ChangedOut
 from anyshot_platform.site.shell.act_routes import add_acts
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/teams", tags=["organizing: people"])
 TeamParam = Annotated[str, Path(max_length=200, description="the id of the team, or its name")]
 
 
-class NamedTeam(BaseModel):
+class NamedTeam(ChangedOut):
     """A team and its name; `changed` is false where it was so already."""
 
     id: str
     name: str
-    message: str
-    changed: bool
 
 
 def _find(session: Session, competition: Competition, team_id: TeamParam) -> Team:
