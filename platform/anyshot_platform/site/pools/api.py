@@ -16,7 +16,7 @@ from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.contest.pools.actions import acts, organizing, version_acts
 from anyshot_platform.contest.pools.actions.overlaps import PoolOverlaps, compare_pool
 from anyshot_platform.contest.pools.actions.uses import owner_of
-from anyshot_platform.contest.pools.models import Pack, Pool, PoolVersion
+from anyshot_platform.contest.pools.models import Pool, PoolVersion
 from anyshot_platform.contest.pools.service import add_pack, create_pool
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.submissions import uploads
@@ -37,6 +37,8 @@ PoolParam = Annotated[str, Path(max_length=64)]
 
 class PackOut(BaseModel):
     """A dataset as one file."""
+
+    model_config = ConfigDict(from_attributes=True)
 
     name: str
     domain: str
@@ -137,7 +139,7 @@ async def upload_pack(
         with path.open("wb") as sink:
             async for chunk in request.stream():
                 sink.write(chunk)
-        return _show_pack(await to_thread.run_sync(add_pack, services, path, viewer.id))
+        return PackOut.model_validate(await to_thread.run_sync(add_pack, services, path, viewer.id))
 
 
 @router.post("/{pool_slug}/uploads", status_code=201)
@@ -174,7 +176,7 @@ def finish_upload(
     with services.database.writing() as session:
         uploads.use_up(session, upload_id)
     uploads.drop_upload(services, upload_id)
-    return _show_pack(pack)
+    return PackOut.model_validate(pack)
 
 
 def _require_own(services: Services, viewer: Viewer, pool_slug: str) -> None:
@@ -237,16 +239,5 @@ def _show_version(version: PoolVersion) -> PoolVersionOut:
         digest=version.digest,
         note=version.note,
         created_at=version.created_at,
-        packs=[_show_pack(entry.pack) for entry in version.entries],
-    )
-
-
-def _show_pack(pack: Pack) -> PackOut:
-    return PackOut(
-        name=pack.name,
-        domain=pack.domain,
-        digest=pack.digest,
-        size=pack.size,
-        images=pack.images,
-        classes=pack.classes,
+        packs=[PackOut.model_validate(entry.pack) for entry in version.entries],
     )

@@ -40,6 +40,8 @@ class WebhookIn(BaseModel):
 class DeliveryOut(BaseModel):
     """A message to an address: `status` is the last answer's, `ended_at` empty while it is tried again."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     event: str
     created_at: datetime
     attempts: int
@@ -134,16 +136,5 @@ def _show(services: Services, hook: Webhook, sent: list[WebhookDelivery]) -> Web
         active=hook.active,
         secret=webhook_secret(services.signer, hook),
         created_at=hook.created_at,
-        deliveries=[
-            DeliveryOut(
-                event=row.event,
-                created_at=row.created_at,
-                attempts=row.attempts,
-                delivered=row.delivered,
-                status=row.status,
-                error=row.error,
-                ended_at=row.ended_at,
-            )
-            for row in sent
-        ],
+        deliveries=[DeliveryOut.model_validate(row) for row in sent],
     )
