@@ -42,7 +42,9 @@ def show_submissions(
     page: PageParam = 1,
 ) -> Response:
     """One page of the table."""
-    wanted = SubmissionFilter(phase, status, cause, kind, q, shown, sort)
+    wanted = SubmissionFilter(
+        phase=phase, status=status, cause=cause, kind=kind, text=q, shown=shown, sort=sort
+    )
     rows, place = organizing.find_submissions(session, access.competition, wanted, page)
     return _show(request, session, access, wanted, rows=rows, page=place, sort=sort)
 
@@ -70,7 +72,9 @@ def _show(
 @router.post("/acts")
 def act_on_many(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """One act on the ticked submissions, or on all that the filters show."""
-    wanted = SubmissionFilter(**{name: form.text(f"filter_{name}") for name in _FILTERS})
+    wanted = SubmissionFilter.model_construct(
+        None, **{name: form.text(f"filter_{name}") for name in _FILTERS}
+    )
 
     def pick() -> list[Submission]:
         everything = wanted if form.flag("everything") else None

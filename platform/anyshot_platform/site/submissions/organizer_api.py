@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
@@ -33,31 +33,7 @@ from anyshot_platform.site.web.services import SessionDep
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/submissions", tags=["organizing: submissions"])
 
 
-class SubmissionFilterIn(BaseModel):
-    """Which submissions; an empty word filters nothing."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    phase: str = Field(default="", max_length=100)
-    status: str = Field(default="", max_length=100)
-    cause: str = Field(default="", max_length=100)
-    kind: str = Field(default="", max_length=100)
-    text: str = Field(
-        default="", max_length=100, description="in team, user, comment; or the beginning of an id"
-    )
-    shown: str = Field(
-        default="", max_length=100, description="disqualified, withdrawn, deleted or quarantined ones"
-    )
-    sort: str = Field(
-        default="-created", max_length=100, description="created, score, finished, size; - reverses"
-    )
-
-    def wanted(self) -> SubmissionFilter:
-        """The same for the service."""
-        return SubmissionFilter(**self.model_dump(exclude={"page"}))
-
-
-class TableIn(SubmissionFilterIn):
+class TableIn(SubmissionFilter):
     """A page of what a filter shows."""
 
     page: int = Field(default=1, ge=1, le=1_000_000)
@@ -91,7 +67,7 @@ class ActIn(ManyIn):
 
     act: SubmissionAct
     ids: list[str] = Field(default=[], max_length=10_000)
-    filter: SubmissionFilterIn | None = None
+    filter: SubmissionFilter | None = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +89,7 @@ def list_submissions(
     access: AsReviewer, session: SessionDep, wanted: Annotated[TableIn, Query()]
 ) -> ListPage[ManagedOut]:
     """The table: filtered, sorted, 50 a page."""
-    rows, place = organizing.find_submissions(session, access.competition, wanted.wanted(), wanted.page)
+    rows, place = organizing.find_submissions(session, access.competition, wanted, wanted.page)
     public = with_public_code(session, [row.submission for row in rows])
     return place.of([_show(row, row.submission in public) for row in rows])
 
@@ -123,8 +99,7 @@ def act_on_many(access: AsOrganizer, session: SessionDep, body: ActIn) -> Outcom
     """Re-run, re-score, cancel, disqualify, restore and the like, in bulk."""
     if bool(body.ids) == (body.filter is not None):
         raise Invalid("Give either ids or a filter.", field="ids")
-    wanted = body.filter.wanted() if body.filter else None
-    chosen = organizing.pick(session, access.competition, body.ids, wanted)
+    chosen = organizing.pick(session, access.competition, body.ids, body.filter)
     found = bulk.act_on(session, chosen, body.act, access.viewer.id, body.reason, body.consent())
     unknown = dict.fromkeys(body.ids, "It is not here.") if body.ids else {}
     for submission in chosen:

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Select, func, or_, select
 from sqlalchemy.orm import Session
 
@@ -18,6 +19,7 @@ from anyshot_platform.people.teams.models import Team
 from anyshot_platform.people.users.models import User
 
 PAGE_SIZE = 50
+Word = Annotated[str, Field(max_length=100)]
 _SORTS = {
     "created": Submission.created_at,
     "score": Submission.score,
@@ -26,17 +28,18 @@ _SORTS = {
 }
 
 
-@dataclass(frozen=True)
-class SubmissionFilter:
-    """What the table shows."""
+class SubmissionFilter(BaseModel):
+    """Which submissions; an empty word filters nothing."""
 
-    phase: str = ""
-    status: str = ""
-    cause: str = ""
-    kind: str = ""
-    text: str = ""
-    shown: str = ""  # "", "disqualified", "withdrawn", "deleted", "quarantined"
-    sort: str = "-created"
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    phase: Word = ""
+    status: Word = ""
+    cause: Word = ""
+    kind: Word = ""
+    text: Annotated[Word, Field(description="in team, user, comment; or the beginning of an id")] = ""
+    shown: Annotated[Word, Field(description="disqualified, withdrawn, deleted or quarantined ones")] = ""
+    sort: Annotated[Word, Field(description="created, score, finished, size; - reverses")] = "-created"
 
 
 @dataclass(frozen=True)
