@@ -18,7 +18,7 @@ from anyshot_platform.judging.execution.kinds import REPORT
 from anyshot_platform.judging.execution.queueing import enqueue
 from anyshot_platform.judging.reports.actions.catalogue import read_settings
 from anyshot_platform.judging.reports.actions.inputs import pack_digests
-from anyshot_platform.judging.reports.actions.sources import SOURCES, Asked
+from anyshot_platform.judging.reports.actions.sources import SOURCES, ReportRequest
 from anyshot_platform.judging.reports.models import Report
 from anyshot_platform.judging.reports.records import FILES, ReportInputs
 from anyshot_platform.judging.runs.models import Run
@@ -45,8 +45,8 @@ def request_report(
     """
     version = live_version(session, phase)
     league = league if kind.subject == Subject.BOARD else None
-    asked = Asked(session, version, kind, league, submissions, read_settings(kind, settings or {}))
-    inputs, parameters = SOURCES[kind].gather(asked)
+    request = ReportRequest(session, version, kind, league, submissions, read_settings(kind, settings or {}))
+    inputs, parameters = SOURCES[kind].gather(request)
     key = _key(session, kind, version, parameters, inputs)
     earlier = _find_earlier(session, competition, phase, key)
     if earlier is not None:

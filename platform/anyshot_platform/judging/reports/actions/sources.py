@@ -40,7 +40,7 @@ OnExports = reports.PredictorTrust | reports.Calibration | reports.SnapshotAdvic
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReportRequest:
     """What a report was asked for: about a phase's version, and a league's board or submissions of the phase."""
 
     session: Session
@@ -134,7 +134,7 @@ class Need:
 
 
 @dataclass(frozen=True)
-class Source:
+class ReportSource:
     """What a report needs, in words and as a number, how many of it are there, and how its inputs are gathered.
 
     `gather` gives the inputs and the parameters of the analysis. It raises `Invalid` for submissions that the report
@@ -144,7 +144,7 @@ class Source:
     words: str
     least: int
     count: Callable[[Stock], int]
-    gather: Callable[[Asked], Gathered]
+    gather: Callable[[ReportRequest], Gathered]
 
 
 def find_needs(session: Session, phase: Phase, league: League | None) -> dict[str, Need]:
@@ -153,23 +153,23 @@ def find_needs(session: Session, phase: Phase, league: League | None) -> dict[st
     return {kind.name: Need(one.words, one.least, one.count(stock)) for kind, one in SOURCES.items()}
 
 
-def _flips(asked: Asked) -> Gathered:
-    board = asked.board()
-    chosen = board.of(board.ranked[: int(asked.settings["entries"])])
+def _flips(request: ReportRequest) -> Gathered:
+    board = request.board()
+    chosen = board.of(board.ranked[: int(request.settings["entries"])])
     facts = {"names": chosen.names, "feedback": chosen.feedback, "submissions": chosen.submissions}
-    parameters = {**asked.settings, **facts, "rule": asked.version.rule.name}
+    parameters = {**request.settings, **facts, "rule": request.version.rule.name}
     return _two(chosen, "are ranked"), reports.Flips.model_validate(parameters)
 
 
-def _plan(asked: Asked) -> Gathered:
-    board = asked.board()
+def _plan(request: ReportRequest) -> Gathered:
+    board = request.board()
     chosen = board.of(board.ranked[:MOST_ON_A_BOARD])  # the model of all of them knows how two differ
-    parameters = {**asked.settings, "rule": asked.version.rule.name, "names": chosen.names}
+    parameters = {**request.settings, "rule": request.version.rule.name, "names": chosen.names}
     return _two(chosen, "are ranked"), reports.Plan.model_validate(parameters)
 
 
-def _difficulty(asked: Asked) -> Gathered:
-    board = asked.board()
+def _difficulty(request: ReportRequest) -> Gathered:
+    board = request.board()
     baselines = [stander for stander in board.standers if stander.baseline]
     alone = len(baselines) > 1
     chosen = board.of(baselines if alone else board.standers)
@@ -182,62 +182,62 @@ def _two(board: BoardInputs, what: str) -> ReportInputs:
     return ReportInputs(runs=board.results)
 
 
-def _diversity(asked: Asked) -> Gathered:
-    parameters = {**asked.settings, "protocol": asked.protocol()}
+def _diversity(request: ReportRequest) -> Gathered:
+    parameters = {**request.settings, "protocol": request.protocol()}
     return ReportInputs(), reports.Diversity.model_validate(parameters)
 
 
-def _audit(asked: Asked) -> Gathered:
-    return ReportInputs(), reports.Audit(tasks=asked.version.tasks, protocol=asked.protocol())
+def _audit(request: ReportRequest) -> Gathered:
+    return ReportInputs(), reports.Audit(tasks=request.version.tasks, protocol=request.protocol())
 
 
-def _submission_shift(asked: Asked) -> Gathered:
-    return asked.of_exports(()), read_tested(asked.session, asked.version, asked.names)
+def _submission_shift(request: ReportRequest) -> Gathered:
+    return request.of_exports(()), read_tested(request.session, request.version, request.names)
 
 
-def _n_way_flips(asked: Asked) -> Gathered:
-    runs = read_predicted(asked.session, asked.version, list(asked.names))
-    parameters = reports.NWayFlips.model_validate({**asked.settings, "names": asked.names})
-    return ReportInputs(runs=runs, subjects=tuple(asked.names.values())), parameters
+def _n_way_flips(request: ReportRequest) -> Gathered:
+    runs = read_predicted(request.session, request.version, list(request.names))
+    parameters = reports.NWayFlips.model_validate({**request.settings, "names": request.names})
+    return ReportInputs(runs=runs, subjects=tuple(request.names.values())), parameters
 
 
-def _of_exports(kind: type[OnExports], what: str, file: str, *, one_run: bool = False) -> Source:
+def _of_exports(kind: type[OnExports], what: str, file: str, *, one_run: bool = False) -> ReportSource:
     """The source of a report on a file that one submission exported, in all runs or in a chosen one."""
 
-    def gather(asked: Asked) -> Gathered:
-        files = asked.exported(file)
-        chosen = of_run(files, asked.settings["run"]) if one_run else files
-        return asked.of_exports(chosen), kind.model_validate(asked.settings)
+    def gather(request: ReportRequest) -> Gathered:
+        files = request.exported(file)
+        chosen = of_run(files, request.settings["run"]) if one_run else files
+        return request.of_exports(chosen), kind.model_validate(request.settings)
 
-    return Source(f"a submission with exported {what}", 1, lambda stock: stock.exporters(file), gather)
+    return ReportSource(f"a submission with exported {what}", 1, lambda stock: stock.exporters(file), gather)
 
 
-def _representations(asked: Asked) -> Gathered:
-    layers = asked.exported(LAYERS)
-    both = layers[:2] if len(asked.names) == 1 else of_run(layers, asked.settings["run"])
+def _representations(request: ReportRequest) -> Gathered:
+    layers = request.exported(LAYERS)
+    both = layers[:2] if len(request.names) == 1 else of_run(layers, request.settings["run"])
     if len(both) != 2:
         raise NothingToReport(
             "The layers of two runs are compared, and there are those of one: choose two submissions."
         )
-    return asked.of_exports(both), reports.Representations.model_validate(asked.settings)
+    return request.of_exports(both), reports.Representations.model_validate(request.settings)
 
 
 _RANKED = "2 ranked entries with results"
-SOURCES: dict[type[ReportDescription], Source] = {
-    reports.Flips: Source(_RANKED, 2, lambda s: sum(s.on_board), _flips),
-    reports.Plan: Source(_RANKED, 2, lambda s: sum(s.on_board), _plan),
-    reports.Difficulty: Source(
+SOURCES: dict[type[ReportDescription], ReportSource] = {
+    reports.Flips: ReportSource(_RANKED, 2, lambda s: sum(s.on_board), _flips),
+    reports.Plan: ReportSource(_RANKED, 2, lambda s: sum(s.on_board), _plan),
+    reports.Difficulty: ReportSource(
         "2 entries or baselines with results", 2, lambda s: len(s.on_board), _difficulty
     ),
-    reports.Diversity: Source("a meta-test pool", 1, lambda s: s.pools, _diversity),
-    reports.Audit: Source("a meta-test pool", 1, lambda s: s.pools, _audit),
-    reports.SubmissionShift: Source(
+    reports.Diversity: ReportSource("a meta-test pool", 1, lambda s: s.pools, _diversity),
+    reports.Audit: ReportSource("a meta-test pool", 1, lambda s: s.pools, _audit),
+    reports.SubmissionShift: ReportSource(
         "a submission tested on base and on novel classes",
         1,
         lambda s: count_tested(s.session, s.version, s.newest),
         _submission_shift,
     ),
-    reports.NWayFlips: Source(
+    reports.NWayFlips: ReportSource(
         "2 submissions with predictions",
         2,
         lambda s: count_predicted(s.session, s.version, s.newest),
@@ -252,7 +252,7 @@ SOURCES: dict[type[ReportDescription], Source] = {
             (reports.FeatureDiversity, "features", LAYERS, True),
         )
     },
-    reports.Representations: Source(
+    reports.Representations: ReportSource(
         "2 runs with exported features", 2, lambda s: s.runs(LAYERS), _representations
     ),
 }
