@@ -11,7 +11,7 @@ from anyshot_platform.contest.phases.models import PhaseVersion
 from anyshot_platform.contest.phases.rows import sent_settings
 from anyshot_platform.contest.phases.states import RescoreMode
 from anyshot_platform.foundation.schema.settings import Column
-from anyshot_platform.judging.execution.kinds import KINDS, again_by, starting_kind
+from anyshot_platform.judging.execution.kinds import KINDS, derived_kind, starting_kind
 from anyshot_platform.judging.runs.states import RunKind
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionKind
@@ -36,10 +36,10 @@ def test_every_submission_starts_with_one_kind_of_run(kind: SubmissionKind, gate
 
 
 def test_a_version_is_scored_again_from_predictions_or_learners() -> None:
-    assert again_by(RescoreMode.SCORE).source_file == "predictions.parquet"
-    assert again_by(RescoreMode.META_TEST).source_file == "learner.bin"
+    assert derived_kind(RescoreMode.SCORE).source_file == "predictions.parquet"
+    assert derived_kind(RescoreMode.META_TEST).source_file == "learner.bin"
     with pytest.raises(ValueError):
-        again_by(RescoreMode.EVERYTHING)
+        derived_kind(RescoreMode.EVERYTHING)
 
 
 def test_what_a_phase_sends_to_its_workers_is_read_off_its_description() -> None:

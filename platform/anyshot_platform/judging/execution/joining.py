@@ -9,9 +9,9 @@ from sqlalchemy.orm import Session
 from anyshot_platform.contest.phases.models import Phase, PhaseVersion
 from anyshot_platform.contest.phases.states import RescoreMode, VersionState
 from anyshot_platform.foundation.queue import priorities
-from anyshot_platform.judging.execution.kinds import again_by, counting_runs, starting_kind
+from anyshot_platform.judging.execution.kinds import counting_runs, derived_kind, starting_kind
 from anyshot_platform.judging.execution.parts import deciding
-from anyshot_platform.judging.execution.queueing import queue_again, queue_runs
+from anyshot_platform.judging.execution.queueing import queue_derived, queue_runs
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.planning import Urgency, next_generation
 from anyshot_platform.judging.runs.states import ENDED, RunState
@@ -56,7 +56,7 @@ def _needs(session: Session, submission: Submission, version: PhaseVersion, scor
     )
     if not runs or _mode(version) == RescoreMode.EVERYTHING:
         return not runs
-    kind = again_by(_mode(version))
+    kind = derived_kind(_mode(version))
     sources = {kind.origin(session, run).id for run in finished_runs(session, submission, scored)}
     return sources.isdisjoint({run.source_run_id for run in runs})
 
@@ -73,11 +73,11 @@ def queue_under(
     urgency = Urgency(phase.priority) if version.number == phase.live_version else _BULK
     if mode == RescoreMode.EVERYTHING:
         return len(queue_runs(session, submission, version, urgency))
-    kind = again_by(mode)
+    kind = derived_kind(mode)
     generation = next_generation(session, submission, version)
     usable = [run for run in finished_runs(session, submission, source) if kind.can_start_from(run)]
     for run in usable:
-        queue_again(session, kind, run, version, urgency).generation = generation
+        queue_derived(session, kind, run, version, urgency).generation = generation
     return len(usable)
 
 

@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.contest.phases.models import PhaseVersion
 from anyshot_platform.foundation.queue.outbox import put_ring
-from anyshot_platform.judging.execution.kinds import Again, Planning, starting_kind
+from anyshot_platform.judging.execution.kinds import DerivedRun, Planning, starting_kind
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.planning import Urgency, next_generation, require_evaluable
 from anyshot_platform.judging.runs.states import RunState
@@ -42,7 +42,9 @@ def add_to_queue(
         submission.verdict = submission.cause = submission.finished_at = None
 
 
-def queue_again(session: Session, kind: Again, source: Run, version: PhaseVersion, urgency: Urgency) -> Run:
+def queue_derived(
+    session: Session, kind: DerivedRun, source: Run, version: PhaseVersion, urgency: Urgency
+) -> Run:
     """Queue a run that starts from what a finished one has kept."""
     run = kind.plan_from(session, source, version, urgency)
     enqueue(session, [run])

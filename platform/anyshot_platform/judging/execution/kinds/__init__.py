@@ -8,7 +8,7 @@ from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.contest.phases.models import Phase, PhaseVersion
 from anyshot_platform.contest.phases.states import RescoreMode
 from anyshot_platform.foundation.services import Services
-from anyshot_platform.judging.execution.kinds.derived import Again
+from anyshot_platform.judging.execution.kinds.derived import DerivedRun
 from anyshot_platform.judging.execution.kinds.evaluation import EVALUATION
 from anyshot_platform.judging.execution.kinds.further import FURTHER
 from anyshot_platform.judging.execution.kinds.gate import GATE, GATE_SEEDS
@@ -30,12 +30,12 @@ __all__ = [
     "REPORT",
     "RESCORING",
     "SMOKE",
-    "Again",
+    "DerivedRun",
     "Kind",
     "NotAssignable",
     "Planning",
-    "again_by",
     "counting_runs",
+    "derived_kind",
     "fitting_runs",
     "kind_of",
     "make_job",
@@ -57,9 +57,9 @@ def starting_kind(submission: Submission) -> Kind:
     return kind
 
 
-def again_by(mode: RescoreMode) -> Again:
+def derived_kind(mode: RescoreMode) -> DerivedRun:
     """The kind of run that scores an earlier result again in this way; raises `ValueError` where all is run again."""
-    (kind,) = (kind for kind in KINDS if isinstance(kind, Again) and kind.mode == mode)
+    (kind,) = (kind for kind in KINDS if isinstance(kind, DerivedRun) and kind.mode == mode)
     return kind
 
 

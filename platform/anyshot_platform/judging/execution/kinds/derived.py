@@ -15,7 +15,7 @@ from anyshot_platform.judging.runs.secrets import secrets_of
 from anyshot_platform.judging.runs.states import RunKind
 
 
-class Again(ScoredKind):
+class DerivedRun(ScoredKind):
     """A run that starts from a file of an earlier one."""
 
     mode: ClassVar[RescoreMode]  # the way of scoring a version again that makes such runs

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from anyshot_core.wire.jobs import Budget, MetaTest
 from anyshot_platform.contest.phases.models import PhaseVersion
 from anyshot_platform.contest.phases.states import RescoreMode
-from anyshot_platform.judging.execution.kinds.derived import Again
+from anyshot_platform.judging.execution.kinds.derived import DerivedRun
 from anyshot_platform.judging.execution.kinds.kind import Case
 from anyshot_platform.judging.execution.kinds.scored import RunAllowance, kept_of_source
 from anyshot_platform.judging.runs.models import Run
@@ -30,12 +30,12 @@ class SharedAllowance(RunAllowance):
         return found.model_copy(update={"run_seconds": max(share, 0.001)})
 
 
-class MetaTestAgain(Again):
+class MetaTesting(DerivedRun):
     """Only the first shard has a learner, from which the whole is tested; dataset by dataset, each part has one."""
 
     name = RunKind.META_TEST
     title = "Meta-test"
-    allowance = SharedAllowance(Again.data)
+    allowance = SharedAllowance(DerivedRun.data)
     mode = RescoreMode.META_TEST
     source_file = "learner.bin"
     borrowers = frozenset({RunKind.SCORE, RunKind.META_TEST})
@@ -53,4 +53,4 @@ class MetaTestAgain(Again):
         return MetaTest(**self.tested_fields(case), learner=kept_of_source(case, self.source_file))
 
 
-META_TEST = MetaTestAgain()
+META_TEST = MetaTesting()

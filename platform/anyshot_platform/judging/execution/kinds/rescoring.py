@@ -9,7 +9,7 @@ from anyshot_core.protocols.keys import write_seed
 from anyshot_core.wire.jobs import Rescore
 from anyshot_core.wire.worker_api import Usage
 from anyshot_platform.contest.phases.states import RescoreMode
-from anyshot_platform.judging.execution.kinds.derived import Again
+from anyshot_platform.judging.execution.kinds.derived import DerivedRun
 from anyshot_platform.judging.execution.kinds.kind import Case
 from anyshot_platform.judging.execution.kinds.scored import (
     RunDraws,
@@ -38,7 +38,7 @@ class PredictedDraws(RunDraws):
         }
 
 
-class Rescoring(Again):
+class Rescoring(DerivedRun):
     """A part is scored again as that part."""
 
     name = RunKind.SCORE

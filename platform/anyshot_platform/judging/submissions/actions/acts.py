@@ -24,7 +24,7 @@ from anyshot_platform.foundation.errors import Invalid
 from anyshot_platform.foundation.queue import priorities
 from anyshot_platform.judging.execution.joining import finished_runs
 from anyshot_platform.judging.execution.kinds import RESCORING, starting_kind
-from anyshot_platform.judging.execution.queueing import queue_again, queue_runs
+from anyshot_platform.judging.execution.queueing import queue_derived, queue_runs
 from anyshot_platform.judging.execution.repeating import newest_runs
 from anyshot_platform.judging.execution.scores import find_score
 from anyshot_platform.judging.execution.service import cancel_submission
@@ -116,7 +116,7 @@ def _rescore(session: Session, submission: Submission, request: ActRequest) -> N
     version = live_version(session, submission.phase)
     generation = next_generation(session, submission, version)
     for source in finished_runs(session, submission, version):
-        again = queue_again(session, RESCORING, source, version, Urgency(priorities.RERUN))
+        again = queue_derived(session, RESCORING, source, version, Urgency(priorities.RERUN))
         again.generation = generation
 
 
