@@ -176,7 +176,7 @@ def shared_class_names() -> dict[str, list[str]]:
 
 # Code that the product does not use itself, and why it is there all the same.
 OFFERED = {
-    "score_task": "part of what `scoring` offers (docs/developers/boundaries.md)",
+    "score_task": "part of what `scoring` offers to everybody",
     "ladder_by_tasks": "the plain Ladder of its paper, which tests hold the board's against",
     "expected_classes_bound": "a formula of the paper, which tests hold the exact value against",
     "classes_variance_bound": "a formula of the paper, which tests hold the exact value against",

@@ -17,7 +17,6 @@ _ROLES = "tests/starting_kit/cli/test_dry_run.py"
 
 # What cannot be run from the wheels of one environment, by how a line begins: the test that runs it, and why there.
 ELSEWHERE = {
-    "python -P -m anyshot_starting_kit.runner": "tests/starting_kit/runner/test_first_process.py",  # speaks in frames
     "anyshot admin simulate": (
         "tests/platform/admin/test_simulate.py::test_a_phase_of_the_site_is_played_with_what_its_runs_took"
     ),

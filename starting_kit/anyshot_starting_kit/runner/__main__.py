@@ -1,4 +1,4 @@
-"""`python -P -m anyshot_starting_kit.runner`: frames on stdin and stdout, see `docs/developers/boundaries.md`."""
+"""`python -P -m anyshot_starting_kit.runner`: frames on stdin and stdout, see `anyshot_core.wire.frames`."""
 
 import os
 import sys
