@@ -13,11 +13,11 @@ from starlette.staticfiles import StaticFiles
 from anyshot_core import browser_charts
 from anyshot_platform import site
 from anyshot_platform.foundation.artifacts.choice import make_storage
+from anyshot_platform.foundation.background.dispatch import Dispatcher
+from anyshot_platform.foundation.background.doorbell import Doorbell
+from anyshot_platform.foundation.background.loops import Loop
+from anyshot_platform.foundation.background.outbox import send_due_rings
 from anyshot_platform.foundation.database import Database
-from anyshot_platform.foundation.queue.dispatch import Dispatcher
-from anyshot_platform.foundation.queue.doorbell import Doorbell
-from anyshot_platform.foundation.queue.loops import Loop
-from anyshot_platform.foundation.queue.outbox import send_due_rings
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.foundation.settings import PlatformSettings
 from anyshot_platform.foundation.signing import Signer

@@ -21,10 +21,10 @@ from sqlalchemy import select
 
 from anyshot_core.command import AS_PROCESS
 from anyshot_platform.app import create_app, make_services
+from anyshot_platform.foundation.background.dispatch import Dispatcher
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.logs import configure_logging
 from anyshot_platform.foundation.migration import migrate
-from anyshot_platform.foundation.queue.dispatch import Dispatcher
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.foundation.settings import PlatformSettings, read_settings
 from anyshot_platform.judging.receipts.service import make_key

@@ -9,11 +9,11 @@ from sqlalchemy import Select, and_, or_, select, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.contest.pools.actions.acts import pools_to_publish, publish_if_over
+from anyshot_platform.foundation.background.duties import take_duty
+from anyshot_platform.foundation.background.isolation import each, forget_old_troubles
+from anyshot_platform.foundation.background.loops import Loop, forget_dead_processes, this_process
+from anyshot_platform.foundation.background.outbox import forget_old_rings, put_ring
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.queue.duties import take_duty
-from anyshot_platform.foundation.queue.isolation import each, forget_old_troubles
-from anyshot_platform.foundation.queue.loops import Loop, forget_dead_processes, this_process
-from anyshot_platform.foundation.queue.outbox import forget_old_rings, put_ring
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.execution.leases import lose
 from anyshot_platform.judging.execution.parts import lock_run

@@ -25,8 +25,8 @@ from anyshot_platform.contest.leagues.states import Admission, EntryStatus
 from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.contest.phases.states import PhaseKind
 from anyshot_platform.contest.pools.models import Pack
+from anyshot_platform.foundation.background.models import Trouble
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.queue.models import Trouble
 from anyshot_platform.judging.reports.actions import acts as report_acts
 from anyshot_platform.judging.reports.actions.catalogue import find_kind
 from anyshot_platform.judging.reports.actions.service import request_report

@@ -28,9 +28,9 @@ from anyshot_platform.contest.pools.actions import acts as pool_acts
 from anyshot_platform.contest.pools.actions import version_acts
 from anyshot_platform.contest.pools.models import Pack, Pool
 from anyshot_platform.contest.pools.service import create_pool, create_pool_version
+from anyshot_platform.foundation.background.models import Trouble
 from anyshot_platform.foundation.database import Moment, now
 from anyshot_platform.foundation.errors import PlatformError
-from anyshot_platform.foundation.queue.models import Trouble
 from anyshot_platform.judging.reports.models import Report
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.submissions.actions import acts as submission_acts

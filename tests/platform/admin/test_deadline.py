@@ -13,10 +13,10 @@ from sqlalchemy import select, update
 from anyshot_core.words import deadline_words, moment_words
 from anyshot_platform.contest.phases.actions.key_acts import why_key_stays_secret
 from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.contest.phases.priorities import ORGANIZERS_MOST
 from anyshot_platform.contest.pools.actions.uses import is_over
+from anyshot_platform.foundation.background.models import LoopRound
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.queue.models import LoopRound
-from anyshot_platform.foundation.queue.priorities import ORGANIZERS_MOST
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.people.alerts.models import Alert
 from anyshot_platform.people.alerts.service import list_open

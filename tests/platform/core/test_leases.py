@@ -14,11 +14,11 @@ from sqlalchemy.exc import OperationalError
 
 from anyshot_platform.contest.competitions.service import add_member
 from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.contest.phases import priorities
 from anyshot_platform.contest.phases.models import Phase
+from anyshot_platform.foundation.background.duties import take_duty
+from anyshot_platform.foundation.background.models import OutboxRing, Sweep
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.queue import priorities
-from anyshot_platform.foundation.queue.duties import take_duty
-from anyshot_platform.foundation.queue.models import OutboxRing, Sweep
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.execution import leases
 from anyshot_platform.judging.runs.models import Attempt, Run

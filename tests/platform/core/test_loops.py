@@ -18,11 +18,11 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from anyshot_platform import cli
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.foundation.artifacts.models import Artifact
+from anyshot_platform.foundation.background import isolation
+from anyshot_platform.foundation.background.loops import Loop
+from anyshot_platform.foundation.background.models import LoopRound, Trouble
+from anyshot_platform.foundation.background.outbox import send_due_rings
 from anyshot_platform.foundation.database import now, virtual_clock
-from anyshot_platform.foundation.queue import isolation
-from anyshot_platform.foundation.queue.loops import Loop
-from anyshot_platform.foundation.queue.models import LoopRound, Trouble
-from anyshot_platform.foundation.queue.outbox import send_due_rings
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.execution import leases
 from anyshot_platform.judging.runs.models import Run
@@ -599,7 +599,7 @@ def test_a_ring_that_the_broker_does_not_take_keeps_no_other_waiting(
 
     doorbell: Any = Picky()
     with site.services.database.writing() as session:
-        from anyshot_platform.foundation.queue.models import OutboxRing
+        from anyshot_platform.foundation.background.models import OutboxRing
 
         session.execute(update(OutboxRing).values(sent_at=None, due_at=now()))
     assert send_due_rings(site.services.database, doorbell) == 1

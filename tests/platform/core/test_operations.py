@@ -21,10 +21,10 @@ from anyshot_platform.app import make_services
 from anyshot_platform.foundation.artifacts.models import Artifact, Blob
 from anyshot_platform.foundation.artifacts.s3 import S3Storage
 from anyshot_platform.foundation.artifacts.service import keep_file
+from anyshot_platform.foundation.background.dispatch import Dispatcher
+from anyshot_platform.foundation.background.doorbell import Doorbell
+from anyshot_platform.foundation.background.outbox import send_due_rings
 from anyshot_platform.foundation.database import Base, new_id, now
-from anyshot_platform.foundation.queue.dispatch import Dispatcher
-from anyshot_platform.foundation.queue.doorbell import Doorbell
-from anyshot_platform.foundation.queue.outbox import send_due_rings
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.foundation.settings import read_settings
 from anyshot_platform.foundation.storage import FolderStorage, Storage

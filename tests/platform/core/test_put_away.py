@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from sqlalchemy import select, update
 
 from anyshot_platform import cli
+from anyshot_platform.foundation.background.isolation import TRIES
+from anyshot_platform.foundation.background.models import Sweep, Trouble
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.queue.isolation import TRIES
-from anyshot_platform.foundation.queue.models import Sweep, Trouble
 from anyshot_platform.people.alerts import delivery as alerts
 from anyshot_platform.people.alerts.models import Alert
 from anyshot_platform.people.alerts.service import close_alert, open_alert

@@ -12,8 +12,8 @@ from sqlalchemy import func, select, update
 from anyshot_platform.app import make_services
 from anyshot_platform.foundation.artifacts.models import Artifact, Blob
 from anyshot_platform.foundation.artifacts.service import keep_file
+from anyshot_platform.foundation.background.isolation import TRIES, back_off
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.queue.isolation import TRIES, back_off
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.run_logs.models import RunEvent
 from anyshot_platform.judging.runs.models import Run

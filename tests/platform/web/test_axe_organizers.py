@@ -16,8 +16,8 @@ from anyshot_platform.contest.leagues.models import League, LeagueEntry
 from anyshot_platform.contest.leagues.states import Admission
 from anyshot_platform.contest.pools.models import Pool
 from anyshot_platform.foundation.artifacts.service import keep_file
+from anyshot_platform.foundation.background.outbox import mark_outbox
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.queue.outbox import mark_outbox
 from anyshot_platform.judging.reports.models import Report
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.states import RunKind, RunState

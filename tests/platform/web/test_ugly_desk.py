@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.foundation.background.models import Trouble
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.queue.models import Trouble
 from anyshot_platform.judging.execution.releases import words_for_too_old
 from anyshot_platform.judging.execution.scheduling import TOO_OLD
 from anyshot_platform.judging.runs.models import Attempt, Run

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from anyshot_platform.contest.competitions.states import Role
+from anyshot_platform.foundation.background.models import Trouble
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.queue.models import Trouble
 from anyshot_platform.judging.workers.tokens import create_worker_token
 from anyshot_platform.running.operations.dead_letters import count_set_aside
 from tests.platform.admin.test_guarded_acts import log

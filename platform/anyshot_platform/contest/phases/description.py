@@ -20,6 +20,7 @@ from anyshot_core.protocols.keys import KEY_PATTERN
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_core.wire.jobs import IMAGE_DIGEST, LogPolicy
 from anyshot_core.wire.requirements import PACKAGES_IMAGE, packages_image, read_requirements
+from anyshot_platform.contest.phases import priorities
 from anyshot_platform.contest.phases.states import (
     AUDIENCE_WORDS,
     BOARD_WORDS,
@@ -31,7 +32,6 @@ from anyshot_platform.contest.phases.states import (
     RescoreMode,
 )
 from anyshot_platform.foundation.filters import join_texts
-from anyshot_platform.foundation.queue import priorities
 from anyshot_platform.foundation.schema.parts import LARGEST, LONGEST, MOST, Key, Part, Seed, Title
 from anyshot_platform.foundation.schema.quantities import Duration, Moment, Size
 from anyshot_platform.foundation.schema.settings import (

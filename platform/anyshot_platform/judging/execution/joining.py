@@ -6,9 +6,9 @@ from itertools import groupby
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.contest.phases import priorities
 from anyshot_platform.contest.phases.models import Phase, PhaseVersion
 from anyshot_platform.contest.phases.states import RescoreMode, VersionState
-from anyshot_platform.foundation.queue import priorities
 from anyshot_platform.judging.execution.kinds import counting_runs, derived_kind, starting_kind
 from anyshot_platform.judging.execution.parts import deciding
 from anyshot_platform.judging.execution.queueing import queue_derived, queue_runs

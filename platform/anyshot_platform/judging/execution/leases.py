@@ -9,9 +9,9 @@ from sqlalchemy.orm import Session
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import HeartbeatReply, Progress, WorkerInfo
 from anyshot_platform.foundation.artifacts.models import Artifact
+from anyshot_platform.foundation.background.outbox import put_ring
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import NotFound
-from anyshot_platform.foundation.queue.outbox import put_ring
 from anyshot_platform.foundation.settings import PlatformSettings
 from anyshot_platform.judging.execution.kinds import kind_of
 from anyshot_platform.judging.execution.parts import lock_run

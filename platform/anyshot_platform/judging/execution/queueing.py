@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from anyshot_platform.contest.phases.models import PhaseVersion
-from anyshot_platform.foundation.queue.outbox import put_ring
+from anyshot_platform.foundation.background.outbox import put_ring
 from anyshot_platform.judging.execution.kinds import DerivedRun, Planning, starting_kind
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.planning import Urgency, next_generation, require_evaluable

@@ -16,8 +16,8 @@ from sqlalchemy.orm import Session, aliased
 
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import Waiting, WorkerInfo
+from anyshot_platform.contest.phases import priorities
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.queue import priorities
 from anyshot_platform.judging.execution.kinds import fitting_runs
 from anyshot_platform.judging.runs.models import QUEUE_ORDER, Attempt, Run
 from anyshot_platform.judging.runs.states import RUNNING, RunState

@@ -8,9 +8,9 @@ from sqlalchemy.orm import Session
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.contest.competitions.service import find_membership
 from anyshot_platform.contest.phases.models import Phase, PhaseVersion
+from anyshot_platform.foundation.background.outbox import put_ring
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.domain_events import publish
-from anyshot_platform.foundation.queue.outbox import put_ring
 from anyshot_platform.judging.domain_events import PartsFinished, RunEnded, SubmissionEnded
 from anyshot_platform.judging.execution.joining import join_versions
 from anyshot_platform.judging.execution.kinds import starting_kind

@@ -14,7 +14,7 @@ from anyshot_core.results import Identity, read_results, write_results
 from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.foundation.artifacts.models import Artifact
 from anyshot_platform.foundation.artifacts.service import touch_blob
-from anyshot_platform.foundation.queue.isolation import each
+from anyshot_platform.foundation.background.isolation import each
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.foundation.storage import Storage
 from anyshot_platform.judging.domain_events import PartsFinished

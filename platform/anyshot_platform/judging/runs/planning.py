@@ -20,7 +20,7 @@ class NotEvaluable(Conflict):
 
 @dataclass(frozen=True)
 class Urgency:
-    """How much a run matters: see `foundation.queue.priorities`."""
+    """How much a run matters: see `contest.phases.priorities`."""
 
     priority: int
     bulk: bool = False

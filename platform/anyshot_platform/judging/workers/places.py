@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.contest.phases import priorities
 from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.queue import priorities
 from anyshot_platform.judging.runs.models import Run, goes_before
 from anyshot_platform.judging.runs.records import ExpectedStart
 from anyshot_platform.judging.runs.states import RUNNING, RunState

@@ -8,9 +8,9 @@ import httpx
 from sqlalchemy import select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from anyshot_platform.foundation.background.duties import drop_duty, take_duty
+from anyshot_platform.foundation.background.isolation import each, resting
 from anyshot_platform.foundation.database import new_id, now
-from anyshot_platform.foundation.queue.duties import drop_duty, take_duty
-from anyshot_platform.foundation.queue.isolation import each, resting
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.people.alerts.models import Alert
 from anyshot_platform.people.notifications.letters import send_email

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from anyshot_platform.foundation.background.outbox import mark_outbox
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.queue.outbox import mark_outbox
 from anyshot_platform.people.alerts.models import Alert
 from anyshot_platform.people.webhooks.service import emit
 

@@ -20,8 +20,8 @@ from urllib.parse import unquote, urlsplit
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from anyshot_platform.foundation.background.isolation import DATABASE_IS_AWAY, TRIES, back_off, describe_error
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.queue.isolation import DATABASE_IS_AWAY, TRIES, back_off, describe_error
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.foundation.storage import Storage
 from anyshot_platform.people.notifications.letters import CHOICES

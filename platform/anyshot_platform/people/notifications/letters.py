@@ -7,9 +7,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.zones import find_zone
+from anyshot_platform.foundation.background.outbox import mark_outbox
 from anyshot_platform.foundation.database import new_id, now
 from anyshot_platform.foundation.filters import join_texts
-from anyshot_platform.foundation.queue.outbox import mark_outbox
 from anyshot_platform.people.notifications.models import Email
 from anyshot_platform.people.users.models import MailRhythm, User
 

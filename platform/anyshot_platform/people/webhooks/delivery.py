@@ -24,9 +24,9 @@ from urllib.parse import urlsplit
 import httpx
 from sqlalchemy import Select, func, select, update
 
+from anyshot_platform.foundation.background.isolation import TRIES, back_off, describe_error
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import Invalid
-from anyshot_platform.foundation.queue.isolation import TRIES, back_off, describe_error
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.foundation.signing import Signer
 from anyshot_platform.people.webhooks.models import Webhook, WebhookDelivery

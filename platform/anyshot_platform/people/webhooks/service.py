@@ -5,8 +5,8 @@ from typing import Any
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.foundation.background.outbox import mark_outbox
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.queue.outbox import mark_outbox
 from anyshot_platform.people.webhooks.models import Webhook, WebhookDelivery
 
 EVENTS = (

@@ -25,11 +25,11 @@ from anyshot_platform.contest.phases.actions.acts import ACTS as PHASE_ACTS
 from anyshot_platform.contest.phases.actions.acts import End
 from anyshot_platform.contest.phases.actions.key_acts import KEY_IS_PUBLIC
 from anyshot_platform.contest.phases.models import Phase, PhaseExtension
+from anyshot_platform.contest.phases.priorities import ORGANIZERS_MOST
 from anyshot_platform.contest.phases.service import end_for, live_version
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import Invalid
 from anyshot_platform.foundation.filters import count, list_of
-from anyshot_platform.foundation.queue.priorities import ORGANIZERS_MOST
 from anyshot_platform.foundation.schema.quantities import Moment
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.states import RunState

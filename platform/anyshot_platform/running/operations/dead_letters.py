@@ -7,10 +7,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, select, update
 from sqlalchemy.orm import Session
 
+from anyshot_platform.foundation.background.models import Trouble
+from anyshot_platform.foundation.background.outbox import mark_outbox
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import NotFound
-from anyshot_platform.foundation.queue.models import Trouble
-from anyshot_platform.foundation.queue.outbox import mark_outbox
 from anyshot_platform.people.notifications.models import Email
 from anyshot_platform.people.webhooks.models import Webhook, WebhookDelivery
 

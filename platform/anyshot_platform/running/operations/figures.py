@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_platform.contest.phases.models import PhaseVersion
 from anyshot_platform.foundation.artifacts.models import Blob
+from anyshot_platform.foundation.background.models import OutboxRing
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.queue.models import OutboxRing
 from anyshot_platform.judging.runs.models import Attempt, Run
 from anyshot_platform.judging.runs.states import RUNNING, RunState
 from anyshot_platform.judging.workers.images import count_workers

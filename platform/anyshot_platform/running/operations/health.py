@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
+from anyshot_platform.foundation.background.loops import this_process
 from anyshot_platform.foundation.migration import is_current
-from anyshot_platform.foundation.queue.loops import this_process
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.running.operations.watch import late_loops
 

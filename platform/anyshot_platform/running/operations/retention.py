@@ -10,8 +10,8 @@ from anyshot_core.exports.files import LAYERS, PROBABILITIES
 from anyshot_platform.contest.competitions.models import Competition, CompetitionFile
 from anyshot_platform.contest.pools.models import Pack
 from anyshot_platform.foundation.artifacts.models import Artifact, Blob
+from anyshot_platform.foundation.background.isolation import each
 from anyshot_platform.foundation.database import Json, now
-from anyshot_platform.foundation.queue.isolation import each
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.foundation.settings import PlatformSettings
 from anyshot_platform.judging.run_logs.models import EventCount, RunEvent, RunMeasure

@@ -7,9 +7,9 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.words import moment_words
+from anyshot_platform.foundation.background.loops import LoopState, read_loops
+from anyshot_platform.foundation.background.models import LoopRound
 from anyshot_platform.foundation.database import insert_into, now
-from anyshot_platform.foundation.queue.loops import LoopState, read_loops
-from anyshot_platform.foundation.queue.models import LoopRound
 from anyshot_platform.foundation.settings import PlatformSettings
 from anyshot_platform.judging.runs.models import Attempt, Run
 from anyshot_platform.judging.runs.states import RunState

@@ -13,10 +13,10 @@ from anyshot_platform.actions.declaration import ActRequest
 from anyshot_platform.actions.service import ActRefused, carry_out
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.kit.wheels import kit_version
+from anyshot_platform.foundation.background.loops import read_loops
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import Invalid
 from anyshot_platform.foundation.paging import PageParam
-from anyshot_platform.foundation.queue.loops import read_loops
 from anyshot_platform.judging.workers.models import Image, WorkerToken
 from anyshot_platform.judging.workers.packages import asked_images
 from anyshot_platform.judging.workers.tokens import find_worker_token

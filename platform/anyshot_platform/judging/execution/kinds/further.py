@@ -10,9 +10,9 @@ from anyshot_core.protocols import Protocol
 from anyshot_core.protocols.keys import Seed
 from anyshot_core.wire.jobs import MetaTest, MetaTestPart, PackRef
 from anyshot_core.wire.worker_api import Complete, PartFailure
+from anyshot_platform.contest.phases import priorities
 from anyshot_platform.contest.phases.models import PhaseVersion
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.queue import priorities
 from anyshot_platform.foundation.storage import Storage
 from anyshot_platform.judging.evaluations.models import FurtherTest
 from anyshot_platform.judging.evaluations.points import PhasePoint

@@ -6,9 +6,9 @@ from sqlalchemy.orm import Session
 from anyshot_core.wire.jobs import Analyse, ExportRef, ResultsRef
 from anyshot_core.wire.reports import OnPools, ReportSummary
 from anyshot_core.wire.worker_api import Complete, WorkerInfo
+from anyshot_platform.contest.phases import priorities
 from anyshot_platform.contest.phases.models import Phase, PhaseVersion
 from anyshot_platform.foundation.artifacts.service import blob_ref
-from anyshot_platform.foundation.queue import priorities
 from anyshot_platform.foundation.storage import Storage
 from anyshot_platform.judging.execution.kinds.kind import Case, Kind, common_fields
 from anyshot_platform.judging.reports.models import Report

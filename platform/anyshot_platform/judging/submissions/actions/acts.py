@@ -18,10 +18,10 @@ from anyshot_platform.actions.declaration import (
     Target,
 )
 from anyshot_platform.actions.on_results import results_are_public
+from anyshot_platform.contest.phases import priorities
 from anyshot_platform.contest.phases.service import live_version
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import Invalid
-from anyshot_platform.foundation.queue import priorities
 from anyshot_platform.judging.execution.joining import finished_runs
 from anyshot_platform.judging.execution.kinds import RESCORING, starting_kind
 from anyshot_platform.judging.execution.queueing import queue_derived, queue_runs

@@ -17,6 +17,7 @@ from anyshot_platform.contest.competitions.models import Competition, Membership
 from anyshot_platform.contest.competitions.service import require_participant, require_terms
 from anyshot_platform.contest.competitions.states import CompetitionState
 from anyshot_platform.contest.competitions.teams import members_here
+from anyshot_platform.contest.phases import priorities
 from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.contest.phases.service import live_version, require_taking, takes_late
 from anyshot_platform.foundation.artifacts.service import keep_file
@@ -25,7 +26,6 @@ from anyshot_platform.foundation.errors import Conflict, Forbidden, Invalid
 from anyshot_platform.foundation.filters import decimal
 from anyshot_platform.foundation.isolated_parsing.service import run_confined
 from anyshot_platform.foundation.metrics import UPLOADS
-from anyshot_platform.foundation.queue import priorities
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.foundation.storage import as_file
 from anyshot_platform.judging.execution.kinds.training_data import datasets_to_hold_out_of

@@ -13,8 +13,8 @@ from anyshot_platform.actions.declaration import (
     Target,
     by_name,
 )
+from anyshot_platform.foundation.background.outbox import mark_outbox
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.queue.outbox import mark_outbox
 from anyshot_platform.people.webhooks.models import Webhook, WebhookDelivery
 
 

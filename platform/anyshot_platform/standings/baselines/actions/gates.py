@@ -14,12 +14,12 @@ from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.competitions.service import add_member, find_membership
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.contest.leagues.models import Gate, League
+from anyshot_platform.contest.phases import priorities
 from anyshot_platform.contest.phases.models import Phase, PhaseVersion
 from anyshot_platform.contest.phases.service import live_version
 from anyshot_platform.contest.phases.states import BoardShows
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import Invalid
-from anyshot_platform.foundation.queue import priorities
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.execution.kinds import GATE_SEEDS
 from anyshot_platform.judging.execution.queueing import queue_runs

@@ -6,8 +6,8 @@ dispatcher, in whatever process, looks at the whole outbox each second.
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.foundation.queue.loops import Loop
-from anyshot_platform.foundation.queue.outbox import OUTBOX_KEY
+from anyshot_platform.foundation.background.loops import Loop
+from anyshot_platform.foundation.background.outbox import OUTBOX_KEY
 
 
 class Dispatcher(Loop):

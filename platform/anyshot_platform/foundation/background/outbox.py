@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
+from anyshot_platform.foundation.background.doorbell import Doorbell
+from anyshot_platform.foundation.background.models import OutboxRing
 from anyshot_platform.foundation.database import Database, now
-from anyshot_platform.foundation.queue.doorbell import Doorbell
-from anyshot_platform.foundation.queue.models import OutboxRing
 
 OUTBOX_KEY = "anyshot.outbox"  # in `session.info`: this transaction left something to send
 _BATCH = 200

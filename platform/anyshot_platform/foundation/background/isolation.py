@@ -12,8 +12,8 @@ from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError, TimeoutError
 from sqlalchemy.orm import Session
 
+from anyshot_platform.foundation.background.models import Trouble
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.queue.models import Trouble
 from anyshot_platform.foundation.services import Services
 
 log = logging.getLogger(__name__)

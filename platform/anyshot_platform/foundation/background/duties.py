@@ -5,8 +5,8 @@ from datetime import timedelta
 from sqlalchemy import delete, or_, update
 from sqlalchemy.exc import IntegrityError
 
+from anyshot_platform.foundation.background.models import Sweep
 from anyshot_platform.foundation.database import now
-from anyshot_platform.foundation.queue.models import Sweep
 from anyshot_platform.foundation.services import Services
 
 

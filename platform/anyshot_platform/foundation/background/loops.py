@@ -16,8 +16,8 @@ from datetime import datetime
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.foundation.background.models import LoopRound
 from anyshot_platform.foundation.database import Database, now
-from anyshot_platform.foundation.queue.models import LoopRound
 
 log = logging.getLogger(__name__)
 BACKGROUND = (

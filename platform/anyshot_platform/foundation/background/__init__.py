@@ -1,0 +1,1 @@
+"""Background work, outbox and doorbell: what makes sure that nothing gets lost or stuck."""

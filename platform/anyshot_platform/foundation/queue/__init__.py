@@ -1,1 +1,0 @@
-"""Outbox, doorbell and sweeper: what makes sure that nothing gets lost or stuck."""
