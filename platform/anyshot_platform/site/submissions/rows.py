@@ -1,9 +1,7 @@
-"""Submissions as rows of a list."""
+"""Submissions as lists show them: over JSON, and as rows of pages."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload
@@ -12,6 +10,7 @@ from anyshot_platform.foundation.paging import Page, page_of
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.states import RUNNING
 from anyshot_platform.judging.scores.models import RunScore
+from anyshot_platform.judging.submissions.arrivals import words_on_counting
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.notes import tags_of
 from anyshot_platform.judging.submissions.states import SubmissionStatus
@@ -21,6 +20,7 @@ from anyshot_platform.judging.visibility.standing import kept, standing_of
 from anyshot_platform.judging.visibility.submissions import Sight
 from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.site.submissions.marks import Marks, read_marks
+from anyshot_platform.site.submissions.schemas import SubmissionOut
 from anyshot_platform.site.submissions.smoke_answer import public_scores
 from anyshot_platform.site.submissions.words import KIND_WORDS
 
@@ -28,30 +28,72 @@ Sort = Literal["newest", "oldest", "best", "worst"]
 _MOST_SORTED = 2000  # of one's own submissions, the newest
 
 
-@dataclass(frozen=True)
-class SubmissionRow:
-    """One line of a list of submissions."""
+class ShownSubmission(SubmissionOut):
+    """A submission as pages show it: what its JSON says, and words around that."""
 
-    id: str
-    number: int
     title: str
-    comment: str
-    kind: str
     kind_words: str
-    state: str
-    verdict_words: str
-    score: float | None
-    half_width: float | None
-    on_public: bool  # the score is that of a smoke test, on a few public tasks
-    seconds: float | None
-    created_at: datetime
-    comparable: bool
-    competition_slug: str
+    state: str  # for the badge
     competition_title: str
     phase_name: str
-    tags: list[str]
+
+
+class SubmissionRow(ShownSubmission):
+    """One line of a list of submissions; of a smoke test its score is that on a few public tasks."""
+
+    half_width: float | None  # 0.0 where all tasks have one score, which pages say in words
+    on_public: bool
+    seconds: float | None
     counts_in: list[str]  # leagues in which it stands for its team, by name, as far as the viewer may know
     best: bool  # of its team's in the phase, as far as the viewer sees those and scores
+
+
+def show_submissions(session: Session, sights: Sequence[Sight]) -> list[SubmissionOut]:
+    """Submissions for a list, as the API shows them."""
+    tags = tags_of(session, [sight.submission.id for sight in sights])
+    return [_show(sight, tags.get(sight.submission.id, [])) for sight in sights]
+
+
+def _show(sight: Sight, tags: list[str]) -> SubmissionOut:
+    submission, standing = sight.submission, sight.standing
+    return SubmissionOut(
+        id=submission.id,
+        competition=submission.competition.slug,
+        phase=submission.phase.slug,
+        team=submission.team.name,
+        kind=submission.kind,
+        number=submission.number,
+        filename=submission.filename,
+        comment=submission.comment,
+        size=submission.size,
+        digest=submission.digest,
+        status=submission.status,
+        verdict=submission.verdict,
+        cause=submission.cause,
+        score=sight.score,
+        half_width=sight.half_width,
+        counts_quota=submission.counts_quota,
+        quota_reason=submission.quota_reason,
+        created_at=submission.created_at,
+        arrived_at=submission.arrived_at,
+        counted_words=words_on_counting(submission),
+        finished_at=submission.finished_at,
+        disqualified=standing.disqualified is not None,
+        withdrawn=standing.withdrawn,
+        tags=tags,
+    )
+
+
+def for_page(shown: SubmissionOut, submission: Submission, state: str) -> dict[str, Any]:
+    """The fields of a `ShownSubmission`."""
+    return {
+        **dict(shown),
+        "title": submission_title(submission),
+        "kind_words": KIND_WORDS[submission.kind],
+        "state": state,
+        "competition_title": submission.competition.title,
+        "phase_name": submission.phase.name,
+    }
 
 
 def own_submissions(user_id: str) -> Select[Submission]:
@@ -94,16 +136,19 @@ def find_page(
         oldest = _loaded(query.order_by(Submission.created_at, Submission.id))
         return session.scalars(oldest.offset(page.offset).limit(size)).all(), page
     every = session.scalars(newest.limit(_MOST_SORTED)).all()
-    roles = find_roles(session, viewer, {one.competition_id for one in every})
-    scores = {
-        one.id: Sight(one, look_at_phase(one.phase, roles.get(one.competition_id))).score for one in every
-    }
+    scores = {sight.submission.id: sight.score for sight in look_at_all(session, viewer, every)}
     ordered = sorted(every, key=lambda one: _by_score(scores[one.id], best_first=sort == "best"))
     return ordered[page.offset : page.offset + size], page
 
 
 def _by_score(score: float | None, *, best_first: bool) -> tuple[bool, float]:
     return score is None, (-score if best_first else score) if score is not None else 0.0
+
+
+def look_at_all(session: Session, viewer: Viewer, submissions: Sequence[Submission]) -> list[Sight]:
+    """The viewer's sight of each of these submissions."""
+    roles = find_roles(session, viewer, {one.competition_id for one in submissions})
+    return [Sight(one, look_at_phase(one.phase, roles.get(one.competition_id))) for one in submissions]
 
 
 def recent_rows(session: Session, viewer: Viewer, count: int) -> list[SubmissionRow]:
@@ -113,37 +158,38 @@ def recent_rows(session: Session, viewer: Viewer, count: int) -> list[Submission
 
 
 def _loaded(query: Select[Submission]) -> Select[Submission]:
-    return query.options(joinedload(Submission.competition), joinedload(Submission.phase))
+    return query.options(
+        joinedload(Submission.competition), joinedload(Submission.phase), joinedload(Submission.team)
+    )
 
 
 def make_rows(session: Session, viewer: Viewer, submissions: Sequence[Submission]) -> list[SubmissionRow]:
     """Rows of these submissions; what their runs are doing is read with one query for all."""
-    roles = find_roles(session, viewer, {submission.competition_id for submission in submissions})
+    sights = look_at_all(session, viewer, submissions)
     runs: dict[str, list[Run]] = {submission.id: [] for submission in submissions}
     for run in session.scalars(select(Run).where(Run.submission_id.in_(runs))):
         if run.submission_id is not None:
             runs[run.submission_id].append(run)
-    tags = tags_of(session, runs)
     public = public_scores(session, submissions)
     marks = read_marks(session, submissions)
     teams = set(session.scalars(teams_of(viewer.user_id or "")))
     return [
         _row(
-            Sight(one, look_at_phase(one.phase, roles.get(one.competition_id))),
-            runs[one.id],
-            tags.get(one.id, []),
-            public.get(one.id),
+            sight,
+            shown,
+            runs[shown.id],
+            public.get(shown.id),
             marks,
-            in_team=one.team_id in teams,
+            in_team=sight.submission.team_id in teams,
         )
-        for one in submissions
+        for sight, shown in zip(sights, show_submissions(session, sights), strict=True)
     ]
 
 
 def _row(
     sight: Sight,
+    shown: SubmissionOut,
     runs: Sequence[Run],
-    tags: list[str],
     public: RunScore | None,
     marks: Marks,
     *,
@@ -152,26 +198,15 @@ def _row(
     submission = sight.submission
     sees_team = in_team or sight.everything
     running = [run.state.value for run in runs if run.state in RUNNING]
-    seconds = sum(run.seconds_used for run in runs)
+    known = for_page(shown, submission, running[0] if running else submission_state(submission))
+    known |= {
+        "score": public.value if public else sight.score,
+        "half_width": public.half_width if public else sight.half_width,
+    }
     return SubmissionRow(
-        id=submission.id,
-        number=submission.number,
-        title=submission_title(submission),
-        comment=submission.comment,
-        kind=submission.kind.value,
-        kind_words=KIND_WORDS[submission.kind],
-        state=running[0] if running else submission_state(submission),
-        verdict_words=submission.verdict.words if submission.verdict else "",
-        score=public.value if public else sight.score,
-        half_width=public.half_width if public else sight.half_width,
+        **known,
         on_public=public is not None,
-        seconds=seconds or None,
-        created_at=submission.created_at,
-        comparable=sight.scored,
-        competition_slug=submission.competition.slug,
-        competition_title=submission.competition.title,
-        phase_name=submission.phase.name,
-        tags=tags,
+        seconds=sum(run.seconds_used for run in runs) or None,
         counts_in=marks.leagues.get(submission.id, []) if sight.phase.choice else [],
         best=sees_team and sight.scored and submission.id in marks.best,
     )

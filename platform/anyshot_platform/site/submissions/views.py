@@ -19,10 +19,8 @@ from anyshot_platform.judging.run_logs.service import count_missing_lines, read_
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.scores.models import RunScore
 from anyshot_platform.judging.submissions.actions.submitting import read_checks
-from anyshot_platform.judging.submissions.arrivals import words_on_counting
 from anyshot_platform.judging.submissions.models import Submission
-from anyshot_platform.judging.submissions.notes import tags_of
-from anyshot_platform.judging.visibility.access import SubmissionAccess, find_roles
+from anyshot_platform.judging.visibility.access import SubmissionAccess
 from anyshot_platform.judging.visibility.phases import look_at_phase
 from anyshot_platform.judging.visibility.standing import kept
 from anyshot_platform.judging.visibility.submissions import Sight
@@ -33,48 +31,16 @@ from anyshot_platform.site.submissions.filters import SearchedSubmissions, narro
 from anyshot_platform.site.submissions.notes import note_fields
 from anyshot_platform.site.submissions.progress import forecast_words
 from anyshot_platform.site.submissions.provenance import repeat_command, shown_provenance, train_seed_of
-from anyshot_platform.site.submissions.rows import find_page, own_submissions
+from anyshot_platform.site.submissions.rows import find_page, look_at_all, own_submissions, show_submissions
 from anyshot_platform.site.submissions.schemas import (
     Nothing,
     RunOut,
     SmokeOut,
     SubmissionDetail,
-    SubmissionOut,
     SubmissionPage,
 )
 from anyshot_platform.site.submissions.show import find_version, read_runs
 from anyshot_platform.site.submissions.smoke_answer import read_smoke_answer
-
-
-def show_submission(sight: Sight, tags: list[str]) -> SubmissionOut:
-    """A submission for a list."""
-    submission, standing = sight.submission, sight.standing
-    return SubmissionOut(
-        id=submission.id,
-        competition=submission.competition.slug,
-        phase=submission.phase.slug,
-        team=submission.team.name,
-        kind=submission.kind,
-        number=submission.number,
-        filename=submission.filename,
-        comment=submission.comment,
-        size=submission.size,
-        digest=submission.digest,
-        status=submission.status,
-        verdict=submission.verdict,
-        cause=submission.cause,
-        score=sight.score,
-        half_width=sight.half_width,
-        counts_quota=submission.counts_quota,
-        quota_reason=submission.quota_reason,
-        created_at=submission.created_at,
-        arrived_at=submission.arrived_at,
-        counted_words=words_on_counting(submission),
-        finished_at=submission.finished_at,
-        disqualified=standing.disqualified is not None,
-        withdrawn=standing.withdrawn,
-        tags=tags,
-    )
 
 
 def show_answered(session: Session, storage: Storage, found: SubmissionAccess) -> SubmissionDetail:
@@ -88,7 +54,7 @@ def show_answered(session: Session, storage: Storage, found: SubmissionAccess) -
 def show_detail(session: Session, sight: Sight) -> SubmissionDetail:
     """A submission with its runs."""
     submission = sight.submission
-    tags = tags_of(session, [submission.id]).get(submission.id, [])
+    [shown] = show_submissions(session, [sight])
     version = find_version(session, submission)
     smoke = read_smoke_answer(session, submission, read_runs(session, submission, version), version)
     visible = [
@@ -105,7 +71,7 @@ def show_detail(session: Session, sight: Sight) -> SubmissionDetail:
         .order_by(League.position)
     ).all()
     return SubmissionDetail(
-        **show_submission(sight, tags).model_dump(),
+        **dict(shown),
         checks=read_checks(submission.checks),
         leagues=list(leagues),
         queue_place=first.ahead if first else None,
@@ -113,7 +79,7 @@ def show_detail(session: Session, sight: Sight) -> SubmissionDetail:
         runs=show_runs(session, sight, visible),
         answer=None,
         smoke=SmokeOut.model_validate(smoke) if smoke else None,
-        etag=tag_of(note_fields(submission, tags)),
+        etag=tag_of(note_fields(submission, shown.tags)),
     )
 
 
@@ -204,14 +170,8 @@ def list_submissions(
         .limit(limit)
         .options(joinedload(Submission.team), joinedload(Submission.phase))
     ).all()
-    tags = tags_of(session, [row.id for row in rows])
-    return SubmissionPage(
-        items=[
-            show_submission(Sight(row, look_at_phase(row.phase, role)), tags.get(row.id, [])) for row in rows
-        ],
-        total=total,
-        offset=offset,
-    )
+    sights = [Sight(row, look_at_phase(row.phase, role)) for row in rows]
+    return SubmissionPage(items=show_submissions(session, sights), total=total, offset=offset)
 
 
 def list_own(
@@ -220,18 +180,8 @@ def list_own(
     """A page of the viewer's submissions in all competitions, narrowed and in the order that was asked for."""
     query = narrow(own_submissions(viewer.id), wanted)
     rows, place = find_page(session, viewer, query, page, limit, wanted.sort)
-    roles = find_roles(session, viewer, {row.competition_id for row in rows})
-    tags = tags_of(session, [row.id for row in rows])
-    return SubmissionPage(
-        items=[
-            show_submission(
-                Sight(row, look_at_phase(row.phase, roles.get(row.competition_id))), tags.get(row.id, [])
-            )
-            for row in rows
-        ],
-        total=place.total,
-        offset=place.offset,
-    )
+    shown = show_submissions(session, look_at_all(session, viewer, rows))
+    return SubmissionPage(items=shown, total=place.total, offset=place.offset)
 
 
 def read_log(

@@ -115,8 +115,11 @@ def _submissions(session: Session, viewer: Viewer) -> list[dict[str, Any]]:
     """What one handed in oneself; a score only where its phase shows it."""
     mine = own_submissions(viewer.id).where(Submission.user_id == viewer.id)
     rows = session.scalars(mine.order_by(Submission.created_at)).all()
-    names = ("id", "competition_slug", "phase_name", "number", "kind", "title", "comment", "tags", "state")
-    return _columns(make_rows(session, viewer, rows), (*names, "score", "created_at"))
+    names = ("phase_name", "number", "kind", "title", "comment", "tags", "state", "score", "created_at")
+    return [
+        {"id": row.id, "competition_slug": row.competition, **_columns([row], names)[0]}
+        for row in make_rows(session, viewer, rows)
+    ]
 
 
 def _posts(session: Session, user: User) -> list[dict[str, Any]]:
