@@ -41,6 +41,7 @@ from anyshot_platform.site.submissions.results import read_results_view
 from anyshot_platform.site.submissions.rows import own_submissions, page_rows, team_submissions
 from anyshot_platform.site.submissions.run_charts import read_running
 from anyshot_platform.site.submissions.show import (
+    cancel_words,
     find_version,
     read_failure,
     read_runs,
@@ -128,7 +129,7 @@ def show_submission(request: Request, found: Reader, session: SessionDep, servic
         request,
         "submissions/show.html",
         section="submissions",
-        sub=read_submission(session, found, runs, version),
+        sub=read_submission(session, found, runs),
         answer=read_answer(session, services.storage, found, version) if version is not None else None,
         smoke=read_smoke_answer(session, submission, runs, version),
         manage=manage_path(found.access, "/submissions") if found.access.may(Role.REVIEWER) else "",
@@ -189,10 +190,8 @@ def save_note(request: Request, found: Owner, session: SessionDep, form: FormDep
 
 
 @router.get("/submissions/{submission_id}/cancel")
-def ask_cancel(request: Request, found: Owner, session: SessionDep) -> Response:
+def ask_cancel(request: Request, found: Owner) -> Response:
     """The question that the page's dialog asks, as a page for browsers without scripts."""
-    version = find_version(session, found.submission)
-    view = read_submission(session, found, read_runs(session, found.submission, version), version)
     return _ask(
         request,
         found,
@@ -201,7 +200,7 @@ def ask_cancel(request: Request, found: Owner, session: SessionDep) -> Response:
         "Cancel the submission",
         [
             "It stops within seconds and frees its slot. It will have no score.",
-            view.cancel_words,
+            cancel_words(found.submission),
         ],
     )
 

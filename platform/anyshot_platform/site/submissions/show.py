@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import select
@@ -26,9 +25,7 @@ from anyshot_platform.judging.submissions.actions.withdrawing import (
     can_reinstate,
     withdrawing_means,
 )
-from anyshot_platform.judging.submissions.arrivals import words_on_counting
 from anyshot_platform.judging.submissions.models import Submission
-from anyshot_platform.judging.submissions.notes import tags_of
 from anyshot_platform.judging.submissions.states import HANDED_IN, SubmissionKind, SubmissionStatus
 from anyshot_platform.judging.visibility.access import SubmissionAccess
 from anyshot_platform.judging.visibility.submissions import Sight
@@ -42,9 +39,13 @@ from anyshot_platform.site.submissions.progress import (
     run_title,
     show_run,
 )
-from anyshot_platform.site.submissions.rows import submission_state, submission_title
+from anyshot_platform.site.submissions.rows import (
+    ShownSubmission,
+    for_page,
+    show_submissions,
+    submission_state,
+)
 from anyshot_platform.site.submissions.training import LOGGER
-from anyshot_platform.site.submissions.words import KIND_WORDS
 
 # The files that a run keeps, by what pages call them, and what they are good for.
 _ANALYSED = "for `anyshot analyse`"
@@ -77,43 +78,23 @@ class Download:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class SubmissionView:
+class SubmissionView(ShownSubmission):
     """The submission and what the viewer may do with it."""
 
-    id: str
-    number: int
-    title: str
-    filename: str
-    size: int
-    comment: str
-    kind: str
-    kind_words: str
     username: str
-    state: str
     live: bool
-    created_at: datetime
-    counted_words: str  # where another moment than that of its arrival counts
-    competition_slug: str
-    competition_title: str
-    phase_slug: str
-    phase_name: str
     leagues: list[LeagueBadge]
     runs: list[RunProgress]
-    disqualified: str | None  # why
-    withdrawn: bool
+    why_disqualified: str
     can_cancel: bool
     can_withdraw: bool
     withdrawing_means: str
     can_reinstate: bool  # it was withdrawn, and its team can still undo that
-    can_compare: bool
     cancel_words: str
     board_href: str | None
-    stream_href: str
     downloads: list[Download]
     files_of_runs: list[tuple[str, list[Download]]]  # of a single run they are among the downloads
     log_words: str
-    tags: list[str]
     note_seen: str
     can_annotate: bool
 
@@ -166,60 +147,38 @@ def _goes_on(runs: list[Run]) -> bool:
     return any(is_live([run]) and run.cancel_requested_at is None for run in runs)
 
 
-def read_submission(
-    session: Session, found: SubmissionAccess, runs: list[Run], version: PhaseVersion | None
-) -> SubmissionView:
+def read_submission(session: Session, found: SubmissionAccess, runs: list[Run]) -> SubmissionView:
     """The head of the page."""
-    submission, phase = found.submission, found.submission.phase
-    slug = submission.competition.slug
+    submission, sight = found.submission, found.sight
     live = is_live(runs)
     on_board = submission.kind in (*HANDED_IN, SubmissionKind.FINAL)
-    sight, standing = found.sight, found.sight.standing
     finished = submission.status == SubmissionStatus.FINISHED
-    tags = tags_of(session, [submission.id]).get(submission.id, [])
+    [shown] = show_submissions(session, [sight])
     kept = _files_of_runs(session, sight, runs)
     return SubmissionView(
-        id=submission.id,
-        number=submission.number,
-        title=submission_title(submission),
-        filename=submission.filename,
-        size=submission.size,
-        comment=submission.comment,
-        kind=submission.kind.value,
-        kind_words=KIND_WORDS[submission.kind],
+        **for_page(shown, submission, shown_state(submission, runs)),
         username=submission.user.username,
-        state=shown_state(submission, runs),
         live=live,
-        created_at=submission.created_at,
-        counted_words=words_on_counting(submission),
-        competition_slug=slug,
-        competition_title=submission.competition.title,
-        phase_slug=phase.slug,
-        phase_name=phase.name,
         leagues=_league_badges(session, submission) if submission.kind != SubmissionKind.LATE else [],
         runs=show_runs(session, sight, runs),
-        disqualified=standing.disqualified,
-        withdrawn=standing.withdrawn,
+        why_disqualified=sight.standing.disqualified or "",
         can_cancel=found.of_team and _goes_on(runs) and can_cancel(submission),
-        can_withdraw=found.of_team and on_board and finished and not standing.withdrawn,
+        can_withdraw=found.of_team and on_board and finished and not shown.withdrawn,
         withdrawing_means=withdrawing_means(session, submission, sight.phase),
         can_reinstate=found.of_team and can_reinstate(submission),
-        can_compare=sight.scored,
-        cancel_words=_cancel_words(submission),
-        board_href=f"/competitions/{slug}/leaderboard?phase={phase.slug}"
+        cancel_words=cancel_words(submission),
+        board_href=f"/competitions/{shown.competition}/leaderboard?phase={shown.phase}"
         if sight.scored and on_board
         else None,
-        stream_href=f"/submissions/{submission.id}/stream",
         downloads=_downloads(sight, runs, kept),
         files_of_runs=kept if len(runs) > 1 else [],
         log_words=_log_words(submission) if live else "",
-        tags=tags,
-        note_seen=tag_of(note_fields(submission, tags)),
+        note_seen=tag_of(note_fields(submission, shown.tags)),
         can_annotate=found.of_team,
     )
 
 
-def _cancel_words(submission: Submission) -> str:
+def cancel_words(submission: Submission) -> str:
     """What cancelling does to the quota."""
     if submission.kind == SubmissionKind.SMOKE:
         return "A smoke test costs no quota anyway."
