@@ -12,10 +12,18 @@ from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.records import ExpectedStart
 from anyshot_platform.judging.runs.states import ENDED, RUNNING, STAGES, RunState
 from anyshot_platform.judging.visibility.submissions import Sight
-from anyshot_platform.site.submissions.provenance import provenance_rows, repeat_command, words_on_repeat
+from anyshot_platform.site.submissions.provenance import (
+    provenance_rows,
+    repeat_command,
+    shown_provenance,
+    train_seed_of,
+    words_on_repeat,
+)
+from anyshot_platform.site.submissions.schemas import Nothing, RunFacts
 from anyshot_platform.site.submissions.words import STAGE_WORDS
 
 ORDER = (RunState.QUEUED, *STAGES)
+_STREAMED = {"id", "state", "words", "tasks_done", "tasks_total", "seconds_used", "budget_seconds"}
 
 
 @dataclass(frozen=True)
@@ -36,59 +44,70 @@ class QueueForecast:
     served: bool = True  # whether a worker takes runs of its kind
 
 
-@dataclass(frozen=True)
-class RunProgress:
+class RunProgress(RunFacts):
     """One run as the page shows it."""
 
-    id: str
-    number: int
     title: str  # which of the runs it is, where there are several
-    state: str
     stages: tuple[StageView, ...]
     words: str
-    tasks_done: int
-    tasks_total: int
-    seconds_used: float
-    budget_seconds: float
-    ticking: bool  # the participant's clock is running
-    show_progress: bool
-    provenance: list[tuple[str, Any]]
-    repeat: str | None  # the command that repeats it at home, once it has ended
+    made_of: list[tuple[str, Any]]
     repeat_words: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for the stream."""
+        """Plain data for the stream; `ticking` is whether the participant's clock is running."""
         return {
-            "id": self.id,
-            "state": self.state,
+            **self.model_dump(mode="json", include=_STREAMED),
             "stages": {stage.key: stage.css for stage in self.stages},
-            "words": self.words,
-            "tasks_done": self.tasks_done,
-            "tasks_total": self.tasks_total,
-            "seconds_used": self.seconds_used,
-            "budget_seconds": self.budget_seconds,
-            "ticking": self.ticking,
+            "ticking": self.state in (RunState.META_TRAINING, RunState.META_TESTING),
         }
 
 
-def show_run(sight: Sight, run: Run, number: int, budget: float, place: QueueForecast | None) -> RunProgress:
+def show_run(sight: Sight, run: Run, place: QueueForecast | None) -> RunProgress:
     """A run for the page and the stream."""
+    known = read_facts(sight, run)
     return RunProgress(
-        id=run.id,
-        number=number,
+        **dict(known),
         title=run_title(run),
-        state=run.state.value,
         stages=_stages(run),
-        words=join_texts((run_words(run, place, sight.progress(run)), forecast_words(run, budget))),
+        words=join_texts((run_words(run, place, sight.progress(run)), known.forecast)),
+        made_of=provenance_rows(run),
+        repeat_words=words_on_repeat(run),
+    )
+
+
+def read_facts(sight: Sight, run: Run) -> RunFacts:
+    """What a run tells of itself, without what the phase hides."""
+    fault = sight.fault(run)
+    budget = None if run.submission is None else kind_of(run).seconds(run)
+    return RunFacts(
+        id=run.id,
+        kind=run.kind.value,
+        seed_index=run.seed_index,
+        shard_index=run.shard_index,
+        shard_count=run.shard_count,
+        generation=run.generation,
+        phase_version=run.phase_version.number,
+        state=run.state,
+        attempt=run.attempt,
+        queued_at=run.queued_at,
+        claimed_at=run.claimed_at,
+        finished_at=run.finished_at,
         tasks_done=run.tasks_done,
         tasks_total=run.tasks_total,
         seconds_used=run.seconds_used,
         budget_seconds=budget,
-        ticking=run.state in (RunState.META_TRAINING, RunState.META_TESTING),
-        show_progress=run.state != RunState.FINISHED,
-        provenance=provenance_rows(run),
-        repeat=repeat_command(run),
-        repeat_words=words_on_repeat(run),
+        forecast=forecast_words(run, budget or 0.0),
+        message=fault.message or sight.progress(run),
+        verdict=run.verdict,
+        cause=run.cause,
+        detail=fault.detail,
+        task_index=run.task_index,
+        task_ways=run.task_ways,
+        task_shots=run.task_shots,
+        train_seed=train_seed_of(run),
+        reproduce=repeat_command(run),
+        usage=sight.used(run) or Nothing(),
+        provenance=shown_provenance(run) or Nothing(),
     )
 
 

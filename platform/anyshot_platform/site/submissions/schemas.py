@@ -90,8 +90,8 @@ class SubmitIn(BaseModel):
         return self
 
 
-class RunOut(BaseModel):
-    """A run, as a participant may see it."""
+class RunFacts(BaseModel):
+    """What a run tells of itself, as a participant may see it."""
 
     id: str
     kind: str
@@ -123,10 +123,15 @@ class RunOut(BaseModel):
     reproduce: str | None = Field(
         description="The command that repeats an ended run, on the competition's public data or on generated pictures."
     )
-    score: float | None
-    half_width: HalfWidth
     usage: Usage | Nothing = Field(description="an empty object while it is not known")
     provenance: Provenance | Nothing = Field(description="an empty object while it is not known")
+
+
+class RunOut(RunFacts):
+    """A run with its score and its files."""
+
+    score: float | None
+    half_width: HalfWidth
     artifacts: list[str]
     log_lines_missing: int = Field(
         description="Lines that were printed, and that the platform does not keep."

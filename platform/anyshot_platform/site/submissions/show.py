@@ -114,10 +114,7 @@ def read_runs(session: Session, submission: Submission, version: PhaseVersion | 
 
 def show_runs(session: Session, sight: Sight, runs: list[Run]) -> list[RunProgress]:
     """The runs' progress, with their places in the queue."""
-    return [
-        show_run(sight, run, place + 1, kind_of(run).seconds(run), queue_place(session, run))
-        for place, run in enumerate(runs)
-    ]
+    return [show_run(sight, run, queue_place(session, run)) for run in runs]
 
 
 def queue_place(session: Session, run: Run) -> QueueForecast | None:

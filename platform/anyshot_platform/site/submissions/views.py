@@ -12,7 +12,6 @@ from anyshot_platform.contest.leagues.models import League, LeagueEntry
 from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.foundation.artifacts.models import Artifact
 from anyshot_platform.foundation.storage import Storage
-from anyshot_platform.judging.execution.kinds import kind_of
 from anyshot_platform.judging.execution.service import list_runs
 from anyshot_platform.judging.run_logs.models import RunEvent
 from anyshot_platform.judging.run_logs.service import count_missing_lines, read_events
@@ -29,11 +28,9 @@ from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.site.submissions.answer import read_answer
 from anyshot_platform.site.submissions.filters import SearchedSubmissions, narrow
 from anyshot_platform.site.submissions.notes import note_fields
-from anyshot_platform.site.submissions.progress import forecast_words
-from anyshot_platform.site.submissions.provenance import repeat_command, shown_provenance, train_seed_of
+from anyshot_platform.site.submissions.progress import read_facts
 from anyshot_platform.site.submissions.rows import find_page, look_at_all, own_submissions, show_submissions
 from anyshot_platform.site.submissions.schemas import (
-    Nothing,
     RunOut,
     SmokeOut,
     SubmissionDetail,
@@ -94,55 +91,19 @@ def show_runs(session: Session, sight: Sight, runs: Sequence[Run]) -> list[RunOu
         if sight.may_have(artifact.name):
             names[artifact.run_id].append(artifact.name)
     missing = count_missing_lines(session, ids)
-    return [
-        _show_run(
-            sight,
-            run,
-            scores.get(run.id) if sight.phase.scores else None,
-            sorted(names[run.id]),
-            missing.get(run.id, 0),
+    shown: list[RunOut] = []
+    for run in runs:
+        score = scores.get(run.id) if sight.phase.scores else None
+        shown.append(
+            RunOut(
+                **dict(read_facts(sight, run)),
+                score=score.value if score else None,
+                half_width=score.half_width if score else None,
+                artifacts=sorted(names[run.id]),
+                log_lines_missing=missing.get(run.id, 0),
+            )
         )
-        for run in runs
-    ]
-
-
-def _show_run(sight: Sight, run: Run, score: RunScore | None, artifacts: list[str], missing: int) -> RunOut:
-    fault = sight.fault(run)
-    budget = None if run.submission is None else kind_of(run).seconds(run)
-    return RunOut(
-        id=run.id,
-        kind=run.kind.value,
-        seed_index=run.seed_index,
-        shard_index=run.shard_index,
-        shard_count=run.shard_count,
-        generation=run.generation,
-        phase_version=run.phase_version.number,
-        state=run.state,
-        attempt=run.attempt,
-        queued_at=run.queued_at,
-        claimed_at=run.claimed_at,
-        finished_at=run.finished_at,
-        tasks_done=run.tasks_done,
-        tasks_total=run.tasks_total,
-        seconds_used=run.seconds_used,
-        budget_seconds=budget,
-        forecast=forecast_words(run, budget or 0.0),
-        message=fault.message or sight.progress(run),
-        verdict=run.verdict,
-        cause=run.cause,
-        detail=fault.detail,
-        task_index=run.task_index,
-        task_ways=run.task_ways,
-        task_shots=run.task_shots,
-        train_seed=train_seed_of(run),
-        reproduce=repeat_command(run),
-        score=score.value if score else None,
-        half_width=score.half_width if score else None,
-        usage=sight.used(run) or Nothing(),
-        provenance=shown_provenance(run) or Nothing(),
-        artifacts=artifacts,
-        log_lines_missing=missing,
-    )
+    return shown
 
 
 def list_submissions(
