@@ -9,9 +9,9 @@ from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.filters import duration, join_texts
 from anyshot_platform.judging.execution.kinds import kind_of
 from anyshot_platform.judging.runs.models import Run
-from anyshot_platform.judging.runs.records import ExpectedStart
 from anyshot_platform.judging.runs.states import ENDED, RUNNING, STAGES, RunState
 from anyshot_platform.judging.visibility.submissions import Sight
+from anyshot_platform.judging.workers.places import QueuePlace
 from anyshot_platform.site.submissions.provenance import (
     provenance_rows,
     repeat_command,
@@ -35,15 +35,6 @@ class StageView:
     css: str  # is-done, is-now, is-bad or empty
 
 
-@dataclass(frozen=True)
-class QueueForecast:
-    """How many runs are ahead, and when a worker is expected to take this one."""
-
-    ahead: int
-    expected: ExpectedStart | None
-    served: bool = True  # whether a worker takes runs of its kind
-
-
 class RunProgress(RunFacts):
     """One run as the page shows it."""
 
@@ -62,7 +53,7 @@ class RunProgress(RunFacts):
         }
 
 
-def show_run(sight: Sight, run: Run, place: QueueForecast | None) -> RunProgress:
+def show_run(sight: Sight, run: Run, place: QueuePlace | None) -> RunProgress:
     """A run for the page and the stream."""
     known = read_facts(sight, run)
     return RunProgress(
@@ -149,7 +140,7 @@ def _stages(run: Run) -> tuple[StageView, ...]:
     )
 
 
-def run_words(run: Run, place: QueueForecast | None, progress: str) -> str:
+def run_words(run: Run, place: QueuePlace | None, progress: str) -> str:
     """What the run is doing, in one sentence; `progress` is what its worker says."""
     if run.cancel_requested_at is not None and run.state not in ENDED:
         return "Cancelling: the worker stops it within seconds."
@@ -195,12 +186,12 @@ def forecast_words(run: Run, budget: float) -> str:
     )
 
 
-def _queue_words(place: QueueForecast | None) -> str:
+def _queue_words(place: QueuePlace | None) -> str:
     if place is None:
         return "In the queue."
     ahead = {0: "Next in the queue", 1: "One run is ahead in the queue"}
     words = ahead.get(place.ahead, f"{place.ahead} runs are ahead in the queue")
-    if not place.served:
+    if not place.workers:
         return f"{words}, but no worker can take it now. It keeps its place and starts by itself."
     if place.expected is None:
         return f"{words}."

@@ -33,7 +33,6 @@ from anyshot_platform.judging.workers.places import find_place
 from anyshot_platform.site.submissions.failures import FailureView, find_failed, show_failure
 from anyshot_platform.site.submissions.notes import note_fields
 from anyshot_platform.site.submissions.progress import (
-    QueueForecast,
     RunProgress,
     is_live,
     run_title,
@@ -114,13 +113,7 @@ def read_runs(session: Session, submission: Submission, version: PhaseVersion | 
 
 def show_runs(session: Session, sight: Sight, runs: list[Run]) -> list[RunProgress]:
     """The runs' progress, with their places in the queue."""
-    return [show_run(sight, run, queue_place(session, run)) for run in runs]
-
-
-def queue_place(session: Session, run: Run) -> QueueForecast | None:
-    """Where a queued run stands."""
-    found = find_place(session, run)
-    return None if found is None else QueueForecast(found.ahead, found.expected, found.workers > 0)
+    return [show_run(sight, run, find_place(session, run)) for run in runs]
 
 
 def shown_state(submission: Submission, runs: list[Run]) -> str:
