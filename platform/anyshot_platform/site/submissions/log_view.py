@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -33,20 +33,6 @@ _LOST = {"lease_lost": "the worker was lost", "released": "the worker was stoppe
 _ENDED = "it ended without a result"
 
 
-class ShownLine(NamedTuple):
-    """A line; `href` leads to the place in one's own code that it names, `stage` is the heading that stands above it.
-
-    `at` is when it was printed, in seconds since 1970.
-    """
-
-    stream: str
-    text: str
-    href: str
-    stage: str
-    at: int
-    id: int
-
-
 @dataclass(frozen=True)
 class LogPart:
     """An attempt of a run; one that another attempt follows is folded."""
@@ -55,7 +41,9 @@ class LogPart:
     run_id: str
     title: str
     folded: bool
-    lines: list[ShownLine]
+    lines: list[
+        tuple[RunEvent, str, str]
+    ]  # where each leads, and the heading of a stage that stands above it
     stages: list[str]  # that lines are shown of: each has a heading above its first line
 
 
@@ -150,16 +138,6 @@ def part_key(line: RunEvent) -> str:
     return f"{line.run_id}.{line.epoch}"
 
 
-def second_of(line: RunEvent) -> int:
-    """When a line was printed, in seconds since 1970."""
-    return int(line.at.timestamp())
-
-
-def stage_words(line: RunEvent) -> str:
-    """The heading of the lines of a stage."""
-    return STAGE_WORDS[RunState(line.stage.value)]
-
-
 def part_titles(session: Session, runs: Sequence[Run]) -> dict[str, str]:
     """The title of each part by its key, in the order of runs and attempts."""
     by_id = {run.id: run for run in runs}
@@ -195,6 +173,24 @@ def parts_of(
         part, heading = found[key], ""
         if line.stage.value not in part.stages:  # the two streams come mixed where one stage follows another
             part.stages.append(line.stage.value)
-            heading = stage_words(line)
-        part.lines.append(ShownLine(line.stream, line.text, href(line), heading, second_of(line), line.id))
+            heading = _stage_words(line)
+        part.lines.append((line, href(line), heading))
     return list(found.values())
+
+
+def stream_lines(session: Session, lines: Sequence[RunEvent], runs: Sequence[Run]) -> dict[str, Any]:
+    """New lines for the page, with the titles of their parts and the headings of their stages."""
+    titles = part_titles(session, runs) if lines else {}
+    parts = {part_key(line) for line in lines}
+    return {
+        "lines": [
+            (line.stream, line.text, part_key(line), line.stage.value, int(line.at.timestamp()))
+            for line in lines
+        ],
+        "titles": {key: title for key, title in titles.items() if key in parts},
+        "stages": {line.stage.value: _stage_words(line) for line in lines},
+    }
+
+
+def _stage_words(line: RunEvent) -> str:
+    return STAGE_WORDS[RunState(line.stage.value)]

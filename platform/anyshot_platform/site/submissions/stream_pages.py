@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from functools import lru_cache, partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import StreamingResponse
@@ -14,7 +14,7 @@ from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.run_logs.service import read_events
 from anyshot_platform.judging.run_logs.watching import changes, watching_of
 from anyshot_platform.judging.visibility.access import find_submission_access
-from anyshot_platform.site.submissions.log_view import part_key, part_titles, second_of, stage_words
+from anyshot_platform.site.submissions.log_view import stream_lines
 from anyshot_platform.site.submissions.run_charts import stream_measures
 from anyshot_platform.site.submissions.show import find_version, read_runs, stream_state
 from anyshot_platform.site.web.access import submission_reader
@@ -24,18 +24,6 @@ from anyshot_platform.site.web.viewer import ViewerDep, get_viewer
 
 router = APIRouter(include_in_schema=False)
 BATCH = 2000  # lines in one message
-
-
-class LogEvent(NamedTuple):
-    """A line of the log on its way to the page; `heading` names its stage."""
-
-    id: int
-    stream: str
-    text: str
-    part: str
-    stage: str
-    heading: str
-    at: int
 
 
 @router.get("/submissions/{submission_id}/stream", dependencies=[Depends(submission_reader)])
@@ -71,17 +59,13 @@ async def follow(
         full = changed
         while full:
             try:
-                state, titles, lines, (points, measured) = await watching.look(look, after, measured)
+                state, ids, log, (points, measured) = await watching.look(look, after, measured)
             except PlatformError:
                 return
-            full = len(lines) == BATCH
-            if lines:
-                after = lines[-1].id
-                keys = {line.part for line in lines}
-                shown = {key: title for key, title in titles.items() if key in keys}
-                stages = {line.stage: line.heading for line in lines}
-                sent_lines = [(line.stream, line.text, line.part, line.stage, line.at) for line in lines]
-                yield _event("log", {"lines": sent_lines, "titles": shown, "stages": stages}, after)
+            full = len(ids) == BATCH
+            if ids:
+                after = ids[-1]
+                yield _event("log", log, after)
             if points["points"]:
                 yield _event("measures", points, after)
             if state != sent and not (state["ended"] and full):
@@ -97,8 +81,8 @@ def _event(name: str, data: object, identity: int) -> str:
 
 def _look(
     request: Request, services: Services, submission_id: str, after: int, measured: int = 0
-) -> tuple[dict[str, Any], dict[str, str], list[LogEvent], tuple[dict[str, Any], int]]:
-    """The state, the titles of the log's parts, the lines after an id, and the points of charts after another.
+) -> tuple[dict[str, Any], list[int], dict[str, Any], tuple[dict[str, Any], int]]:
+    """The state, the lines after an id by their ids and in full, and the points of charts after another.
 
     State first: what ended before had written all its lines.
 
@@ -112,17 +96,11 @@ def _look(
         state = stream_state(session, found.sight, runs)
         for told in (state, *state["runs"]):
             told["badge"] = _badge(told["state"])
-        events = read_events(
+        lines = read_events(
             session, [run.id for run in runs], policy=found.sight.logs, after=after, limit=BATCH
         )
-        titles = part_titles(session, runs) if events else {}
-        shown = [
-            LogEvent(
-                one.id, one.stream, one.text, part_key(one), one.stage.value, stage_words(one), second_of(one)
-            )
-            for one in events
-        ]
-        return state, titles, shown, stream_measures(session, found, runs, measured)
+        log, measures = stream_lines(session, lines, runs), stream_measures(session, found, runs, measured)
+        return state, [line.id for line in lines], log, measures
 
 
 @lru_cache(maxsize=64)
