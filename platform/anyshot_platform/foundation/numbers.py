@@ -2,13 +2,13 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import Field, PlainSerializer
 
 from anyshot_core.browser_charts.numbers import known_half
 
 HalfWidth = Annotated[
     float | None,
-    AfterValidator(known_half),
+    PlainSerializer(known_half, return_type=float | None),  # of 0 pages say that all tasks are equal
     Field(
         description="of the 95 % interval over tasks; null where it is undefined: of one task, or of equal ones"
     ),

@@ -41,7 +41,6 @@ class ShownSubmission(SubmissionOut):
 class SubmissionRow(ShownSubmission):
     """One line of a list of submissions; of a smoke test its score is that on a few public tasks."""
 
-    half_width: float | None  # 0.0 where all tasks have one score, which pages say in words
     on_public: bool
     seconds: float | None
     counts_in: list[str]  # leagues in which it stands for its team, by name, as far as the viewer may know
@@ -199,10 +198,8 @@ def _row(
     sees_team = in_team or sight.everything
     running = [run.state.value for run in runs if run.state in RUNNING]
     known = for_page(shown, submission, running[0] if running else submission_state(submission))
-    known |= {
-        "score": public.value if public else sight.score,
-        "half_width": public.half_width if public else sight.half_width,
-    }
+    if public is not None:
+        known |= {"score": public.value, "half_width": public.half_width}
     return SubmissionRow(
         **known,
         on_public=public is not None,

@@ -128,7 +128,7 @@ class RunFacts(BaseModel):
 
 
 class RunOut(RunFacts):
-    """A run with its score and its files."""
+    """A run, as a participant may see it."""
 
     score: float | None
     half_width: HalfWidth
@@ -189,8 +189,6 @@ class SubmissionPairOut(BaseModel):
 
 class SmokeOut(BaseModel):
     """What a smoke test that is through says."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     score: float
     half_width: HalfWidth

@@ -1,33 +1,24 @@
 """What a smoke test that is through says: its score on public tasks, and how long the phase would take."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.contest.phases.models import PhaseVersion
 from anyshot_platform.foundation.filters import count, duration
-from anyshot_platform.judging.execution.kinds import kind_of
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.states import RunState
 from anyshot_platform.judging.scores.models import RunScore
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionKind
+from anyshot_platform.site.submissions.schemas import SmokeOut
 
 
-@dataclass(frozen=True)
-class SmokeAnswer:
-    """The result of a smoke test. `fits` is None where the phase's time cannot be foretold."""
+class SmokeAnswer(SmokeOut):
+    """The result of a smoke test as its page shows it."""
 
-    score: float
-    half_width: float | None
-    tasks: int
-    seconds: float
-    budget_seconds: float
     memory_bytes: int
-    projection: str
-    fits: bool | None
 
 
 def read_smoke_answer(
@@ -45,8 +36,6 @@ def read_smoke_answer(
         score=score.value,
         half_width=score.half_width,
         tasks=score.tasks,
-        seconds=run.seconds_used,
-        budget_seconds=kind_of(run).seconds(run),
         memory_bytes=run.used.memory_peak_bytes,
         projection=words,
         fits=fits,

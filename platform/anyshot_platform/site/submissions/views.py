@@ -32,7 +32,6 @@ from anyshot_platform.site.submissions.progress import read_facts
 from anyshot_platform.site.submissions.rows import find_page, look_at_all, own_submissions, show_submissions
 from anyshot_platform.site.submissions.schemas import (
     RunOut,
-    SmokeOut,
     SubmissionDetail,
     SubmissionPage,
 )
@@ -53,7 +52,6 @@ def show_detail(session: Session, sight: Sight) -> SubmissionDetail:
     submission = sight.submission
     [shown] = show_submissions(session, [sight])
     version = find_version(session, submission)
-    smoke = read_smoke_answer(session, submission, read_runs(session, submission, version), version)
     visible = [
         run
         for run in list_runs(session, submission)
@@ -75,7 +73,7 @@ def show_detail(session: Session, sight: Sight) -> SubmissionDetail:
         expected_start=first.expected if first else None,
         runs=show_runs(session, sight, visible),
         answer=None,
-        smoke=SmokeOut.model_validate(smoke) if smoke else None,
+        smoke=read_smoke_answer(session, submission, read_runs(session, submission, version), version),
         etag=tag_of(note_fields(submission, shown.tags)),
     )
 
