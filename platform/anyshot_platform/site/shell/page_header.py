@@ -39,7 +39,7 @@ TONES = {
 
 @dataclass(frozen=True)
 class Tab:
-    """One tab of a competition."""
+    """One tab of a competition, or of a page."""
 
     key: str
     label: str

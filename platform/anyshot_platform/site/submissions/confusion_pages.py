@@ -1,12 +1,12 @@
 """Which classes a submission mixes up: a page of its own."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from anyshot_platform.judging.visibility.access import SubmissionAccess
+from anyshot_platform.site.shell.page_header import Tab
 from anyshot_platform.site.submissions.confusion_view import make_view, read_confusions
 from anyshot_platform.site.submissions.rows import submission_title
 from anyshot_platform.site.web.access import submission_reader
@@ -14,17 +14,6 @@ from anyshot_platform.site.web.rendering import render
 from anyshot_platform.site.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
-
-
-@dataclass(frozen=True)
-class DatasetTab:
-    """A dataset that can be chosen."""
-
-    key: str
-    label: str
-    href: str
-    icon: str = ""
-    count: int | None = None
 
 
 @router.get("/submissions/{submission_id}/confusion")
@@ -45,9 +34,7 @@ def show_confusion(
         section="submissions",
         title=submission_title(found.submission),
         here=here,
-        tabs=[
-            DatasetTab(str(n), one.label, f"{here}/confusion?dataset={n}") for n, one in enumerate(known, 1)
-        ],
+        tabs=[Tab(str(n), one.label, f"{here}/confusion?dataset={n}", "") for n, one in enumerate(known, 1)],
         current=str(chosen),
         view=make_view(known[chosen - 1].confusion, known[chosen - 1].label),
     )
