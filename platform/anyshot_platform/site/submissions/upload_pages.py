@@ -38,7 +38,6 @@ from anyshot_platform.people.teams.models import Team
 from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.site.entries.view import EntryOut, show_entries
 from anyshot_platform.site.shell.page_header import read_header
-from anyshot_platform.site.submissions.checks_view import check_views
 from anyshot_platform.site.submissions.quota_view import quota_view
 from anyshot_platform.site.submissions.rows import submission_title
 from anyshot_platform.site.submissions.sent_zip import find_waiting, is_submitted, read_source
@@ -117,7 +116,7 @@ def _show_form(
         late=late_rule(phase) if takes_late(phase, moment, access.team_id) else "",
         frozen=access.sight_of(phase).board_note if publication_of(phase).frozen else "",
         problem=problem.message if problem else "",
-        checks=check_views(problem.details.get("checks", [])) if problem else [],
+        checks=problem.details.get("checks", []) if problem else [],
         quota=quota,
         smoke=_smoke(session, phase, quota.smoke_left if quota else None),
         leagues=_league_choices(session, phase, team, chosen, _standing(session, phase, access)),
