@@ -75,8 +75,8 @@ def _refusal(found: SubmissionAccess) -> str:
 
 def _quota_words(quota: QuotaView | None) -> str:
     """How many submissions are left before this one, by each limit."""
-    limits = [line for line in quota.lines if line.limit is not None] if quota else []
-    left = [f"{line.label}: {max((line.limit or 0) - line.used, 0)} left" for line in limits[:2]]
+    lines = quota.lines if quota else ()
+    left = [f"{label}: {one.left} left" for label, one, _ in lines if one.limit is not None][:2]
     if not left:
         return "Costs one submission; there is no limit."
     return f"Costs one submission. {join_texts(left, by='; ')}."

@@ -118,7 +118,7 @@ def _show_form(
         problem=problem.message if problem else "",
         checks=problem.details.get("checks", []) if problem else [],
         quota=quota,
-        smoke=_smoke(session, phase, quota.smoke_left if quota else None),
+        smoke=_smoke(session, phase, quota.left.smoke_day.left if quota else None),
         leagues=_league_choices(session, phase, team, chosen, _standing(session, phase, access)),
         questions=_questions(_asked(competition), sheet, sent),
         answers_seen=str(sent.get("seen", "")) if sent is not None else seal(_handed_in(sheet)),
