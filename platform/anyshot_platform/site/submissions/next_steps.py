@@ -11,7 +11,6 @@ from anyshot_platform.foundation.errors import PlatformError
 from anyshot_platform.foundation.filters import join_texts
 from anyshot_platform.judging.submissions.actions.resubmitting import find_uses
 from anyshot_platform.judging.visibility.access import SubmissionAccess
-from anyshot_platform.judging.visibility.smoke import smoke_pool
 from anyshot_platform.site.entries.view import BetterOut, show_entries
 from anyshot_platform.site.submissions.quota_view import QuotaView, quota_view
 from anyshot_platform.site.submissions.rows import SubmissionRow, make_rows
@@ -22,13 +21,10 @@ from anyshot_platform.standings.entries.selection import may_choose
 class NextSteps:
     """For the team's own pages; `refusal` says why the zip cannot be submitted now."""
 
-    digest: str
-    comment: str
     action: str  # where the form is sent to
     form_href: str  # the form with leagues and note
     refusal: str
     quota_words: str
-    smoke: bool  # whether it can be smoke-tested now
     chooses: bool  # whether the team may choose now which submission counts
     better: BetterOut | None  # what could stand again in the place of this submission
     replaces: tuple[str, ...]  # what the zip, naming no league, does to the entries, a sentence a league
@@ -47,15 +43,10 @@ def read_next_steps(session: Session, found: SubmissionAccess) -> NextSteps | No
     entries = show_entries(session, phase, membership, found.sight.phase)
     uses = find_uses(session, submission.team_id, submission.digest)
     return NextSteps(
-        digest=submission.digest,
-        comment=submission.comment,
         action=href,
         form_href=f"{href}?{urlencode({'again': submission.digest})}",
         refusal=refusal or (quota.exhausted if quota else ""),
         quota_words=_quota_words(quota),
-        smoke=not refusal
-        and smoke_pool(session, phase) is not None
-        and not (quota and quota.smoke_exhausted),
         chooses=may_choose(phase, submission.team_id),
         better=next((row.better for row in entries if row.better and row.submission == submission.id), None),
         replaces=tuple(f"{row.league_name}: {row.words}" for row in entries if row.by_default),

@@ -21,7 +21,6 @@ class QuotaView:
 
     left: Quota
     exhausted: str
-    smoke_exhausted: str
 
     @property
     def lines(self) -> tuple[tuple[str, Allowance, str], ...]:
@@ -38,13 +37,9 @@ def quota_view(session: Session, phase: Phase, team_id: str | None) -> QuotaView
     team = session.get(Team, team_id) if team_id else None
     if team is None:
         return None
-    quota = read_quota(session, team, phase)
-
-    def refusal(*, smoke: bool) -> str:
-        try:
-            require_quota(quota, smoke=smoke)
-        except QuotaUsedUp as error:
-            return error.message
-        return ""
-
-    return QuotaView(quota, refusal(smoke=False), refusal(smoke=True))
+    quota, refusal = read_quota(session, team, phase), ""
+    try:
+        require_quota(quota, smoke=False)
+    except QuotaUsedUp as error:
+        refusal = error.message
+    return QuotaView(quota, refusal)
