@@ -15,7 +15,6 @@ from sqlalchemy.orm import Session
 from anyshot_core.browser_charts.numbers import known_half
 from anyshot_core.report import TimeCurve, build_report, curves_section, render_page
 from anyshot_core.wire.worker_api import LogPolicy
-from anyshot_platform.foundation.artifacts.models import Artifact
 from anyshot_platform.foundation.errors import NotFound
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.foundation.tables import Form, write
@@ -30,7 +29,7 @@ from anyshot_platform.judging.visibility.names import DatasetNames, hide_names, 
 from anyshot_platform.judging.visibility.submissions import TasksNotShown
 from anyshot_platform.site.evaluations.view import points_out
 from anyshot_platform.site.submissions import views
-from anyshot_platform.site.submissions.downloads import open_stored
+from anyshot_platform.site.submissions.downloads import kept_files, open_stored
 from anyshot_platform.site.submissions.log_view import missing_words, part_key, part_titles
 from anyshot_platform.site.submissions.progress import run_title
 from anyshot_platform.site.submissions.provenance import provenance_facts, repeat_command
@@ -207,8 +206,8 @@ def write_everything(session: Session, services: Services, found: SubmissionAcce
         ):
             with suppress(NotFound, TasksNotShown):  # not scored, or the phase does not show it
                 archive.writestr(name, make())
-        for number, run in enumerate(runs, 1):
-            for artifact in _artifacts(session, found, run):
+        for number, files in enumerate(kept_files(session, found.sight, runs).values(), 1):
+            for artifact in files:
                 _copy(services, archive, f"runs/{number}/{artifact.name}", artifact.digest)
     size = file.tell()
     file.seek(0)
@@ -225,12 +224,6 @@ def _provenance(run: Run) -> dict[str, object]:
         **{fact.term: str(fact.value) for fact in provenance_facts(run)},
         "repeat": repeat_command(run),
     }
-
-
-def _artifacts(session: Session, found: SubmissionAccess, run: Run) -> list[Artifact]:
-    kept = select(Artifact).where(Artifact.run_id == run.id, Artifact.final, Artifact.expired_at.is_(None))
-    rows = session.scalars(kept.order_by(Artifact.name))
-    return [artifact for artifact in rows if found.sight.may_have(artifact.name)]
 
 
 def _copy(services: Services, archive: zipfile.ZipFile, name: str, digest: str) -> None:

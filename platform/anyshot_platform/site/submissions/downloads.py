@@ -1,5 +1,6 @@
 """Files that participants and reviewers may fetch."""
 
+from collections.abc import Sequence
 from typing import BinaryIO
 
 from fastapi.responses import StreamingResponse
@@ -12,6 +13,7 @@ from anyshot_platform.foundation.errors import NotFound
 from anyshot_platform.foundation.services import Services
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.visibility.access import SubmissionAccess
+from anyshot_platform.judging.visibility.submissions import Sight
 from anyshot_platform.people.audit.reads import note_read
 
 
@@ -31,6 +33,16 @@ def find_artifact(session: Session, found: SubmissionAccess, run_id: str, name: 
     if artifact is None or not found.sight.may_have(name):
         raise NotFound("There is no such file.")
     return artifact
+
+
+def kept_files(session: Session, sight: Sight, runs: Sequence[Run]) -> dict[str, list[Artifact]]:
+    """By the id of each run the files, by name, that it has kept and the viewer may have."""
+    found: dict[str, list[Artifact]] = {run.id: [] for run in runs}
+    kept = select(Artifact).where(Artifact.run_id.in_(found), Artifact.final, Artifact.expired_at.is_(None))
+    for artifact in sorted(session.scalars(kept), key=lambda one: one.name):
+        if sight.may_have(artifact.name):
+            found[artifact.run_id].append(artifact)
+    return found
 
 
 def note_reading(services: Services, found: SubmissionAccess, name: str) -> None:

@@ -8,7 +8,6 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.worker_api import LogPolicy
-from anyshot_platform.foundation.artifacts.models import Artifact
 from anyshot_platform.foundation.filters import capitalized, count, decimal, join_texts
 from anyshot_platform.judging.run_logs.models import EventCount, RunEvent
 from anyshot_platform.judging.run_logs.service import count_missing_lines, read_events
@@ -16,6 +15,7 @@ from anyshot_platform.judging.runs.models import Attempt, Run
 from anyshot_platform.judging.runs.states import RunState
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.visibility.access import SubmissionAccess
+from anyshot_platform.site.submissions.downloads import kept_files
 from anyshot_platform.site.submissions.failures import place_in_code
 from anyshot_platform.site.submissions.progress import is_live, run_title
 from anyshot_platform.site.submissions.words import STAGE_WORDS
@@ -118,18 +118,12 @@ def missing_words(dropped: int) -> str:
 
 
 def _whole_logs(session: Session, found: SubmissionAccess, runs: Sequence[Run]) -> list[LogFile]:
-    if not runs or not found.sight.may_have("log.txt"):
-        return []
-    kept = select(Artifact.run_id).where(
-        Artifact.run_id.in_([run.id for run in runs]),
-        Artifact.name == "log.txt",
-        Artifact.final,
-        Artifact.expired_at.is_(None),
-    )
-    with_file = set(session.scalars(kept))
+    kept = kept_files(session, found.sight, runs)
     base = f"/api/v1/submissions/{found.submission.id}/runs"
     return [
-        LogFile(run_title(run), f"{base}/{run.id}/artifacts/log.txt") for run in runs if run.id in with_file
+        LogFile(run_title(run), f"{base}/{run.id}/artifacts/log.txt")
+        for run in runs
+        if any(one.name == "log.txt" for one in kept[run.id])
     ]
 
 

@@ -13,7 +13,6 @@ from anyshot_platform.contest.leagues.models import League, LeagueEntry
 from anyshot_platform.contest.leagues.states import EntryStatus
 from anyshot_platform.contest.phases.models import PhaseVersion
 from anyshot_platform.contest.phases.service import live_version
-from anyshot_platform.foundation.artifacts.models import Artifact
 from anyshot_platform.foundation.errors import NotFound
 from anyshot_platform.foundation.filters import join_texts
 from anyshot_platform.judging.execution.kinds import kind_of
@@ -30,6 +29,7 @@ from anyshot_platform.judging.submissions.states import HANDED_IN, SubmissionKin
 from anyshot_platform.judging.visibility.access import SubmissionAccess
 from anyshot_platform.judging.visibility.submissions import Sight
 from anyshot_platform.judging.workers.places import find_place
+from anyshot_platform.site.submissions.downloads import kept_files
 from anyshot_platform.site.submissions.failures import FailureView, find_failed, show_failure
 from anyshot_platform.site.submissions.notes import note_fields
 from anyshot_platform.site.submissions.progress import (
@@ -233,12 +233,8 @@ def _downloads(sight: Sight, runs: list[Run], kept: list[tuple[str, list[Downloa
 
 def _files_of_runs(session: Session, sight: Sight, runs: Sequence[Run]) -> list[tuple[str, list[Download]]]:
     """What each run is called, and the files that it has kept and the viewer may have; runs without are left out."""
-    rows = session.execute(
-        select(Artifact.run_id, Artifact.name, Artifact.size).where(
-            Artifact.run_id.in_([run.id for run in runs]), Artifact.final, Artifact.expired_at.is_(None)
-        )
-    )
-    sizes = {(run_id, name): size for run_id, name, size in rows if sight.may_have(name)}
+    kept = kept_files(session, sight, runs)
+    sizes = {(one.run_id, one.name): one.size for files in kept.values() for one in files}
     base = f"/api/v1/submissions/{sight.submission.id}/runs"
     found = (
         (

@@ -10,7 +10,6 @@ from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.contest.leagues.models import League, LeagueEntry
 from anyshot_platform.contest.phases.models import Phase
-from anyshot_platform.foundation.artifacts.models import Artifact
 from anyshot_platform.foundation.storage import Storage
 from anyshot_platform.judging.execution.service import list_runs
 from anyshot_platform.judging.run_logs.models import RunEvent
@@ -26,6 +25,7 @@ from anyshot_platform.judging.visibility.submissions import Sight
 from anyshot_platform.judging.workers.places import find_place
 from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.site.submissions.answer import read_answer
+from anyshot_platform.site.submissions.downloads import kept_files
 from anyshot_platform.site.submissions.filters import SearchedSubmissions, narrow
 from anyshot_platform.site.submissions.notes import note_fields
 from anyshot_platform.site.submissions.progress import read_facts
@@ -82,12 +82,7 @@ def show_runs(session: Session, sight: Sight, runs: Sequence[Run]) -> list[RunOu
     """Runs with their scores and the names of the artifacts that the viewer may fetch."""
     ids = [run.id for run in runs]
     scores = {row.run_id: row for row in session.scalars(select(RunScore).where(RunScore.run_id.in_(ids)))}
-    names: dict[str, list[str]] = {run_id: [] for run_id in ids}
-    for artifact in session.scalars(
-        select(Artifact).where(Artifact.run_id.in_(ids), Artifact.final, Artifact.expired_at.is_(None))
-    ):
-        if sight.may_have(artifact.name):
-            names[artifact.run_id].append(artifact.name)
+    kept = kept_files(session, sight, runs)
     missing = count_missing_lines(session, ids)
     shown: list[RunOut] = []
     for run in runs:
@@ -97,7 +92,7 @@ def show_runs(session: Session, sight: Sight, runs: Sequence[Run]) -> list[RunOu
                 **dict(read_facts(sight, run)),
                 score=score.value if score else None,
                 half_width=score.half_width if score else None,
-                artifacts=sorted(names[run.id]),
+                artifacts=[one.name for one in kept[run.id]],
                 log_lines_missing=missing.get(run.id, 0),
             )
         )
