@@ -38,7 +38,6 @@ class StatView:
 class RunLine:
     """What the page says of one seeded run."""
 
-    number: int
     score: float
     half_width: float | None
     seconds: float
@@ -100,14 +99,8 @@ def read_results_view(
         explanation=_explain(version.rule, len(scores), summary, exact=sight.exact),
         stats=_stats(sight, summary, runs),
         runs=tuple(
-            RunLine(
-                place + 1,
-                one.value,
-                one.half_width,
-                by_run[one.run_id].seconds_used,
-                result.counting[place],
-            )
-            for place, one in enumerate(scores)
+            RunLine(one.value, one.half_width, by_run[one.run_id].seconds_used, counts)
+            for one, counts in zip(scores, result.counting, strict=True)
         ),
         charts=(
             *_charts(sight.summary(summary, names), hide_names(table, names) if table else None),
