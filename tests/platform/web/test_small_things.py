@@ -317,7 +317,7 @@ def test_a_gpu_without_memory_is_told_from_a_box_without(visitor: Visitor, scene
         assert sentence in page and "Peak memory | up to 1.5 GiB of 24.0 GiB" in page
         assert limited == ("the phase allows" in sentence)
         fault = EvaluationFault(run.message, "", Verdict.MEMORY_LIMIT, 3, 5, 1)
-        assert show_failed_evaluation(scene.submissions["failed"], fault, gpus).sentence == sentence
+        assert show_failed_evaluation(scene.submissions["failed"], fault, gpus).blame.sentence == sentence
 
 
 def test_status_is_a_page_for_people(visitor: Visitor, scene: Scene) -> None:

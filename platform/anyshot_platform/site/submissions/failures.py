@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.foundation.filters import duration, size
+from anyshot_platform.judging.execution.kinds import kind_of
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.states import ENDED, RunState
 from anyshot_platform.judging.submissions.models import Submission
@@ -18,7 +19,7 @@ from anyshot_platform.judging.visibility.faults import (
 from anyshot_platform.judging.visibility.submissions import Sight
 from anyshot_platform.site.submissions.progress import last_stage
 from anyshot_platform.site.submissions.provenance import repeat_command, words_on_repeat
-from anyshot_platform.site.submissions.words import STAGE_WORDS, blame, blame_of_evaluation, peak_words
+from anyshot_platform.site.submissions.words import STAGE_WORDS, Blame, blame, blame_of_evaluation, peak_words
 
 _FRAME = re.compile(r'^\s*(?:File "(?P<path>[^"]+)"|(?P<bare>[\w./-]+\.py)), line (?P<line>\d{1,7})')
 _OWN_FOLDERS = ("program/", "submission/", "bundle/")
@@ -38,10 +39,8 @@ class TraceLine:
 class FailureView:
     """What the page says of a run that failed."""
 
-    cause: str
-    icon: str
-    sentence: str
-    next_step: str
+    cause: Cause
+    blame: Blame
     facts: list[tuple[str, Any]]
     message: str
     frames: list[TraceLine]
@@ -66,16 +65,13 @@ def find_failed(runs: list[Run]) -> Run | None:
     return next((run for run in runs if run.state in ENDED and run.state != RunState.FINISHED), None)
 
 
-def show_failure(sight: Sight, run: Run, *, budget: float) -> FailureView:
+def show_failure(sight: Sight, run: Run) -> FailureView:
     """The failure of a run of the submission, as the viewer is told of it."""
     fault = sight.fault(run)
-    words = blame(run.verdict, run.cause, of_gpu=ran_out_of_gpu_memory(run))
     return FailureView(
-        cause=(run.cause or Cause.UNCLEAR).value,
-        icon=words.icon,
-        sentence=words.sentence,
-        next_step=words.next_step,
-        facts=_facts(sight, run, budget),
+        cause=run.cause or Cause.UNCLEAR,
+        blame=blame(run.verdict, run.cause, of_gpu=ran_out_of_gpu_memory(run)),
+        facts=_facts(sight, run),
         message=fault.message,
         frames=mark_traceback(fault.detail, f"/submissions/{sight.submission.id}/code"),
         reproduce=(repeat_command(run) or "") if run.cause == Cause.PARTICIPANT else "",
@@ -86,13 +82,10 @@ def show_failure(sight: Sight, run: Run, *, budget: float) -> FailureView:
 def show_failed_evaluation(submission: Submission, fault: EvaluationFault, gpus: int) -> FailureView:
     """The failure of a further evaluation of the submission, which had so many GPUs, as the viewer was told of it."""
     of_gpu = is_of_gpu_memory(fault.verdict, gpus, fault.message)
-    words = blame_of_evaluation(fault.verdict, of_gpu=of_gpu)
     task = [] if fault.task_index is None else [_task(fault.task_index, fault.ways, fault.shots)]
     return FailureView(
-        cause=(fault.verdict.cause or Cause.UNCLEAR).value,
-        icon=words.icon,
-        sentence=words.sentence,
-        next_step=words.next_step,
+        cause=fault.verdict.cause or Cause.UNCLEAR,
+        blame=blame_of_evaluation(fault.verdict, of_gpu=of_gpu),
         facts=[*task, ("Quota", "It cost no quota.")],
         message=fault.message,
         frames=mark_traceback(fault.detail, f"/submissions/{submission.id}/code"),
@@ -137,27 +130,18 @@ def is_own_file(path: str) -> bool:
     )
 
 
-def _facts(sight: Sight, run: Run, budget: float) -> list[tuple[str, Any]]:
+def _facts(sight: Sight, run: Run) -> list[tuple[str, Any]]:
     facts: list[tuple[str, Any]] = []
     stage = last_stage(run)
     if stage is not None:
         facts.append(("Stage", STAGE_WORDS[stage]))
     if run.task_index is not None:
         facts.append(_task(run.task_index, run.task_ways, run.task_shots))
-    facts.append(
-        (
-            "Time used",
-            f"{duration(run.seconds_used)} of {duration(budget)}",
-        )
-    )
+    budget = kind_of(run).seconds(run)
+    facts.append(("Time used", f"{duration(run.seconds_used)} of {duration(budget)}"))
     if (known := sight.used(run)) and (memory := known.memory_peak_bytes):
         granted = size(run.phase_version.memory_bytes)
-        facts.append(
-            (
-                "Peak memory",
-                f"{peak_words(memory, exact=sight.exact)} of {granted}",
-            )
-        )
+        facts.append(("Peak memory", f"{peak_words(memory, exact=sight.exact)} of {granted}"))
     if run.attempt > 1:
         facts.append(("Attempts", run.attempt))
     facts.append(("Quota", quota_words(sight.submission)))

@@ -15,7 +15,6 @@ from anyshot_platform.contest.phases.models import PhaseVersion
 from anyshot_platform.contest.phases.service import live_version
 from anyshot_platform.foundation.errors import NotFound
 from anyshot_platform.foundation.filters import join_texts
-from anyshot_platform.judging.execution.kinds import kind_of
 from anyshot_platform.judging.execution.service import list_runs, newest_runs
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.states import RunState
@@ -127,9 +126,7 @@ def shown_state(submission: Submission, runs: list[Run]) -> str:
 def read_failure(sight: Sight, runs: list[Run]) -> FailureView | None:
     """The failure, once nothing runs any more."""
     failed = find_failed(runs)
-    if failed is None or is_live(runs):
-        return None
-    return show_failure(sight, failed, budget=kind_of(failed).seconds(failed))
+    return None if failed is None or is_live(runs) else show_failure(sight, failed)
 
 
 def _goes_on(runs: list[Run]) -> bool:
