@@ -31,8 +31,8 @@ class EvaluationFault(Fault):
 
     verdict: Verdict
     task_index: int | None
-    ways: int | None
-    shots: int | None
+    task_ways: int | None
+    task_shots: int | None
 
 
 def fault_of(run: Run, *, details: bool) -> Fault:

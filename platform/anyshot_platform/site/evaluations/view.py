@@ -41,16 +41,7 @@ class EvaluationFailure(BaseModel):
     @classmethod
     def of(cls, seed: int, fault: EvaluationFault) -> EvaluationFailure:
         """What a viewer is told, as JSON."""
-        return cls(
-            seed_index=seed,
-            verdict=fault.verdict,
-            cause=fault.verdict.cause,
-            message=fault.message,
-            detail=fault.detail,
-            task_index=fault.task_index,
-            task_ways=fault.ways,
-            task_shots=fault.shots,
-        )
+        return cls(seed_index=seed, cause=fault.verdict.cause, **asdict(fault))
 
 
 class SeededScoreOut(BaseModel):

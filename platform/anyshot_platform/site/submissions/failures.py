@@ -82,7 +82,7 @@ def show_failure(sight: Sight, run: Run) -> FailureView:
 def show_failed_evaluation(submission: Submission, fault: EvaluationFault, gpus: int) -> FailureView:
     """The failure of a further evaluation of the submission, which had so many GPUs, as the viewer was told of it."""
     of_gpu = is_of_gpu_memory(fault.verdict, gpus, fault.message)
-    task = [] if fault.task_index is None else [_task(fault.task_index, fault.ways, fault.shots)]
+    task = [] if fault.task_index is None else [_task(fault.task_index, fault.task_ways, fault.task_shots)]
     return FailureView(
         cause=fault.verdict.cause or Cause.UNCLEAR,
         blame=blame_of_evaluation(fault.verdict, of_gpu=of_gpu),
