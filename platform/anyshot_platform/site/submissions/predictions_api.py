@@ -1,4 +1,4 @@
-"""What can be looked at of a submission's predictions, over JSON: confusions, and the tasks of a smoke test."""
+"""What a submission's predictions say over JSON: further evaluations, confusions, the tasks of a smoke test."""
 
 from typing import Annotated
 
@@ -7,7 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from anyshot_platform.judging.visibility.access import SubmissionAccess
+from anyshot_platform.site.evaluations.view import PointOut, points_out
 from anyshot_platform.site.submissions.confusion_view import class_numbers, read_confusions
+from anyshot_platform.site.submissions.show import find_version
 from anyshot_platform.site.submissions.task_view import find_task
 from anyshot_platform.site.web.access import submission_reader
 from anyshot_platform.site.web.services import ServicesDep, SessionDep
@@ -46,6 +48,12 @@ class PublicTaskOut(BaseModel):
     confusion: list[list[int]]
     right: int
     queries: int
+
+
+@router.get("/submissions/{submission_id}/evaluations")
+def show_evaluations(found: Reader, session: SessionDep) -> list[PointOut]:
+    """What its learner scores on further tasks, point by point; empty where there is nothing that one may see."""
+    return points_out(session, found.sight, find_version(session, found.submission))
 
 
 @router.get("/submissions/{submission_id}/confusion")
