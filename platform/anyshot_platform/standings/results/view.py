@@ -166,15 +166,13 @@ def certificate_of(
     found = league_of(results, league_slug)
     ranked = [row for row in found.rows if row.rank is not None]
     row = next((row for row in ranked if row.team_id == team_id), None)
-    if not everything and team_id != access.team_id and not (row is not None and row.own):
-        raise Forbidden("A certificate is for the members of its team.")
+    if not everything and not (row.own if row is not None else team_id == access.team_id):
+        raise Forbidden("A certificate is for the people who were in the team when the entry was handed in.")
     published = publication_of(results.phase).published
     if results.preliminary or published is None:
         raise Forbidden("Certificates are created once the results are published.")
     if row is None:
         raise NotFound("This team has no rank in the league.")
-    if not everything and not row.own:
-        raise Forbidden("A certificate is for the people who were in the team when the entry was handed in.")
     slug, phase = access.competition.slug, results.phase
     return Certificate(
         competition=access.competition.title,
