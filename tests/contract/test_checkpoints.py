@@ -247,4 +247,5 @@ def test_a_checkpoint_of_another_team_is_not_used(stage: Stage, undisturbed: Any
     stage.worker("fourth").work()
     assert score_of(stage, alice, shown)["score"] == undisturbed["score"]
     log = stage.page(f"/submissions/{shown}/log", alice)
-    assert log.count("A checkpoint of an earlier attempt cannot be used.") == 1  # what is stored then replaces it
+    unused = log.count("A checkpoint of an earlier attempt cannot be used.")
+    assert unused == 1  # what is stored then replaces it

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload
 
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_platform.foundation.paging import Page, page_of
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.states import RUNNING
@@ -218,6 +219,6 @@ def submission_state(submission: Submission) -> str:
     """The state that a badge shows."""
     if standing_of(submission).disqualified is not None:
         return "disqualified"
-    if submission.status == SubmissionStatus.FAILED and submission.verdict == "TIME_LIMIT":
+    if submission.status == SubmissionStatus.FAILED and submission.verdict == Verdict.TIME_LIMIT:
         return "timed_out"
     return submission.status.value
