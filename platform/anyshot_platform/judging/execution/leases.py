@@ -26,7 +26,7 @@ from anyshot_platform.judging.workers.models import Worker
 from anyshot_platform.judging.workers.tokens import reach_of
 from anyshot_platform.people.alerts.service import close_alert, open_alert
 
-_BEATS_A_SECOND = 20  # for a web process: 7 ms of its core each, and as many parts of logs come beside them
+_BEATS_A_SECOND = 20  # for a web process; as many parts of logs come beside them
 _RELEASED = "released"
 _LOSSES = 10  # times as many workers may be lost by attempts that went on as by others
 _RACES = 10  # times that another worker may be quicker before we answer "nothing"
@@ -145,7 +145,7 @@ def look_held(session: Session, token_id: str, run_id: str, epoch: int, *, lock:
         raise NotFound("There is no such run.")
     held, holder = HeldRun(*found[:-1]), found[-1]
     if held.epoch != epoch or held.state not in RUNNING or holder != token_id:
-        raise StaleEpoch("Another attempt has this run, or it has ended.")
+        raise StaleEpoch
     return held
 
 
@@ -177,7 +177,7 @@ def extend(
         .execution_options(synchronize_session=False)
     )
     if extended.rowcount != 1:  # pyright: ignore[reportAttributeAccessIssue] - an UPDATE gives a CursorResult
-        raise StaleEpoch("Another attempt has this run, or it has ended.")
+        raise StaleEpoch
     _note_seen(session, held, moment)
     return HeartbeatReply(
         cancel=held.cancel_requested_at is not None,

@@ -16,6 +16,9 @@ class StaleEpoch(Conflict):
 
     code = "stale_epoch"
 
+    def __init__(self) -> None:
+        super().__init__("Another attempt has this run, or it has ended.")
+
 
 def write_state(session: Session, run: Run, new: RunState, **values: Any) -> None:
     """Move a run to a state, if it is still as we know it (compare-and-set on state and epoch).
@@ -31,7 +34,7 @@ def write_state(session: Session, run: Run, new: RunState, **values: Any) -> Non
         .execution_options(synchronize_session=False)
     )
     if changed.rowcount != 1:  # pyright: ignore[reportAttributeAccessIssue] - an UPDATE gives a CursorResult
-        raise StaleEpoch("Another attempt has this run, or it has ended.")
+        raise StaleEpoch
     if new in ENDED:
         drop_checkpoints(session, run.id)
     session.refresh(run)
