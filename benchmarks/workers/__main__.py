@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from anyshot_core.command import AS_PROCESS
+from anyshot_platform.foundation.settings import PlatformSettings
 from anyshot_platform.judging.runs.states import RunState
 from anyshot_platform.judging.workers.models import Worker
 from benchmarks.chaos import machines
@@ -53,8 +54,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--fleet-seconds", type=float, default=60.0, help="for which the fleet works at each size"
     )
-    parser.add_argument("--lease", type=int, default=30, help="seconds of the site's leases")
-    parser.add_argument("--processes", type=int, default=1, help="web processes of the site")
+    usual = PlatformSettings.model_fields
+    parser.add_argument(
+        "--lease", type=float, default=usual["lease_seconds"].default, help="seconds of the site's leases"
+    )
+    parser.add_argument(
+        "--processes", type=int, default=usual["web_processes"].default, help="web processes of the site"
+    )
     parser.add_argument("--part", choices=PARTS, action="append", help="only these parts")
     parser.add_argument("--print-only", action="store_true", help="leave benchmarks/results as it is")
     options = parser.parse_args(arguments)
@@ -64,7 +70,7 @@ def main(arguments: list[str] | None = None) -> None:
     if not options.print_only:
         notes = (
             f"{options.claims} claims, {options.seconds:g} s a submission, {options.each} for each worker; "
-            f"{options.processes} web processes, leases of {options.lease} s"
+            f"{options.processes} web processes, leases of {options.lease:g} s"
         )
         keep("workers", figures, notes, partly=bool(options.part))
 
