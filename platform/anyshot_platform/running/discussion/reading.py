@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.words import moment_words
+from anyshot_platform.actions.concurrency import tag_of
 from anyshot_platform.contest.competitions.models import Membership
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.foundation.errors import NotFound
@@ -47,10 +48,9 @@ class EarlierText:
 
 @dataclass(frozen=True)
 class PostView:
-    """A post with what its reader may do; `earlier` is for organizers."""
+    """A post; `earlier` texts are shown to organizers only."""
 
     id: str
-    author_id: str
     author: str
     by_organizer: bool
     body: str
@@ -58,8 +58,8 @@ class PostView:
     edited_at: datetime | None
     accepted: bool
     removed: bool
-    own: bool
     earlier: tuple[EarlierText, ...]
+    etag: Annotated[str, Field(description="for `If-Match` of a change of its text")]
 
 
 def list_threads(
@@ -194,16 +194,15 @@ def read_posts(session: Session, access: CompetitionAccess, thread: Thread) -> l
     return [
         PostView(
             id=post.id,
-            author_id=post.author_id,
             author=author,
             by_organizer=post.author_id in organizers,
-            body="" if post.deleted_at else post.body,
+            body=(body := "" if post.deleted_at else post.body),
             created_at=post.created_at,
             edited_at=post.edited_at,
             accepted=post.accepted_at is not None and post.deleted_at is None,
             removed=post.deleted_at is not None,
-            own=post.author_id == access.viewer.user_id,
             earlier=tuple(earlier.get(post.id, ())),
+            etag=tag_of({"body": body}),
         )
         for post, author in rows
     ]

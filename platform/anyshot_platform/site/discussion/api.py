@@ -1,8 +1,6 @@
 """The discussion of a competition over JSON."""
 
-from dataclasses import asdict
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -60,21 +58,6 @@ class ThreadsOut(BaseModel):
     threads: list[reading.ThreadLine]
 
 
-class PostOut(BaseModel):
-    """A post; `earlier` texts are shown to organizers only."""
-
-    id: str
-    author: str
-    by_organizer: bool
-    body: str
-    created_at: datetime
-    edited_at: datetime | None
-    accepted: bool
-    removed: bool
-    earlier: list[reading.EarlierText]
-    etag: str = Field(description="for `If-Match` of a change of its text")
-
-
 class ThreadOut(BaseModel):
     """A thread with its posts."""
 
@@ -83,7 +66,7 @@ class ThreadOut(BaseModel):
     pinned: bool
     locked: bool
     removed: bool = Field(description="its first post was removed: only organizers see it")
-    posts: list[PostOut]
+    posts: list[reading.PostView]
     etag: str = Field(description="of the accepted answer, for `If-Match` of another")
     moderation_etag: str = Field(description="of `pinned` and `locked`, for `If-Match` of a change")
 
@@ -196,19 +179,13 @@ def _accept(
 
 def _show(session: Session, access: CompetitionAccess, thread: Thread) -> ThreadOut:
     session.flush()
-    posts = [PostOut(**_known(view)) for view in reading.read_posts(session, access, thread)]
     return ThreadOut(
         id=thread.id,
         title=thread.title,
         pinned=thread.pinned,
         locked=thread.locked,
         removed=thread.deleted_at is not None,
-        posts=posts,
+        posts=reading.read_posts(session, access, thread),
         etag=tag_of({"accepted": reading.accepted_answer(session, thread)}),
         moderation_etag=tag_of(reading.moderation_of(thread)),
     )
-
-
-def _known(view: reading.PostView) -> dict[str, Any]:
-    known = {name: value for name, value in asdict(view).items() if name in PostOut.model_fields}
-    return {**known, "etag": tag_of({"body": view.body})}

@@ -139,6 +139,7 @@ def _show_thread(
         seen_answer=tag_of({"accepted": reading.accepted_answer(session, thread)}),
         seen=tag_of(reading.moderation_of(thread)),
         references=read_references(session, access, posts),
+        reader=access.viewer.username,
         organizes=organizes,
         may_accept=organizes or thread.author_id == access.viewer.user_id,
         may_write=_may_write(access, thread),

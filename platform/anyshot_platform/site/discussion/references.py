@@ -28,12 +28,12 @@ def read_references(
     people = _people(session, posts)
     known_viewer = access.viewer.user_id is not None
     wanted = {post.id: set(REFERENCE.findall(post.body) if known_viewer else ()) for post in posts}
-    authors = {post.author_id for post in posts if wanted[post.id]}
+    authors = {post.author for post in posts if wanted[post.id]}
     teams = _teams(session, access, authors) if authors else {}
     known: dict[tuple[str, str], str] = {}
     for post in posts:
         for words in sorted(wanted[post.id]):
-            key = (teams.get(post.author_id, ""), words)
+            key = (teams.get(post.author, ""), words)
             if key[0] and key not in known and len(known) < _MOST:
                 known[key] = _address(session, access, *key)
     return {
@@ -41,7 +41,7 @@ def read_references(
             *(
                 (f"#{words}", href)
                 for words in sorted(wanted[post.id])
-                if (href := known.get((teams.get(post.author_id, ""), words)))
+                if (href := known.get((teams.get(post.author, ""), words)))
             ),
             *((f"@{name}", people[name.casefold()]) for name in _named(post) if name.casefold() in people),
         )
@@ -64,13 +64,15 @@ def _people(session: Session, posts: Sequence[PostView]) -> dict[str, str]:
 
 def _teams(session: Session, access: CompetitionAccess, authors: Iterable[str]) -> dict[str, str]:
     rows = session.execute(
-        select(Membership.user_id, Membership.team_id).where(
+        select(User.username, Membership.team_id)
+        .join(User, User.id == Membership.user_id)
+        .where(
             Membership.competition_id == access.competition.id,
-            Membership.user_id.in_(list(authors)),
+            User.username.in_(list(authors)),
             Membership.team_id.is_not(None),
         )
     )
-    return {user_id: team_id for user_id, team_id in rows if team_id}
+    return {author: team_id for author, team_id in rows if team_id}
 
 
 def _address(session: Session, access: CompetitionAccess, team_id: str, words: str) -> str:
