@@ -22,6 +22,7 @@ from anyshot_platform.running.discussion.models import Post, PostEdit, Thread
 from anyshot_platform.running.discussion.reading import (
     accepted_answer,
     find_post,
+    find_thread,
     first_post_id,
     moderation_of,
     name_answer,
@@ -49,8 +50,9 @@ def begin_thread(session: Session, access: CompetitionAccess, *, title: str, bod
     return thread
 
 
-def reply(session: Session, access: CompetitionAccess, thread: Thread, body: str) -> Post:
+def reply(session: Session, access: CompetitionAccess, thread_id: str, body: str) -> tuple[Thread, Post]:
     """Answer in a thread; those who wrote in it before are told, where they may still see it."""
+    thread = find_thread(session, access, thread_id)
     _require_open(access, thread)
     post = _add_post(session, thread, access.viewer.id, body)
     notify(
@@ -62,7 +64,7 @@ def reply(session: Session, access: CompetitionAccess, thread: Thread, body: str
         url=f"/competitions/{access.competition.slug}/discussion/{thread.id}#post-{post.id}",
         about=access.competition.id,
     )
-    return post
+    return thread, post
 
 
 def _readers_in(session: Session, access: CompetitionAccess, thread: Thread) -> Sequence[str]:
@@ -85,12 +87,13 @@ def _readers_in(session: Session, access: CompetitionAccess, thread: Thread) -> 
 
 
 def edit_post(
-    session: Session, access: CompetitionAccess, thread: Thread, post_id: str, body: str, version: str | None
-) -> Post:
+    session: Session, access: CompetitionAccess, thread_id: str, post_id: str, body: str, version: str | None
+) -> Thread:
     """Change one's own post; what it said before is kept for the organizers.
 
     `version` and `Stale` are as in `changes_upon`.
     """
+    thread = find_thread(session, access, thread_id)
     _require_open(access, thread)
     post = find_post(session, thread, post_id)
     if post.author_id != access.viewer.id:
@@ -102,22 +105,23 @@ def edit_post(
     if changes_upon(session, who, version, {"body": body}, {"body": post.body}):
         session.add(PostEdit(post_id=post.id, body=post.body))
         post.body, post.edited_at = body, now()
-    return post
+    return thread
 
 
 def accept_answer(
     session: Session,
     access: CompetitionAccess,
-    thread: Thread,
+    thread_id: str,
     post_id: str,
     *,
     accepted: bool,
     version: str | None = None,
-) -> Post:
+) -> Thread:
     """Mark a post as the answer to its thread, or take the mark back. Who asked may, and organizers.
 
     `version` and `Stale` are as in `changes_upon`.
     """
+    thread = find_thread(session, access, thread_id)
     if thread.author_id != access.viewer.id and not access.may(Role.ORGANIZER):
         raise Forbidden("Only the organizers and the person who began the thread can accept an answer.")
     _require_open(access, thread)
@@ -126,22 +130,23 @@ def accept_answer(
     before = {"accepted": accepted_answer(session, thread)}
     changes_upon(session, ("thread", thread.id), version, wanted, before)
     if (post.accepted_at is not None) == accepted:
-        return post
+        return thread
     if post.deleted_at is not None or post.id == first_post_id(session, thread):
         raise Conflict("Choose one of the answers that stand in the thread.")
     session.execute(update(Post).where(Post.thread_id == thread.id).values(accepted_at=None))
     post.accepted_at = now() if accepted else None
     after = {"accepted": post.id if accepted else None}
     _record(session, access, "discussion.accept", "thread", thread.id, after)
-    return post
+    return thread
 
 
-def remove_post(session: Session, access: CompetitionAccess, thread: Thread, post_id: str) -> None:
+def remove_post(session: Session, access: CompetitionAccess, thread_id: str, post_id: str) -> Thread:
     """Remove a post: its author may, and organizers. Its place stays, and organizers can put it back.
 
     With the post that began a thread goes the thread with its title, for all but organizers; its author takes no
     answers of others with it.
     """
+    thread = find_thread(session, access, thread_id)
     post = find_post(session, thread, post_id)
     if post.author_id != access.viewer.id and not access.may(Role.ORGANIZER):
         raise Forbidden("Only its author and the organizers may remove a post.")
@@ -152,6 +157,7 @@ def remove_post(session: Session, access: CompetitionAccess, thread: Thread, pos
         ):
             thread.deleted_at = post.deleted_at
         _record(session, access, "discussion.remove_post", "post", post.id)
+    return thread
 
 
 def _answered_by_others(session: Session, thread: Thread) -> bool:
@@ -162,29 +168,33 @@ def _answered_by_others(session: Session, thread: Thread) -> bool:
     return session.scalar(others.limit(1)) is not None
 
 
-def restore_post(session: Session, access: CompetitionAccess, thread: Thread, post_id: str) -> None:
+def restore_post(session: Session, access: CompetitionAccess, thread_id: str, post_id: str) -> Thread:
     """Undo the removal of a post, and of the thread that it began."""
     if not access.may(Role.ORGANIZER):
         raise Forbidden("Only organizers may put a post back.")
+    thread = find_thread(session, access, thread_id)
     post = find_post(session, thread, post_id)
     if post.deleted_at is not None:
         post.deleted_at = None
         if post.id == first_post_id(session, thread):
             thread.deleted_at = None
         _record(session, access, "discussion.restore_post", "post", post.id)
+    return thread
 
 
 def moderate(
-    session: Session, access: CompetitionAccess, thread: Thread, sent: dict[str, bool], version: str | None
-) -> None:
+    session: Session, access: CompetitionAccess, thread_id: str, sent: dict[str, bool], version: str | None
+) -> Thread:
     """Pin or close a thread, as `moderation_of` names it; `version` and `Stale` are as in `changes_upon`."""
     if not access.may(Role.ORGANIZER):
         raise Forbidden("Only organizers may do this.")
+    thread = find_thread(session, access, thread_id)
     after = changes_upon(session, ("thread", thread.id), version, sent, moderation_of(thread))
     if after:
         for name, value in after.items():
             setattr(thread, name, value)
         _record(session, access, "discussion.moderate", "thread", thread.id, after)
+    return thread
 
 
 def _require_open(access: CompetitionAccess, thread: Thread | None = None) -> None:

@@ -102,17 +102,13 @@ def moderate(
     access: Organizer, session: SessionDep, thread_id: Id, body: ModerationIn, if_match: IfMatch = None
 ) -> ThreadOut:
     """Pin or close a thread, or undo that."""
-    thread = reading.find_thread(session, access, thread_id)
-    service.moderate(session, access, thread, body.model_dump(), if_match)
-    return _show(session, access, thread)
+    return _show(session, access, service.moderate(session, access, thread_id, body.model_dump(), if_match))
 
 
 @router.post("/{thread_id}/posts", status_code=201)
 def reply(access: Participant, session: SessionDep, thread_id: Id, body: PostIn) -> ThreadOut:
     """Answer."""
-    thread = reading.find_thread(session, access, thread_id)
-    service.reply(session, access, thread, body.body)
-    return _show(session, access, thread)
+    return _show(session, access, service.reply(session, access, thread_id, body.body)[0])
 
 
 @router.patch("/{thread_id}/posts/{post_id}")
@@ -125,9 +121,7 @@ def edit(
     if_match: IfMatch = None,
 ) -> ThreadOut:
     """Change one's own post; organizers see what it said before."""
-    thread = reading.find_thread(session, access, thread_id)
-    service.edit_post(session, access, thread, post_id, body.body, if_match)
-    return _show(session, access, thread)
+    return _show(session, access, service.edit_post(session, access, thread_id, post_id, body.body, if_match))
 
 
 @router.put("/{thread_id}/posts/{post_id}/accepted")
@@ -135,13 +129,14 @@ def accept(
     access: Participant, session: SessionDep, thread_id: Id, post_id: Id, if_match: IfMatch = None
 ) -> ThreadOut:
     """Accept a post as the answer: who began the thread may, and organizers."""
-    return _accept(access, session, thread_id, post_id, accepted=True, version=if_match)
+    thread = service.accept_answer(session, access, thread_id, post_id, accepted=True, version=if_match)
+    return _show(session, access, thread)
 
 
 @router.delete("/{thread_id}/posts/{post_id}/accepted")
 def take_back(access: Participant, session: SessionDep, thread_id: Id, post_id: Id) -> ThreadOut:
     """Accept it no longer."""
-    return _accept(access, session, thread_id, post_id, accepted=False)
+    return _show(session, access, service.accept_answer(session, access, thread_id, post_id, accepted=False))
 
 
 @router.delete("/{thread_id}/posts/{post_id}")
@@ -150,31 +145,13 @@ def remove(access: Participant, session: SessionDep, thread_id: Id, post_id: Id)
 
     With the first post goes the thread, for all but organizers, unless its author removed it and others had answered.
     """
-    thread = reading.find_thread(session, access, thread_id)
-    service.remove_post(session, access, thread, post_id)
-    return _show(session, access, thread)
+    return _show(session, access, service.remove_post(session, access, thread_id, post_id))
 
 
 @router.post("/{thread_id}/posts/{post_id}/restore")
 def restore(access: Organizer, session: SessionDep, thread_id: Id, post_id: Id) -> ThreadOut:
     """Put a removed post back, with the first one the thread."""
-    thread = reading.find_thread(session, access, thread_id)
-    service.restore_post(session, access, thread, post_id)
-    return _show(session, access, thread)
-
-
-def _accept(
-    access: CompetitionAccess,
-    session: Session,
-    thread_id: str,
-    post_id: str,
-    *,
-    accepted: bool,
-    version: str | None = None,
-) -> ThreadOut:
-    thread = reading.find_thread(session, access, thread_id)
-    service.accept_answer(session, access, thread, post_id, accepted=accepted, version=version)
-    return _show(session, access, thread)
+    return _show(session, access, service.restore_post(session, access, thread_id, post_id))
 
 
 def _show(session: Session, access: CompetitionAccess, thread: Thread) -> ThreadOut:

@@ -153,9 +153,8 @@ def reply(
     request: Request, access: Participant, session: SessionDep, thread_id: Id, form: FormDep
 ) -> Response:
     """Add a post to a thread."""
-    thread = reading.find_thread(session, access, thread_id)
     try:
-        post = service.reply(session, access, thread, form.text("body", 30_000))
+        _, post = service.reply(session, access, thread_id, form.text("body", 30_000))
     except Invalid as error:
         return _show_thread(request, access, session, thread_id, error, form.text("body"))
     return redirect(f"{_address(access, thread_id)}#post-{post.id}")
@@ -205,16 +204,15 @@ def edit(
     request: Request, access: Participant, session: SessionDep, thread_id: Id, post_id: Id, form: FormDep
 ) -> Response:
     """Change one's own post."""
-    thread = reading.find_thread(session, access, thread_id)
     body = form.text("body", 30_000)
     back = f"{_address(access, thread_id)}#post-{post_id}"
     try:
-        service.edit_post(session, access, thread, post_id, body, form.text("seen"))
+        service.edit_post(session, access, thread_id, post_id, body, form.text("seen"))
     except Stale as error:
         return ask_which(request, form, error, back)
     except Invalid as error:
-        read, sent = form.text("seen"), form.values()
-        return _show_edit(request, access, session, thread, post_id, body, error, read, values=sent)
+        thread, read = reading.find_thread(session, access, thread_id), form.text("seen")
+        return _show_edit(request, access, session, thread, post_id, body, error, read, values=form.values())
     return redirect(back, flash="Saved.")
 
 
@@ -223,11 +221,10 @@ def accept(
     request: Request, access: Participant, session: SessionDep, thread_id: Id, post_id: Id, form: FormDep
 ) -> Response:
     """Mark the answer that settles the question, or take the mark back."""
-    thread = reading.find_thread(session, access, thread_id)
     back, accepted = f"{_address(access, thread_id)}#post-{post_id}", form.flag("accepted")
     version = form.text("seen")
     try:
-        service.accept_answer(session, access, thread, post_id, accepted=accepted, version=version)
+        service.accept_answer(session, access, thread_id, post_id, accepted=accepted, version=version)
     except Stale as error:
         return ask_which(request, form, error, back)
     return redirect(back)
@@ -236,8 +233,7 @@ def accept(
 @router.post("/{thread_id}/posts/{post_id}/remove")
 def remove(access: Participant, session: SessionDep, thread_id: Id, post_id: Id) -> Response:
     """Remove a post."""
-    thread = reading.find_thread(session, access, thread_id)
-    service.remove_post(session, access, thread, post_id)
+    thread = service.remove_post(session, access, thread_id, post_id)
     back = _address(access, thread_id if reading.sees(access, thread) else "").rstrip("/")
     return redirect(back, flash="Removed. The organizers can put it back.")
 
@@ -245,8 +241,7 @@ def remove(access: Participant, session: SessionDep, thread_id: Id, post_id: Id)
 @router.post("/{thread_id}/posts/{post_id}/restore")
 def restore(access: Organizer, session: SessionDep, thread_id: Id, post_id: Id) -> Response:
     """Put a post back."""
-    thread = reading.find_thread(session, access, thread_id)
-    service.restore_post(session, access, thread, post_id)
+    service.restore_post(session, access, thread_id, post_id)
     return redirect(_address(access, thread_id), flash="The post is back.")
 
 
@@ -255,11 +250,10 @@ def moderate(
     request: Request, access: Organizer, session: SessionDep, thread_id: Id, form: FormDep
 ) -> Response:
     """Pin or close a thread."""
-    thread = reading.find_thread(session, access, thread_id)
     sent = {name: form.flag(name) for name in ("pinned", "locked")}
 
     def change() -> None:
-        service.moderate(session, access, thread, sent, form.text("seen"))
+        service.moderate(session, access, thread_id, sent, form.text("seen"))
 
     return save_form(request, session, form, _address(access, thread_id), "Saved.", change)
 
