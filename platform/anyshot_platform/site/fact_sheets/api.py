@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
 
 from anyshot_platform.actions.concurrency import Written, changes_upon, tag_of
 from anyshot_platform.contest.competitions.models import Competition
@@ -63,13 +64,7 @@ def save(
     access: Participant, session: SessionDep, body: FactSheetIn, if_match: IfMatch = None
 ) -> FactSheetOut:
     """Keep a draft, or hand it in; it can be handed in again."""
-    membership = require_participant(access.membership)
-    known = service.sheet_of(session, access.competition, session.get_one(Team, membership.team_id))
-    current = sheet_fields(access.competition, known)
-    public = current["public"] if body.public is None else body.public
-    sent = {**dict.fromkeys(current, ""), **body.answers, "public": public}
-    changes_upon(session, who_wrote(known), if_match, sent, current)
-    service.save(session, access.competition, membership, body.answers, hand_in=body.hand_in, public=public)
+    write_sheet(session, access, body, if_match)
     return show(access, session)
 
 
@@ -100,6 +95,14 @@ def sheet_fields(competition: Competition, row: service.TeamSheet) -> dict[str, 
     return {**{key: answers.get(key, "") for key in asked}, "public": bool(row.sheet and row.sheet.public)}
 
 
-def who_wrote(row: service.TeamSheet) -> Written:
-    """Who saved it last."""
-    return Written(None, row.sheet.updated_by, row.sheet.updated_at) if row.sheet else Written()
+def write_sheet(session: Session, access: CompetitionAccess, sheet: FactSheetIn, version: str | None) -> None:
+    """Keep a draft, or hand it in; `version` and `Stale` are as in `changes_upon`."""
+    membership = require_participant(access.membership)
+    known = service.sheet_of(session, access.competition, session.get_one(Team, membership.team_id))
+    current = sheet_fields(access.competition, known)
+    public = current["public"] if sheet.public is None else sheet.public
+    sent = {**dict.fromkeys(current, ""), **sheet.answers, "public": public}
+    who = Written(None, known.sheet.updated_by, known.sheet.updated_at) if known.sheet else Written()
+    wanted = {**current, **changes_upon(session, who, version, sent, current)}
+    answers = {key: wanted[key] for key in sheet.answers}
+    service.save(session, access.competition, membership, answers, hand_in=sheet.hand_in, public=public)

@@ -5,13 +5,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from anyshot_platform.actions.concurrency import Stale, changes_upon, tag_of
+from anyshot_platform.actions.concurrency import Stale, tag_of
 from anyshot_platform.contest.competitions.service import require_participant
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.foundation.errors import PlatformError
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.people.teams.models import Team
-from anyshot_platform.site.fact_sheets.api import sheet_fields, show_sheet, who_wrote
+from anyshot_platform.site.fact_sheets.api import FactSheetIn, sheet_fields, show_sheet, write_sheet
 from anyshot_platform.site.shell.act_frame import ask_which
 from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.site.web.access import competition_role
@@ -57,18 +57,12 @@ def _show(
 @router.post("")
 def save(request: Request, access: Participant, session: SessionDep, form: FormDep) -> Response:
     """Keep a draft, or hand it in."""
-    membership = require_participant(access.membership)
-    names = {key: f"fact_{key}" for key in (str(one["key"]) for one in access.competition.fact_sheet)}
-    answers = {key: form.text(name, 10_000) for key, name in names.items()}
+    keys = [str(one["key"]) for one in access.competition.fact_sheet]
+    answers = {key: form.text(f"fact_{key}", 10_000) for key in keys}
     hand_in = form.text("act") == "hand_in"
-    team = session.get_one(Team, membership.team_id)
-    known = service.sheet_of(session, access.competition, team)
-    current = sheet_fields(access.competition, known)
-    sent = {**answers, "public": form.flag("public")}
     try:
-        wanted = {**current, **changes_upon(session, who_wrote(known), form.text("seen"), sent, current)}
-        public = wanted.pop("public")
-        service.save(session, access.competition, membership, wanted, hand_in=hand_in, public=public)
+        sheet = FactSheetIn(answers=answers, hand_in=hand_in, public=form.flag("public"))
+        write_sheet(session, access, sheet, form.text("seen"))
     except Stale as error:
         session.rollback()
         return ask_which(request, form, error, f"/competitions/{access.competition.slug}/fact-sheet")
