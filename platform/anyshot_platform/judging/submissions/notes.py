@@ -1,43 +1,16 @@
-"""A team's note and tags on a submission: for its members alone, and changed at any time."""
+"""A team's tags on its submissions."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from sqlalchemy import delete, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import Invalid
-from anyshot_platform.judging.submissions.models import Submission, SubmissionTag
+from anyshot_platform.judging.submissions.models import SubmissionTag
 
-LONGEST_NOTE = 500
 MOST_TAGS = 10
 _TAG = re.compile(r"[\w][\w.+-]{0,29}")
-
-
-def annotate(
-    session: Session,
-    submission: Submission,
-    by: str,
-    *,
-    comment: str | None = None,
-    tags: Sequence[str] | None = None,
-) -> None:
-    """Change the note, the tags, or both, as the user `by`; None leaves as it is. Raises `Invalid`."""
-    if comment is not None:
-        if len(comment) > LONGEST_NOTE:
-            raise Invalid(
-                f"A note has at most {LONGEST_NOTE} characters; this one has {len(comment)}.",
-                field="comment",
-            )
-        submission.comment = comment.strip()
-    if tags is not None:
-        wanted = read_tags(tags)
-        session.execute(delete(SubmissionTag).where(SubmissionTag.submission_id == submission.id))
-        session.add_all(SubmissionTag(submission_id=submission.id, tag=tag) for tag in wanted)
-    if comment is not None or tags is not None:
-        submission.noted_by, submission.noted_at = by, now()
-    session.flush()
 
 
 def plain_tag(word: str) -> str:

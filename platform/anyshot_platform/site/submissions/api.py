@@ -8,7 +8,6 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.bundle.conditions import UNKNOWN
-from anyshot_platform.actions.concurrency import changes_upon
 from anyshot_platform.contest.competitions.service import require_participant
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.contest.phases.service import find_phase
@@ -16,15 +15,11 @@ from anyshot_platform.judging.run_logs.measures import read_measures
 from anyshot_platform.judging.submissions import uploads
 from anyshot_platform.judging.submissions.actions import submitting, withdrawing
 from anyshot_platform.judging.submissions.actions.handing_in import Door, ZipSource, hand_in
+from anyshot_platform.judging.submissions.actions.notes import annotate
 from anyshot_platform.judging.submissions.arrivals import take_place
 from anyshot_platform.judging.submissions.models import Submission
-from anyshot_platform.judging.submissions.notes import annotate, read_tags, tags_of
 from anyshot_platform.judging.submissions.quota import Quota, read_quota
-from anyshot_platform.judging.visibility.access import (
-    CompetitionAccess,
-    SubmissionAccess,
-    require_own,
-)
+from anyshot_platform.judging.visibility.access import CompetitionAccess, SubmissionAccess
 from anyshot_platform.judging.visibility.submissions import Sight
 from anyshot_platform.people.teams.models import Team
 from anyshot_platform.people.users.viewer import Scope, Viewer
@@ -44,7 +39,6 @@ from anyshot_platform.site.submissions.downloads import (
     send_everything,
 )
 from anyshot_platform.site.submissions.filters import WantedDep
-from anyshot_platform.site.submissions.notes import note_fields, who_noted
 from anyshot_platform.site.submissions.outlook import OutlookOut, read_outlook
 from anyshot_platform.site.submissions.schemas import (
     ChangesOut,
@@ -237,14 +231,7 @@ def change_note(
     found: Owner, session: SessionDep, body: NoteIn, if_match: IfMatch = None
 ) -> SubmissionDetail:
     """Change the team's note or tags; `etag` of the submission is for `If-Match`."""
-    require_own(found)
-    submission = found.submission
-    current = note_fields(submission, tags_of(session, [submission.id]).get(submission.id, []))
-    tags = None if body.tags is None else " ".join(read_tags(body.tags))
-    sent = {"comment": body.comment, "tags": tags}
-    named = {name: value for name, value in sent.items() if value is not None}
-    changes_upon(session, who_noted(submission), if_match, named, current)
-    annotate(session, submission, found.viewer.id, comment=body.comment, tags=body.tags)
+    annotate(session, found, body.comment, body.tags, if_match)
     return views.show_detail(session, found.sight)
 
 

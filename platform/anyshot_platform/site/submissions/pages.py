@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.evaluations import PointScore
-from anyshot_platform.actions.concurrency import Stale, changes_upon
+from anyshot_platform.actions.concurrency import Stale
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.contest.phases.models import PhaseVersion
 from anyshot_platform.contest.phases.service import list_phases
@@ -17,8 +17,8 @@ from anyshot_platform.foundation.filters import join_texts
 from anyshot_platform.foundation.paging import PageParam
 from anyshot_platform.judging.evaluations.words import said_words
 from anyshot_platform.judging.submissions.actions import withdrawing
-from anyshot_platform.judging.submissions.notes import annotate, read_tags, tags_of
-from anyshot_platform.judging.visibility.access import CompetitionAccess, SubmissionAccess, require_own
+from anyshot_platform.judging.submissions.actions.notes import annotate
+from anyshot_platform.judging.visibility.access import CompetitionAccess, SubmissionAccess
 from anyshot_platform.judging.visibility.faults import EvaluationFault
 from anyshot_platform.people.notifications.service import has_unread
 from anyshot_platform.people.users.viewer import Viewer
@@ -34,7 +34,6 @@ from anyshot_platform.site.submissions.filters import SORTS, WantedDep, known_ta
 from anyshot_platform.site.submissions.log_view import read_log
 from anyshot_platform.site.submissions.menu import BULK, CHOICES
 from anyshot_platform.site.submissions.next_steps import read_next_steps
-from anyshot_platform.site.submissions.notes import note_fields, who_noted
 from anyshot_platform.site.submissions.progress import is_live
 from anyshot_platform.site.submissions.quota_view import quota_view
 from anyshot_platform.site.submissions.results import read_results_view
@@ -171,17 +170,9 @@ def _failed_evaluations(
 def save_note(request: Request, found: Owner, session: SessionDep, form: FormDep) -> Response:
     """Keep the team's note and tags."""
     target = f"/submissions/{found.submission.id}"
-    require_own(found)
-    submission = found.submission
+    tags = form.text("tags").replace(",", " ").split()
     try:
-        sent = {
-            "comment": form.text("comment"),
-            "tags": " ".join(read_tags(form.text("tags").replace(",", " ").split())),
-        }
-        current = note_fields(submission, tags_of(session, [submission.id]).get(submission.id, []))
-        wanted = changes_upon(session, who_noted(submission), form.text("seen"), sent, current)
-        tags = wanted["tags"].split() if "tags" in wanted else None
-        annotate(session, submission, found.viewer.id, comment=wanted.get("comment"), tags=tags)
+        annotate(session, found, form.text("comment"), tags, form.text("seen"))
     except Stale as error:
         return ask_which(request, form, error, target)
     except Invalid as error:

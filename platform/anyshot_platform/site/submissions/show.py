@@ -18,6 +18,7 @@ from anyshot_platform.foundation.filters import join_texts
 from anyshot_platform.judging.execution.service import list_runs, newest_runs
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.states import RunState
+from anyshot_platform.judging.submissions.actions.notes import note_fields
 from anyshot_platform.judging.submissions.actions.withdrawing import (
     can_cancel,
     can_reinstate,
@@ -30,7 +31,6 @@ from anyshot_platform.judging.visibility.submissions import Sight
 from anyshot_platform.judging.workers.places import find_place
 from anyshot_platform.site.submissions.downloads import kept_files
 from anyshot_platform.site.submissions.failures import FailureView, find_failed, show_failure
-from anyshot_platform.site.submissions.notes import note_fields
 from anyshot_platform.site.submissions.progress import (
     RunProgress,
     is_live,

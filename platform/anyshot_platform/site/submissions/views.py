@@ -16,6 +16,7 @@ from anyshot_platform.judging.run_logs.models import RunEvent
 from anyshot_platform.judging.run_logs.service import count_missing_lines, read_events
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.scores.models import RunScore
+from anyshot_platform.judging.submissions.actions.notes import note_fields
 from anyshot_platform.judging.submissions.actions.submitting import read_checks
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.visibility.access import SubmissionAccess
@@ -27,7 +28,6 @@ from anyshot_platform.people.users.viewer import Viewer
 from anyshot_platform.site.submissions.answer import read_answer
 from anyshot_platform.site.submissions.downloads import kept_files
 from anyshot_platform.site.submissions.filters import SearchedSubmissions, narrow
-from anyshot_platform.site.submissions.notes import note_fields
 from anyshot_platform.site.submissions.progress import read_facts
 from anyshot_platform.site.submissions.rows import find_page, look_at_all, own_submissions, show_submissions
 from anyshot_platform.site.submissions.schemas import (
