@@ -1,6 +1,7 @@
 """The organizers' page of leagues: editing, approvals with evidence."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -8,9 +9,7 @@ from pydantic import ValidationError
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_core.words import count_of
 from anyshot_platform.actions.concurrency import seal, tag_of
-from anyshot_platform.actions.many import together
 from anyshot_platform.actions.service import ActOutcome, NeedsConsent, warnings_of
 from anyshot_platform.contest.leagues.actions import organizing
 from anyshot_platform.contest.leagues.actions.acts import ACTS
@@ -178,78 +177,47 @@ def save_league(request: Request, access: AsOrganizer, session: SessionDep, form
 def decide_teams(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Admit or refuse the ticked teams."""
 
-    def change() -> str:
-        status = EntryStatus.ADMITTED if form.text("act") == "admit" else EntryStatus.REFUSED
-        chosen = [entry.partition(":") for entry in form.all("team")]
-        if not chosen:
-            raise Invalid("Tick the teams first.")
-        title = team_acts.VERDICTS[status].title.replace("{}", count_of(len(chosen), "team"))
-        said = access.competition, consent_of(form), form.text("reason")
-        with together(len(chosen), title, *said) as each:
-            outcomes = [
-                outcome
-                for league, _, team in chosen
-                for outcome in team_acts.judge(
-                    session,
-                    access.competition,
-                    find_league(session, access.competition, league),
-                    [team],
-                    status,
-                    access.viewer.id,
-                    form.text("reason"),
-                    seen_in(form),
-                    each,
-                )
-            ]
-        return _decided(outcomes, "decisions", status)
+    def judge(ticked: Sequence[tuple[str, str]], *asked: Any) -> list[ActOutcome]:
+        teams = [(find_league(session, access.competition, league), team) for league, team in ticked]
+        return team_acts.judge(session, access.competition, teams, *asked)
 
-    return _save_decided(request, access, session, form, change)
+    return _decide(request, access, session, form, ("team", "teams", "decisions"), judge)
 
 
 @router.post("/decide")
 def decide(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Admit or refuse the ticked entries."""
-
-    def change() -> str:
-        status = EntryStatus.ADMITTED if form.text("act") == "admit" else EntryStatus.REFUSED
-        chosen = [(one, two) for one, _, two in (entry.partition(":") for entry in form.all("entry"))]
-        if not chosen:
-            raise Invalid("Tick the entries first.")
-        outcomes = organizing.decide(
-            session,
-            access.competition,
-            chosen,
-            status,
-            access.viewer.id,
-            form.text("reason"),
-            seen_in(form),
-            consent_of(form),
-        )
-        return _decided(outcomes, "entries", status)
-
-    return _save_decided(request, access, session, form, change)
+    judge = partial(organizing.decide, session, access.competition)
+    return _decide(request, access, session, form, ("entry", "entries", "entries"), judge)
 
 
-def _save_decided(
+def _decide(
     request: Request,
     access: CompetitionAccess,
     session: Session,
     form: SentForm,
-    change: Callable[[], str],
+    words: tuple[str, str, str],
+    judge: Callable[..., list[ActOutcome]],
 ) -> Response:
-    """Save decisions; ask first where one asks."""
+    """Save decisions on what was ticked in the field of the first word; ask first where one asks."""
+    field, ticked, changes = words
+
+    def change() -> str:
+        status = EntryStatus.ADMITTED if form.text("act") == "admit" else EntryStatus.REFUSED
+        chosen = [(one, two) for one, _, two in (value.partition(":") for value in form.all(field))]
+        if not chosen:
+            raise Invalid(f"Tick the {ticked} first.")
+        said = form.text("reason"), seen_in(form), consent_of(form)
+        outcomes = judge(chosen, status, access.viewer.id, *said)
+        changed = sum(outcome.changed for outcome in outcomes)
+        message = f"{changed} of {len(outcomes)} {changes} changed: {status_words(status)}."
+        return join_texts((message, *warnings_of(outcomes)))
+
     back = manage_path(access, "/leagues")
     try:
         return save_form(request, session, form, back, "", change)
     except NeedsConsent as error:
         return ask(request, form, error, back)
-
-
-def _decided(outcomes: list[ActOutcome], noun: str, status: EntryStatus) -> str:
-    """How many decisions changed something, and what they warned of."""
-    changed = sum(outcome.changed for outcome in outcomes)
-    words = f"{changed} of {len(outcomes)} {noun} changed: {status_words(status)}."
-    return join_texts((words, *warnings_of(outcomes)))
 
 
 @router.post("/{league_slug}/{act}")

@@ -189,18 +189,9 @@ def decide_teams(access: AsOrganizer, session: SessionDep, body: TeamDecisionIn)
         _find_applicant(session, access.competition, body.league, team_id).name: known
         for team_id, known in body.seen.items()
     }
-    outcomes = team_acts.judge(
-        session,
-        access.competition,
-        league,
-        body.teams,
-        status,
-        access.viewer.id,
-        body.reason,
-        seen,
-        body.consent(),
-    )
-    return _decided(outcomes)
+    asked = status, access.viewer.id, body.reason, seen, body.consent()
+    chosen = [(league, team_id) for team_id in body.teams]
+    return _decided(team_acts.judge(session, access.competition, chosen, *asked))
 
 
 @router.post("/entries/decide")
@@ -215,8 +206,7 @@ def decide(access: AsOrganizer, session: SessionDep, body: DecisionIn) -> Decide
         if entry.seen is not None
     }
     asked = status, access.viewer.id, body.reason, seen, body.consent()
-    outcomes = organizing.decide(session, access.competition, chosen, *asked)
-    return _decided(outcomes)
+    return _decided(organizing.decide(session, access.competition, chosen, *asked))
 
 
 def _decided(outcomes: list[ActOutcome]) -> DecidedOut:

@@ -181,7 +181,7 @@ def _act(
     said = status, actor_id, reason, seen, consent
     try:
         if asks(league) and _is_admitted(session, submission, league, seen):
-            (outcome,) = team_acts.judge(session, competition, league, [submission.team_id], *said)
+            (outcome,) = team_acts.judge(session, competition, [(league, submission.team_id)], *said)
         else:
             (outcome,) = decide(session, competition, [(submission.id, league.id)], *said)
     except NeedsConsent as error:

@@ -56,22 +56,21 @@ def find_applicant(session: Session, competition: Competition, league: League, t
 def judge(
     session: Session,
     competition: Competition,
-    league: League,
-    team_ids: Sequence[str],
+    teams: Sequence[tuple[League, str]],
     status: EntryStatus,
     actor_id: str,
     reason: str,
     seen: Fields,
     consent: Consent = NO_CONSENT,
 ) -> list[ActOutcome]:
-    """Admit or refuse teams in a league that asks; boards follow, the teams hear.
+    """Admit or refuse teams, each by its id in a league that asks; boards follow, the teams hear.
 
     `consent` is as in `together`.
 
     Raises `Stale` where one was decided on since it was `seen`.
     """
     act, request = VERDICTS[status], ActRequest(actor_id, reason)
-    chosen = [find_applicant(session, competition, league, team_id) for team_id in team_ids]
+    chosen = [find_applicant(session, competition, *team) for team in teams]
     there = {one.name: _written(session, one) for one in chosen}
     require_seen(session, seen, dict.fromkeys(there, status.value), there)
     title = act.title.replace("{}", count_of(len(chosen), "team"))
