@@ -14,10 +14,12 @@ from anyshot_platform.actions.concurrency import tag_of
 from anyshot_platform.contest.competitions.models import Membership
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.foundation.paging import Page, page_of
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.people.users.models import User
 from anyshot_platform.running.discussion.models import Post, PostEdit, Thread
 
+_PAGE_SIZE = 30
 _EXCERPT = 160  # characters around what a search found
 
 
@@ -63,22 +65,25 @@ class PostView:
 
 
 def list_threads(
-    session: Session, access: CompetitionAccess, *, offset: int, limit: int, text: str = ""
-) -> list[ThreadLine]:
-    """Pinned threads first, then those with the latest posts; with a text, those that hold it."""
+    session: Session, access: CompetitionAccess, text: str, number: int
+) -> tuple[list[ThreadLine], Page]:
+    """One page: pinned threads first, then those with the latest posts; with a text, those that hold it."""
+    conditions = _matching(access, text)
+    total = session.scalar(select(func.count(Thread.id)).where(*conditions)) or 0
+    page = page_of(number, _PAGE_SIZE, total)
     shown = (Post.thread_id == Thread.id, Post.deleted_at.is_(None))
     replies = select(func.count(Post.id)).where(*shown).correlate(Thread).scalar_subquery()
     answered = select(Post.id).where(*shown, Post.accepted_at.is_not(None)).correlate(Thread).exists()
     rows = session.execute(
         select(Thread, User.username, replies, answered)
         .join(User, User.id == Thread.author_id)
-        .where(*_matching(access, text))
+        .where(*conditions)
         .order_by(Thread.pinned.desc(), Thread.last_post_at.desc())
-        .offset(offset)
-        .limit(limit)
+        .offset(page.offset)
+        .limit(_PAGE_SIZE)
     ).all()
     found = _find_posts(session, [row[0].id for row in rows], text) if text else {}
-    return [
+    lines = [
         ThreadLine(
             thread.id,
             thread.title,
@@ -93,11 +98,7 @@ def list_threads(
         )
         for thread, author, posts, is_answered in rows
     ]
-
-
-def count_threads(session: Session, access: CompetitionAccess, text: str = "") -> int:
-    """How many threads there are, or hold the text."""
-    return session.scalar(select(func.count(Thread.id)).where(*_matching(access, text))) or 0
+    return lines, page
 
 
 def sees(access: CompetitionAccess, thread: Thread) -> bool:

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.actions.concurrency import tag_of
 from anyshot_platform.contest.competitions.states import Role
-from anyshot_platform.foundation.paging import PageParam, page_of
+from anyshot_platform.foundation.paging import PageParam
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.people.users.viewer import Scope
 from anyshot_platform.running.discussion import reading, service
@@ -22,7 +22,6 @@ Visible = Annotated[CompetitionAccess, Depends(visible_competition)]
 Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT, Scope.ACCOUNT))]
 Organizer = Annotated[CompetitionAccess, Depends(competition_role(Role.ORGANIZER))]
 Id = Annotated[str, Path(max_length=32)]
-_PAGE_SIZE = 30
 
 
 class ThreadIn(BaseModel):
@@ -79,10 +78,8 @@ def list_threads(
     q: Annotated[str, Query(max_length=100, description="only threads that hold these words")] = "",
 ) -> ThreadsOut:
     """The threads: pinned ones first, then by their latest post."""
-    total = reading.count_threads(session, access, q.strip())
-    place = page_of(page, _PAGE_SIZE, total)
-    lines = reading.list_threads(session, access, offset=place.offset, limit=_PAGE_SIZE, text=q.strip())
-    return ThreadsOut(total=total, threads=lines)
+    lines, place = reading.list_threads(session, access, q.strip(), page)
+    return ThreadsOut(total=place.total, threads=lines)
 
 
 @router.post("", status_code=201)

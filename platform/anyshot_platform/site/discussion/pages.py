@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, Response
 from anyshot_platform.actions.concurrency import Stale, tag_of
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.foundation.errors import Forbidden, Invalid
-from anyshot_platform.foundation.paging import PageParam, page_of
+from anyshot_platform.foundation.paging import PageParam
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.people.users.viewer import Scope
 from anyshot_platform.running.discussion import reading, service
@@ -27,7 +27,6 @@ Visible = Annotated[CompetitionAccess, Depends(visible_competition)]
 Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT, Scope.ACCOUNT))]
 Organizer = Annotated[CompetitionAccess, Depends(competition_role(Role.ORGANIZER))]
 Id = Annotated[str, Path(max_length=32)]
-PAGE_SIZE = 30
 
 
 @router.get("")
@@ -40,14 +39,14 @@ def show_threads(
 ) -> Response:
     """The threads, or those that hold the words that are searched for."""
     text = q.strip()
-    place = page_of(page, PAGE_SIZE, reading.count_threads(session, access, text))
+    threads, place = reading.list_threads(session, access, text, page)
     return render(
         request,
         "discussion/list.html",
         section="competitions",
         head=read_header(session, access),
         tab="discussion",
-        threads=reading.list_threads(session, access, offset=place.offset, limit=PAGE_SIZE, text=text),
+        threads=threads,
         page=place,
         query=text,
         may_write=access.may(Role.PARTICIPANT),
