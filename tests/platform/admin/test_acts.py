@@ -7,7 +7,6 @@ import importlib.metadata
 import io
 import json
 import re
-import subprocess
 import sys
 import zipfile
 from datetime import timedelta
@@ -28,6 +27,7 @@ from anyshot_platform.standings.baselines.actions.service import fetch_zip
 from anyshot_platform.standings.baselines.models import Baseline
 from tests.platform.admin.results import draw_table, finish_with_results
 from tests.platform.admin.test_manage import BASE, acts, finish, flash, page, phase_form, post
+from tests.platform.admin.test_reproduced_boards import FOLLOW, reproduce, unpack
 from tests.platform.site import SLUG, PaperWorker, Person, Site, make_paper_pack, summary
 
 
@@ -220,26 +220,18 @@ def further(person: Person, submission: str) -> list[float]:
     return [row["mean"] for row in rows]
 
 
-@pytest.mark.seconds("runs an archive's script")
-def test_the_archive_makes_the_tables_and_figures_again(site: Site, tmp_path: Path) -> None:
-    owner, worker = site.owner(), site.worker()
+def test_the_archive_makes_the_tables_and_figures_again(
+    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    worker = site.worker()
     site.set_version(tasks=30, train_seeds=[1, 2, 3], test_seeds=[1, 2, 3])
     for place, (name, skill) in enumerate((("pia", 0.6), ("quin", 0.3))):
         site.member(name).submit()
         for run in range(3):
             finish_with_results(worker, skill, seed=10 * place + run)
-    archive = owner.call("GET", f"{BASE}/exports/archive.zip").content
-    zipfile.ZipFile(io.BytesIO(archive)).extractall(tmp_path)
-    done = subprocess.run(
-        [sys.executable, "reproduce.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "All scores and ranks on the boards follow from the results." in done.stdout
+    unpack(site, tmp_path)
+    reproduce(tmp_path)
+    assert FOLLOW in capsys.readouterr().out
     with (tmp_path / "tables" / "feedback-free.csv").open(newline="") as file:
         rows = list(csv.reader(file))[1:]
     assert [row[1] for row in rows] == ["pia", "quin"]
@@ -317,45 +309,6 @@ def test_a_pool_is_published_by_the_clock_when_all_is_over(site: Site) -> None:
     assert acts(site)[-1] == "pool.publish"
     post(owner, f"{path}/unpublish")
     assert tick() == []  # who hides it by hand is not overruled by the clock
-
-
-def test_the_winners_code_is_published_on_request_and_taken_back(site: Site) -> None:
-    owner, worker = site.owner(), site.worker()
-    for name in ("pia", "quin"):
-        site.member(name).submit()
-    finish(worker, 0.9, 0.6)
-    final = phase_form(title="Final", key="final", kind="final", **{"entries.phase": "feedback"})
-    final |= {"shown.board": "organizers", "shown.after_publishing": "1"}
-    del final["accepts_uploads"]
-    post(owner, f"{BASE}/phases/new", **final)
-    post(owner, f"{BASE}/final/final/launch", expected="2", confirm="final", override="1")
-    with site.services.database.reading() as session:
-        origins = {row.id: row.name for row in session.scalars(select(League))}
-        assert len(origins) == 2
-    jobs = [worker.claim(), worker.claim()]
-    for job in jobs:
-        assert job is not None
-        team = owner.call("GET", f"/api/v1/submissions/{job['submission_id']}").json()
-        worker.complete(job, 0.8 if "pia" in json.dumps(team) else 0.4)
-    listed = f"/api/v1/competitions/{SLUG}/code"
-    assert site.client.get(listed).json() == []
-    assert "Winners" not in site.client.get(f"/competitions/{SLUG}").text
-    assert flash(post(owner, f"{BASE}/final/final/publish", winners="1", confirm="final")).endswith(
-        "the code of 1 submission too."
-    )
-    (code,) = site.client.get(listed).json()
-    assert (code["team"], code["phase"]) == ("pia", "final")
-    shown = site.client.get(f"/competitions/{SLUG}/code").text
-    assert "pia" in shown
-    assert "quin" not in shown
-    zipped = site.client.get(code["url"])
-    assert "model.py" in zipfile.ZipFile(io.BytesIO(zipped.content)).namelist()
-    loser = next(job["submission_id"] for job in jobs if job and job["submission_id"] != code["submission"])
-    assert site.client.get(f"/competitions/{SLUG}/code/{loser}.zip").status_code == 404
-    post(owner, f"{BASE}/final/final/unpublish")
-    assert site.client.get(listed).json() == []
-    assert site.client.get(code["url"]).status_code == 404
-    assert "Winners" not in site.client.get(f"/competitions/{SLUG}").text
 
 
 def test_columns_that_a_league_declares_stand_on_its_board(site: Site) -> None:

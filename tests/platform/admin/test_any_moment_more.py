@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -594,24 +593,16 @@ def test_a_file_that_a_page_shows_is_not_removed_by_accident(site: Site) -> None
     assert log(site, "file.remove")[0].after["overridden"]
 
 
-@pytest.mark.parametrize("place", ["page", "json"])
-def test_publishing_says_how_it_is_undone_and_that_the_phase_stays_closed(site: Site, place: str) -> None:
+def test_publishing_says_how_it_is_undone_and_that_the_phase_stays_closed(site: Site) -> None:
     """The words before it, and what is so after it was taken back."""
     owner = site.owner()
     site.member("pia").submit()
     finish(site.worker(), 0.5)
     site.set_phase(kind=PhaseKind.FINAL, accepts_uploads=False, ends_at=None, needs_publishing=True)
     words = "a phase that it ended stays closed until it is opened"
-    if place == "page":
-        assert words in " ".join(post(owner, f"{BASE}/final/feedback/publish").text.split())
-        post(owner, f"{BASE}/final/feedback/publish", confirm="feedback", override="1")
-        post(owner, f"{BASE}/final/feedback/unpublish")
-    else:
-        where = f"{MANAGE}/phases/feedback/final"
-        asked = owner.call("POST", f"{where}/acts/publish").json()
-        assert words in asked["preview"]["undo"], asked
-        owner.call("POST", f"{where}/acts/publish", json={"confirm": "feedback", "override": True})
-        assert owner.call("POST", f"{where}/acts/unpublish").is_success
+    assert words in " ".join(post(owner, f"{BASE}/final/feedback/publish").text.split())
+    post(owner, f"{BASE}/final/feedback/publish", confirm="feedback", override="1")
+    post(owner, f"{BASE}/final/feedback/unpublish")
     assert [entry.action for entry in log(site, "final.unpublish")] == ["final.unpublish"]
     assert owner.call("GET", f"{MANAGE}/phases/feedback").json()["status"] == "closed"
     assert post(owner, f"{BASE}/phases/feedback/open").status_code == 303

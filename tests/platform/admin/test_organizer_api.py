@@ -4,7 +4,6 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-import pytest
 from click.testing import CliRunner
 
 from anyshot_core.command import main
@@ -91,62 +90,32 @@ def test_the_split_of_classes_is_drawn_kept_and_never_told(site: Site) -> None:
     assert PhaseSecrets(key).class_split() == drawn
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"key": "other"}, "keeps its short name"),
-        ({"timezone": "Mars/Olympus"}, "no time zone"),
-        ({"quota": {"per_day": "many"}}, "This must be a whole number, not “many”."),
-        ({"quota": {"per_day": -1}}, "This must be at least 0, not “-1”."),
-        ({"tasks": {"counts": 3}}, "There is no such field."),
-        ({"timezone": "Europe/Paris", "start": "2026-03-29T02:30:00"}, "Clocks in Europe/Paris skip 02:30"),
-        ({"end": "2001-01-01T00:00:00Z"}, "ends before it starts"),
-        ({"start": "0001-01-01T00:00:00+14:00"}, "between 1971 and 8999"),
-        ({"scoring": {"ranking": "by_beauty"}}, "There is no rule by_beauty"),
-        ({"scoring": {"runs": 3}, "tasks": {"test_seeds": [1]}}, "1 seed for 3 runs of an entry"),
-        ({"tasks": {"protocol": {"name": "dice"}}}, "Not a task protocol"),
-        ({"tasks": {"protocol": {"name": "gaussians"}}}, "makes numbers and draws no images"),
-        ({"tasks": {"meta_test": "somebody-elses"}}, "no pool somebody-elses that you may use"),
-    ],
-)
-def test_a_phase_that_makes_no_sense_is_refused(site: Site, change: dict[str, Any], words: str) -> None:
+WITHOUT_SENSE: list[tuple[dict[str, Any], str]] = [
+    ({"key": "other"}, "keeps its short name"),
+    ({"timezone": "Mars/Olympus"}, "no time zone"),
+    ({"quota": {"per_day": "many"}}, "This must be a whole number, not “many”."),
+    ({"quota": {"per_day": -1}}, "This must be at least 0, not “-1”."),
+    ({"tasks": {"counts": 3}}, "There is no such field."),
+    ({"timezone": "Europe/Paris", "start": "2026-03-29T02:30:00"}, "Clocks in Europe/Paris skip 02:30"),
+    ({"end": "2001-01-01T00:00:00Z"}, "ends before it starts"),
+    ({"start": "0001-01-01T00:00:00+14:00"}, "between 1971 and 8999"),
+    ({"scoring": {"ranking": "by_beauty"}}, "There is no rule by_beauty"),
+    ({"scoring": {"runs": 3}, "tasks": {"test_seeds": [1]}}, "1 seed for 3 runs of an entry"),
+    ({"tasks": {"protocol": {"name": "dice"}}}, "Not a task protocol"),
+    ({"tasks": {"protocol": {"name": "gaussians"}}}, "makes numbers and draws no images"),
+    ({"tasks": {"meta_test": "somebody-elses"}}, "no pool somebody-elses that you may use"),
+]
+
+
+def test_a_phase_that_makes_no_sense_is_refused(site: Site) -> None:
     owner = site.owner()
-    settings = ask(owner, "GET", "/phases/feedback")["settings"]
-    for key, value in change.items():
-        settings[key] = {**settings[key], **value} if isinstance(value, dict) else value
-    refused = ask(owner, "PUT", "/phases/feedback", settings, status=422)
-    assert any(words in problem["problem"] for problem in refused["problems"]), refused
-
-
-def test_other_settings_need_a_version_and_everything_is_scored_again(site: Site) -> None:
-    owner, worker = site.owner(), site.worker()
-    submission = site.member("pia").submit().json()["id"]
-    finish(worker, 0.5)
-    settings = ask(owner, "GET", "/phases/feedback")["settings"]
-    settings["tasks"]["count"] = 20
-    assert ask(owner, "PUT", "/phases/feedback", settings, status=409)["error"] == "incomparable"
-    draft = ask(
-        owner, "POST", "/phases/feedback/versions", {"settings": settings, "reason": "more"}, status=201
-    )
-    assert (draft["number"], draft["state"]) == (2, "draft")
-    assert "Data and tasks > Tasks a run" in draft["ways"]["score"]
-    assert draft["ways"]["everything"] is None
-    again = "/phases/feedback/versions/2"
-    assert (
-        ask(owner, "POST", f"{again}/acts/rescore", {"mode": "score"}, status=422)["error"] == "cannot_reuse"
-    )
-    assert ask(owner, "POST", f"{again}/acts/rescore", {"mode": "everything"})["runs"] == 1
-    ask(owner, "POST", f"{again}/acts/make-live", status=409)
-    finish(worker, 0.25)
-    (row,) = ask(owner, "GET", again)["compared"]
-    assert (row["old"], row["new"], row["submission"]) == (0.5, 0.25, submission)
-    assert ask(owner, "POST", f"{again}/acts/make-live", {"confirm": "feedback"})["live"]
-    assert site.submission(submission).score == 0.25
-    assert [v["live"] for v in ask(owner, "GET", "/phases/feedback/versions")] == [False, True]
-    ask(owner, "POST", "/phases/feedback/versions/1/acts/make-live", {"confirm": "feedback"})
-    assert site.submission(submission).score == 0.5
-    ask(owner, "POST", "/phases/feedback/versions/1/acts/discard", status=409)
-    ask(owner, "POST", f"{again}/acts/discard")
+    known = ask(owner, "GET", "/phases/feedback")["settings"]
+    for change, words in WITHOUT_SENSE:
+        settings = dict(known)
+        for key, value in change.items():
+            settings[key] = {**known[key], **value} if isinstance(value, dict) else value
+        refused = ask(owner, "PUT", "/phases/feedback", settings, status=422)
+        assert any(words in problem["problem"] for problem in refused["problems"]), (change, refused)
 
 
 def test_submissions_are_listed_and_acted_on_in_bulk(site: Site) -> None:
@@ -221,8 +190,8 @@ def test_people_get_roles_quota_and_bans(site: Site) -> None:
     ask(owner, "POST", f"/people/{last['id']}/acts/ban", {}, status=409)
 
 
-def test_leagues_gates_and_the_final_phase(site: Site) -> None:
-    owner, worker = site.owner(), site.worker()
+def test_leagues_decisions_and_gates(site: Site) -> None:
+    owner = site.owner()
     spec = {
         "key": "invited",
         "title": "Invited",
@@ -239,8 +208,7 @@ def test_leagues_gates_and_the_final_phase(site: Site) -> None:
     assert ask(owner, "POST", "/leagues/invited/acts/delete")["deleted"]
     assert not ask(owner, "POST", "/leagues/invited/acts/restore")["deleted"]
     submission = site.member("pia").submit(leagues=["free", "invited"]).json()["id"]
-    site.member("quin").submit()
-    finish(worker, 0.6, 0.3)
+    finish(site.worker(), 0.6)
     (waiting,) = ask(owner, "GET", "/leagues/entries?status=declared")
     assert (waiting["submission"], waiting["league"]) == (submission, "invited")
     decision = {"entries": [{"submission": submission, "league": "invited"}], "admit": True}
@@ -248,51 +216,10 @@ def test_leagues_gates_and_the_final_phase(site: Site) -> None:
     assert [row["team"] for row in site.board("invited")["rows"]] == ["pia"]
     settings = ask(owner, "GET", "/phases/feedback")["settings"]
     final = {**settings, "key": "final", "title": "Final", "kind": "final", "entries": {"phase": "feedback"}}
-    final["scoring"] = {**settings["scoring"], "runs": 3}
-    final["shown"] = {**settings["shown"], "after_publishing": True, "board": "organizers"}
     ask(owner, "POST", "/phases", final, status=201)
     gate = ask(owner, "PUT", "/gates/final/free", {"score": 0.5, "note": "by hand"})
-    assert (gate["league"], gate["score"]) == ("free", 0.5)
-    assert len(ask(owner, "GET", "/gates")) == 1
-    candidates = {row["team"]: row for row in ask(owner, "GET", "/phases/final/final")}
-    assert candidates["pia"]["enters"]
-    assert "0.300 does not beat the gate of 0.500" in candidates["quin"]["reasons"][0]
-    ask(owner, "POST", "/phases/feedback/acts/close")
-    ask(owner, "POST", "/phases/final/final/acts/launch", {"expected": 7}, status=409)
-    (entry,) = ask(owner, "POST", "/phases/final/final/acts/launch", {"expected": 1})["submissions"]
-    finish(worker, 0.55, 0.5, 0.6)
-    assert site.submission(entry).score == 0.5
-    published = ask(owner, "POST", "/phases/final/final/acts/publish", {"winners": 1, "confirm": "final"})
-    assert published["code_of"] == [entry]
-    assert ask(owner, "POST", "/phases/final/final/acts/unpublish")["published_at"] is None
+    assert (gate["league"], gate["score"], len(ask(owner, "GET", "/gates"))) == ("free", 0.5, 1)
     assert ask(owner, "PUT", "/gates/final/free", {"score": None}) is None
-
-
-def test_a_baseline_is_measured_over_ten_seeds(site: Site) -> None:
-    owner, worker = site.owner(), site.worker()
-    from tests.platform.site import make_zip
-
-    owner.call(
-        "POST",
-        f"/competitions/{SLUG}/manage/baselines",
-        data={"name": "Proto", "leagues": "free"},
-        files={"file": ("proto.zip", make_zip(salt="baseline"))},
-        headers={"accept": "text/html"},
-        follow_redirects=False,
-    )
-    (baseline,) = ask(owner, "GET", "/baselines")
-    assert (baseline["key"], baseline["leagues"]) == ("proto", ["free"])
-    assert (
-        ask(owner, "POST", "/baselines/proto/acts/measure", {"phase": "feedback"}, status=202)["runs"] == 10
-    )
-    finish(worker, *[0.30 + index / 100 for index in range(10)])
-    (measured,) = ask(owner, "GET", "/gates/measurements")
-    assert measured["mean"] == pytest.approx(0.345)
-    assert ask(owner, "POST", "/baselines/proto/acts/run", {"phase": "feedback"}, status=202)["runs"] == 1
-    finish(worker, 0.31)
-    assert [row["is_baseline"] for row in site.board("free")["rows"]] == [True]
-    ask(owner, "POST", "/baselines/proto/acts/remove")
-    assert ask(owner, "GET", "/baselines") == []
 
 
 def test_pools_are_filled_versioned_and_published(site: Site, demo_packs: dict[str, Path]) -> None:
@@ -400,23 +327,6 @@ def test_announcements_webhooks_and_the_log(site: Site) -> None:
     ask(admin, "POST", f"{sites}/{added['id']}/acts/on", status=404)  # a competition's
     assert ask(admin, "GET", "/api/v1/admin/audit")["items"][0]["action"] == "webhook.add"
     ask(owner, "GET", "/api/v1/admin/audit", status=403)
-
-
-def test_reviewers_read_and_participants_see_nothing(site: Site) -> None:
-    reviewer, participant = site.member("rita", Role.REVIEWER), site.member("pia")
-    for path in (
-        "/phases",
-        "/phases/feedback",
-        "/submissions",
-        "/people",
-        "/leagues",
-        "/gates",
-        "/baselines",
-    ):
-        ask(reviewer, "GET", path)
-        ask(participant, "GET", path, status=403)
-    ask(reviewer, "POST", "/phases/feedback/acts/close", status=403)
-    ask(reviewer, "POST", "/submissions/acts", {"act": "delete", "ids": ["x"]}, status=403)
 
 
 BUNDLE = {

@@ -8,9 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from anyshot_core.command import main
-from anyshot_platform.contest.competitions.service import create_competition
 from anyshot_platform.foundation.database import now
-from anyshot_platform.people.users.models import User
 from tests.platform.admin.test_guarded_acts import MANAGE, final, log
 from tests.platform.admin.test_manage import BASE, finish, flash, page, post
 from tests.platform.site import SLUG, Person, Site
@@ -83,6 +81,10 @@ def test_the_code_of_one_team_is_hidden_and_shown_again(ended: tuple[Site, Perso
     show = post(owner, f"{BASE}/code/{team_of(owner, 'pia')}/show")
     assert flash(show) == "The code of “pia” is no longer hidden."
     assert published(site) == ["pia", "quin"]
+    unpublished = owner.call("POST", f"{MANAGE}/phases/final/final/acts/unpublish")
+    assert unpublished.json()["published_at"] is None
+    assert published(site) == [] and site.client.get(url).status_code == 404, "it goes with the results"
+    assert "Winners" not in site.client.get(f"/competitions/{SLUG}").text
 
 
 def test_hidden_code_stays_hidden_when_results_are_published(ended: tuple[Site, Person]) -> None:
@@ -128,38 +130,6 @@ def test_the_code_of_a_disqualified_winner_is_not_published(ended: tuple[Site, P
         owner.call("POST", disqualify, json=consent)
     assert published(site) == (["quin"] if when == "before" else [])
     assert site.client.get(f"{CODE}/{pia}.zip").status_code == 404
-
-
-def test_a_winner_who_is_disqualified_on_a_frozen_board_wins_nothing(ended: tuple[Site, Person]) -> None:
-    site, owner = ended
-    owner.call("POST", f"{MANAGE}/phases/final/acts/freeze", json={})
-    rows = owner.call("GET", f"{MANAGE}/submissions", params={"phase": "final"}).json()["items"]
-    pia = [row["id"] for row in rows if row["team"] == "pia"]
-    owner.call("POST", f"{MANAGE}/submissions/acts", json={"act": "disqualify", "ids": pia, "reason": "x"})
-    asked = owner.call("POST", f"{MANAGE}/phases/final/final/acts/publish", json={"winners": 1}).json()
-    assert "Free style: 1. quin (0.700), 2. rob (0.100)." in asked["preview"]["does"]
-    publish(owner, 1)
-    assert published(site) == ["quin"]
-
-
-def test_no_organizer_hides_code_of_another_competition(ended: tuple[Site, Person]) -> None:
-    site, owner = ended
-    publish(owner, 1)
-    orla = site.person("orla")
-    with site.services.database.writing() as session:
-        create_competition(session, session.get_one(User, orla.id), slug="other", title="Another one")
-    path = f"/api/v1/competitions/other/manage/code/{team_of(owner, 'pia')}/acts/hide"
-    assert orla.call("POST", path).status_code == 404
-    assert published(site) == ["pia"]
-
-
-def test_participants_cannot_hide_code(ended: tuple[Site, Person]) -> None:
-    site, owner = ended
-    publish(owner, 1)
-    path = f"{MANAGE}/code/{team_of(owner, 'pia')}/acts/hide"
-    assert site.member("eve").call("POST", path).status_code == 403
-    assert owner.call("POST", f"{MANAGE}/code/{'0' * 32}/acts/hide").status_code == 404
-    assert published(site) == ["pia"]
 
 
 @pytest.fixture

@@ -199,23 +199,6 @@ def submit_again(site: Site, worker: PaperWorker, person: Person, *scores: float
     return made
 
 
-@pytest.mark.parametrize(("shows", "stands", "score"), [("last", 2, 0.25), ("best", 1, 0.75)])
-def test_the_last_or_the_best_submission_stands_on_the_board_and_enters(
-    site: Site, shows: str, stands: int, score: float
-) -> None:
-    owner, worker = site.owner(), site.worker()
-    choose(site, **{"scoring.board_shows": shows})
-    mine = submit_again(site, worker, site.member("pia"), 0.5, 0.75, 0.25)
-    (row,) = site.board()["rows"]
-    assert row["score"] == score
-    assert f"{score:.3f}" in text_of(page(owner, BOARD))
-    assert f"the {shows} submission of each team in each league" in text_of(
-        page(owner, f"/competitions/{SLUG}/phases/feedback")
-    )
-    add_final(site)
-    assert [(row["submission"], row["score"]) for row in who_enters(site)] == [(mine[stands], score)]
-
-
 def test_the_board_follows_when_the_organizer_changes_what_it_shows(site: Site) -> None:
     worker = site.worker()
     submit_again(site, worker, site.member("pia"), 0.75, 0.75, 0.25)

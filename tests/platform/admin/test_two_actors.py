@@ -468,27 +468,27 @@ ADDED = {
 }
 
 
-@pytest.mark.parametrize("form", ADDED)
-def test_what_two_people_add_under_one_name_replaces_nothing(site: Site, form: str) -> None:
+def test_what_two_people_add_under_one_name_replaces_nothing(site: Site) -> None:
     """The second is added beside the first, or refused in words; what the first one wrote stays as it is."""
     dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)
-    sent, other, where, key, number = ADDED[form]
 
-    def there() -> list[dict[str, object]]:
+    def there(where: str, key: str, name: object) -> list[dict[str, object]]:
         found = dana.call("GET", MANAGE + where).json()
-        name = sent[key.rpartition(".")[2]]
-        return [row for row in found if name in (row.get(key), row.get("settings", {}).get("key"))]
+        return [
+            {key: value for key, value in row.items() if key != "etag"}
+            for row in found
+            if name in (row.get(key), row.get("settings", {}).get("key"))
+        ]
 
-    assert post(dana, f"{BASE}/{form}", **sent).status_code == 303
-    (first,) = there()
-    second = post(otto, f"{BASE}/{form}", **{**sent, **other})
-    assert second.status_code in (200, 303, 422), second.text
-    assert len(there()) == number
-    assert {name: value for name, value in first.items() if name != "etag"} in [
-        {name: value for name, value in row.items() if name != "etag"} for row in there()
-    ]
-    if number == 1:
-        assert "already" in (flash(second) or second.text)
+    for form, (sent, other, where, key, number) in ADDED.items():
+        named = where, key, sent[key.rpartition(".")[2]]
+        assert post(dana, f"{BASE}/{form}", **sent).status_code == 303, form
+        (first,) = there(*named)
+        second = post(otto, f"{BASE}/{form}", **{**sent, **other})
+        assert second.status_code in (200, 303, 422), second.text
+        assert len(there(*named)) == number and first in there(*named), form
+        if number == 1:
+            assert "already" in (flash(second) or second.text), form
 
 
 def test_two_people_keep_a_file_under_one_name_and_both_are_in_the_log(site: Site) -> None:
@@ -875,24 +875,23 @@ def test_the_answer_of_a_save_names_the_pool_that_was_saved(site: Site) -> None:
     assert saved.json()["settings"]["tasks"]["meta_test"] == "other"
 
 
-@pytest.mark.parametrize("method", ["PUT", "PATCH"])
-def test_over_json_the_newest_pools_are_refused_where_there_are_submissions(site: Site, method: str) -> None:
+def test_over_json_the_newest_pools_are_refused_where_there_are_submissions(site: Site) -> None:
     owner, pia = site.owner(), site.member("pia")
     put_another_pack(site)
     phase = f"{MANAGE}/phases/feedback"
     settings = owner.call("GET", phase).json()["settings"]
-    body = settings if method == "PUT" else {}
-    assert owner.call(method, phase, json=body).is_success
+    assert owner.call("PUT", phase, json=settings).is_success
     assert "meta-test pool small-pool, version 1" in page(owner, FEEDBACK).text
-    assert owner.call(method, phase, json={**body, "newest_pools": True}).is_success
+    assert owner.call("PATCH", phase, json={"newest_pools": True}).is_success
     assert "meta-test pool small-pool, version 2" in page(owner, FEEDBACK).text
     with site.services.database.writing() as session:
         pool = session.query(Pool).filter_by(slug="small-pool").one()
         put_packs(session, pool, [session.query(Pack).filter_by(name="alpha").one()], "", site.owner_id)
     pia.submit()
     finish(site.worker(), 0.5)
-    refused = owner.call(method, phase, json={**body, "newest_pools": True})
-    assert refused.status_code == 409 and "tasks.meta_test" in refused.text
+    for method, body in (("PUT", settings), ("PATCH", {})):
+        refused = owner.call(method, phase, json={**body, "newest_pools": True})
+        assert refused.status_code == 409 and "tasks.meta_test" in refused.text
     draft = {"settings": settings, "newest_pools": True}
     ways = owner.call("POST", f"{phase}/versions", json=draft).json()["ways"]
     assert "Data and tasks > Meta-test pool" in ways["score"] and ways["meta_test"] is None

@@ -58,15 +58,6 @@ def test_a_search_keeps_axis_and_colours_of_the_board(site: Site) -> None:
     assert drawn[0].partition("</tr>")[0] == drawn[1].partition("</tr>")[0] != ""
 
 
-def test_an_interval_that_is_undefined_is_not_drawn_as_one_of_no_width(site: Site) -> None:
-    worker = site.worker()
-    pia = play(site, worker, "pia", 0.5, half_width=None)
-    assert "whisker__dot" in read(pia)
-    assert "whisker__line" not in read(pia)
-    play(site, worker, "rob", 0.4)
-    assert len(re.findall("whisker__line", read(pia))) == 1
-
-
 def test_before_any_phase_begins_the_board_is_that_of_the_next_one(site: Site) -> None:
     later = now() + timedelta(days=90)
     with site.services.database.writing() as session:

@@ -90,17 +90,3 @@ def test_of_a_refused_result_no_file_is_kept(site: Site) -> None:
     assert worker.complete(job, 7.0, artifacts=[log]).status_code == 204  # no score is 7
     (run,) = alice.call("GET", f"/api/v1/submissions/{shown['id']}").json()["runs"]
     assert (run["state"], run["artifacts"]) == ("queued", [])
-
-
-def test_a_part_has_the_tasks_that_were_planned_whatever_its_worker_tells(site: Site, tmp_path: Path) -> None:
-    """A heartbeat from the preparation speaks of all tasks of the phase."""
-    site.set_version(shards=2)
-    alice, worker = site.member("alice"), site.worker()
-    shown = alice.submit().json()
-    for _ in range(2):
-        job = worker.claim()
-        assert job is not None
-        assert worker.beat(job, "preparing", tasks_total=job["tasks"]).status_code == 200
-        hand_in(worker, job, tmp_path)
-    found = alice.call("GET", f"/api/v1/submissions/{shown['id']}").json()
-    assert (found["status"], [run["tasks_total"] for run in found["runs"]]) == ("finished", [5, 5])

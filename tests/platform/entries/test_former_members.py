@@ -55,33 +55,50 @@ def listed(person: Person) -> list[str]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_no_list_shows_a_former_member_what_the_team_hands_in(site: Site, way: str) -> None:
+def test_a_former_member_reads_what_they_handed_in_and_neither_sees_nor_changes_more(
+    site: Site, way: str
+) -> None:
+    """In no list, on no page, with none of the team's figures or files beside it."""
+    site.set_phase(quota_day=None)
     ada, bea = team_of_two(site)
     worker = site.worker()
     before = scored(worker, ada, 0.6123, comment="secret plan")
     own = scored(worker, bea, 0.4)
+    waits = bea.submit(make_zip(salt="waits")).json()["id"]
+    assert "#1" in page(bea, f"/submissions/{own}").text  # beside the best other one of the team
+    said = page(ada, f"/submissions/{own}").text
+    assert f"/submissions/{own}/withdraw" in said and f"/submissions/{own}/note" in said
     act(site, bea, way)
+    see_no_list(bea, own, waits, [before])
+    read_their_own(ada, bea, own)
+    change_nothing(
+        ada, bea, own, waits, "You are banned" if way == "ban" else "You are no longer in the team"
+    )
+    while job := worker.claim():
+        assert worker.complete(job, 0.3).status_code == 204
     after = scored(worker, ada, 0.7123, comment="secret plan")
-    assert listed(bea) == [own] and set(listed(ada)) == {before, own, after}
+    see_no_list(bea, own, waits, [before, after])
+    assert set(listed(ada)) == {before, own, waits, after}
+    if way == "move":
+        assert ada.call("POST", f"/api/v1/submissions/{own}/withdraw").status_code == 200
+
+
+def see_no_list(bea: Person, own: str, waits: str, others: list[str]) -> None:
+    """No list shows what the team hands in."""
+    assert set(listed(bea)) == {own, waits}
     pages = ("/submissions", "/", f"{HERE}/submissions", f"/submissions/compare?ids={own}")
     for path in (*pages, f"{HERE}/phases/feedback/submit"):
         shown = page(bea, path)
         assert not any(words in shown.text for words in ("secret plan", "0.612", "0.712")), path
-    for one in (before, after):
+    for one in others:
         for path in ("/submissions/{}", "/api/v1/submissions/{}", "/submissions/{}/code"):
             assert page(bea, path.format(one)).status_code == 404, path
     assert bea.call("GET", BOARD).json()["own_rank"] is None
     assert page(bea, f"{HERE}/leaderboard").text.count("/submissions/") == 0
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_former_member_reads_what_they_handed_in_and_nothing_beside_it(site: Site, way: str) -> None:
-    ada, bea = team_of_two(site)
-    worker = site.worker()
-    scored(worker, ada, 0.6)
-    own = scored(worker, bea, 0.4)
-    assert "#1" in page(bea, f"/submissions/{own}").text  # beside the best other one of the team
-    act(site, bea, way)
+def read_their_own(ada: Person, bea: Person, own: str) -> None:
+    """What they handed in is theirs to read, without a word of the team's others."""
     shown = bea.call("GET", f"/api/v1/submissions/{own}").json()
     assert shown["score"] == 0.4 and shown["answer"]["changes"] == []
     assert all(place["counts"] for place in shown["answer"]["places"])
@@ -94,18 +111,11 @@ def test_a_former_member_reads_what_they_handed_in_and_nothing_beside_it(site: S
     assert ada.call("GET", f"/api/v1/submissions/{own}/code/changes", **of_ada).status_code == 200
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_former_member_changes_nothing_of_what_is_the_teams(site: Site, way: str) -> None:
-    ada, bea = team_of_two(site)
-    own = scored(site.worker(), bea, 0.4)
-    waits = bea.submit(make_zip(salt="waits")).json()["id"]
-    said = page(ada, f"/submissions/{own}").text
-    assert f"/submissions/{own}/withdraw" in said and f"/submissions/{own}/note" in said
-    act(site, bea, way)
+def change_nothing(ada: Person, bea: Person, own: str, waits: str, words: str) -> None:
+    """Neither a button nor a call of theirs changes what is the team's."""
     for one in (own, waits):
         shown = page(bea, f"/submissions/{one}").text
         assert not any(f"/submissions/{one}/{name}" in shown for name in ("withdraw", "cancel", "note"))
-    words = "You are banned" if way == "ban" else "You are no longer in the team of this submission"
     tried: list[tuple[str, str, dict[str, Any]]] = [
         ("POST", f"{own}/withdraw", {}),
         ("POST", f"{own}/restore", {}),
@@ -118,8 +128,6 @@ def test_a_former_member_changes_nothing_of_what_is_the_teams(site: Site, way: s
     assert post(bea, f"/submissions/{own}/note", comment="mine").status_code == 403
     kept = ada.call("GET", f"/api/v1/submissions/{own}").json()
     assert (kept["comment"], kept["withdrawn"]) == ("", False)
-    if way == "move":
-        assert ada.call("POST", f"/api/v1/submissions/{own}/withdraw").status_code == 200
 
 
 def test_who_is_rejected_without_an_upload_of_their_own_sees_nothing_of_the_team(site: Site) -> None:

@@ -55,21 +55,27 @@ def test_a_team_chooses_from_its_scored_submissions_and_goes_back(site: Site) ->
     last = scored(worker, ada, 0.2)
     scored(worker, ada, 0.4, leagues=["scratch"])
     assert "Choose what counts" not in page(ada, PAGE).text  # the phase decides by its rule alone
-    site.set_phase(team_chooses=True)
+    choose = {"phase": "feedback", "submission": first}
+    refused = post(ada, f"{PAGE}/free/choose", **choose)
+    assert refused.status_code == 403 and "the rule of the phase decides" in refused.text
+    site.set_phase(team_chooses=True, quota_day=4)
     shown = page(ada, PAGE).text
     free = shown[shown.index('id="choose-feedback-free"') : shown.index('id="choose-feedback-scratch"')]
     assert offered(free) == [(last, "no. 2: 0.200"), (first, "no. 1: 0.600")]
     assert BACK not in shown
-    choose = {"phase": "feedback", "submission": first}
     assert flash(post(ada, f"{PAGE}/free/choose", **choose)) == "Your choice stands in Free style."
-    assert names(site, "free") == [("ada", 0.6)]
+    scored(worker, ada, 0.1)
+    assert names(site, "free") == [("ada", 0.6)]  # a later upload does not undo the choice
     chosen = page(ada, PAGE).text
     assert chosen.count(BACK) == 1
     assert "replaced" in chosen and "chosen by hand" in chosen
     back = post(ada, f"{PAGE}/free/choose", phase="feedback", submission="")
     assert flash(back) == "The rule of the phase decides again in Free style."
-    assert names(site, "free") == [("ada", 0.2)]
+    assert names(site, "free") == [("ada", 0.1)]
     assert BACK not in page(ada, PAGE).text
+    bob = site.member("bob")
+    scored(worker, bob, 0.3)
+    assert post(bob, f"{PAGE}/free/choose", **choose).status_code == 404  # a stranger's
 
 
 @pytest.mark.parametrize("shows", ["last", "ladder"])
@@ -246,14 +252,12 @@ def test_hidden_scores_and_boards_are_hidden_there_too(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    "hiding", [{"scores_visible": False}, {"needs_publishing": True}], ids=["scores", "publication"]
-)
-@pytest.mark.parametrize(
-    ("shows", "rule"),
+    ("hiding", "shows", "rule"),
     [
-        (BoardShows.BEST, "the best submission"),
-        (BoardShows.LAST_ABOVE_GATE, "the last submission above the gate"),
+        ({"scores_visible": False}, BoardShows.BEST, "the best submission"),
+        ({"needs_publishing": True}, BoardShows.LAST_ABOVE_GATE, "the last submission above the gate"),
     ],
+    ids=["scores", "publication"],
 )
 def test_with_hidden_scores_nothing_tells_which_submission_scored_better(
     final: Site, address: str, shows: BoardShows, rule: str, hiding: dict[str, bool]

@@ -14,7 +14,6 @@ from anyshot_platform.foundation.settings import PlatformSettings
 from anyshot_platform.people.accounts import confirming
 from anyshot_platform.site.users import reset_pages
 from anyshot_worker.images.recipe import PINS
-from tests.platform.entries.test_finals import end_feedback, launch
 from tests.platform.entries.test_finals import final as final
 from tests.platform.site import SLUG, Site
 
@@ -47,41 +46,14 @@ def test_the_template_of_2022_says_what_its_settings_hold() -> None:
     assert not feedback.shown.dataset_names and not last.shown.dataset_names
 
 
-def test_the_template_of_2021_says_what_its_settings_hold() -> None:
-    spec = read_ready_made(Y2021).spec
-    feedback, last = phase_of(spec, "feedback"), phase_of(spec, "final")
-    assert feedback.tasks is not None and feedback.scoring is not None and last.scoring is not None
-    assert {"ways": 5, "shots": 5, "query": 20}.items() <= feedback.tasks.protocol.items()
-    assert feedback.scoring.ranking == last.scoring.ranking == "dataset_ranks_worst"
-    assert (feedback.scoring.runs, last.scoring.runs) == (1, 3)
-
-
 @pytest.mark.parametrize("name", [Y2022, Y2021])
 def test_dates_of_the_templates_are_those_of_utc(name: str) -> None:
     assert read_ready_made(name).spec.timezone == "UTC"
 
 
-def test_a_public_phase_takes_no_submissions(site: Site) -> None:
-    for name in (Y2022, Y2021):
-        phase = phase_of(read_ready_made(name).spec, "public")
-        assert not phase.accepts_uploads
-    site.set_phase(accepts_uploads=False)
-    refused = site.member("pia").submit()
-    assert refused.status_code in (403, 409), refused.text
-
-
-def test_an_upload_before_the_close_counts_though_it_runs_later(final: Site) -> None:
-    pia, worker = final.member("pia"), final.worker()
-    assert pia.submit().status_code == 201
-    end_feedback(final)
-    late = pia.submit()
-    assert late.status_code == 409, late.text
-    job = worker.claim()
-    assert job is not None
-    worker.complete(job, 0.5)
-    board = pia.call("GET", f"/api/v1/competitions/{SLUG}/phases/feedback/leaderboard").json()
-    assert [row["team"] for row in board["rows"]] == ["pia"]
-    assert len(launch(final.owner())) == 1
+@pytest.mark.parametrize("name", [Y2022, Y2021])
+def test_a_public_phase_takes_no_submissions(name: str) -> None:
+    assert not phase_of(read_ready_made(name).spec, "public").accepts_uploads
 
 
 def test_a_rehearsal_is_looked_at_twice_a_minute() -> None:

@@ -195,6 +195,8 @@ def test_results_are_the_organizers_until_they_are_published(final: Site, played
     publish(final)
     assert f'href="{RESULTS}"' in page(ada, "/competitions/small").text
     assert rows(ada.call("GET", API)) == WON
+    answer = owner.call("GET", f"{API}/nowhere/table")
+    assert (answer.status_code, answer.json()["message"]) == (404, "Nobody has a result in such a league.")
 
 
 def test_receipts_of_the_rows_are_public_once_results_are_published(
@@ -225,12 +227,6 @@ def test_receipts_of_the_rows_are_public_once_results_are_published(
 def test_what_has_no_results_says_so(site: Site) -> None:
     answer = page(site.owner(), RESULTS)
     assert answer.status_code == 404 and "This competition has no final phase." in answer.text
-
-
-def test_a_league_without_results_says_so(final: Site, played: dict[str, Person]) -> None:  # noqa: F811
-    publish(final)
-    answer = final.owner().call("GET", f"{API}/nowhere/table")
-    assert (answer.status_code, answer.json()["message"]) == (404, "Nobody has a result in such a league.")
 
 
 @pytest.mark.seconds("a whole competition")
@@ -452,32 +448,31 @@ def test_feedback_that_is_opened_again_changes_nothing_that_is_public_unasked(
     assert "are public" in blocked[0] and rows(cem.call("GET", API)) == WON
 
 
-@pytest.mark.seconds("a whole competition")
-@pytest.mark.parametrize(
-    ("path", "said", "name", "words"),
-    [
-        ("people/cem/acts/ban", {}, "cem", "“cem” leaves the results (rank 3 and 150 EUR)"),
-        ("people/cem/acts/move", {"team": "ada"}, "cem", "“cem” leaves the results (rank 3 and 150 EUR)"),
-        ("leagues/free/acts/delete", {}, "free", "“ada” leaves the results (rank 1 and 325 EUR)"),
-        ("phases/final/acts/delete", {}, "final", "“ada” leaves the results (rank 1 and 325 EUR)"),
-        ("teams/ada/acts/rename", {"name": "Alpha"}, "ada", "“ada” is called “Alpha”"),
-    ],
+ASKED = (  # an act, what is said with it, the name that it asks for, what it does to the results
+    ("people/cem/acts/ban", {}, "cem", "“cem” leaves the results (rank 3 and 150 EUR)"),
+    ("people/cem/acts/move", {"team": "ada"}, "cem", "“cem” leaves the results (rank 3 and 150 EUR)"),
+    ("leagues/free/acts/delete", {}, "free", "“ada” leaves the results (rank 1 and 325 EUR)"),
+    ("phases/final/acts/delete", {}, "final", "“ada” leaves the results (rank 1 and 325 EUR)"),
+    ("teams/ada/acts/rename", {"name": "Alpha"}, "ada", "“ada” is called “Alpha”"),
 )
+
+
+@pytest.mark.seconds("a whole competition")
 def test_who_is_asked_reads_what_the_act_does_to_published_results(
     final: Site,  # noqa: F811
     played: dict[str, Person],
-    path: str,
-    said: dict[str, str],
-    name: str,
-    words: str,
 ) -> None:
     """The first time, before a name or a reason is given."""
     publish(final)
-    asked = final.owner().call("POST", f"/api/v1/competitions/small/manage/{path}", json=said)
-    assert asked.status_code == 409, asked.text
-    shown = asked.json()["preview"]
-    assert any(words in line for line in shown["blocked"]) and shown["name"] == name, shown
-    assert shown["reason"] == "Reason (everybody sees it on the page of the results)" and shown["reasoned"]
+    owner = final.owner()
+    for path, said, name, words in ASKED:
+        asked = owner.call("POST", f"/api/v1/competitions/small/manage/{path}", json=said)
+        assert asked.status_code == 409, asked.text
+        shown = asked.json()["preview"]
+        assert any(words in line for line in shown["blocked"]) and shown["name"] == name, shown
+        assert (
+            shown["reason"] == "Reason (everybody sees it on the page of the results)" and shown["reasoned"]
+        )
     assert rows(played["ada"].call("GET", API)) == WON
 
 

@@ -22,7 +22,7 @@ from tests.platform.entries.test_finals import FINAL, end_feedback, final, launc
 from tests.platform.entries.test_leagues_page import command
 from tests.platform.entries.test_members import log_of
 from tests.platform.entries.test_results import API, MANAGE, RESULTS, played
-from tests.platform.site import MODEL, SLUG, Person, Site, make_zip
+from tests.platform.site import MODEL, Person, Site, make_zip
 from tests.services.processes import free_port
 from tests.services.sites import served
 
@@ -180,21 +180,6 @@ def test_what_was_found_goes_with_the_account(final: Site, owner: Person) -> Non
     with final.services.database.writing() as session:
         erase_user(session, session.query(User).filter_by(username="dee").one())
         assert session.query(WinnerCheck).count() == 0
-
-
-def test_a_team_that_is_taken_out_of_the_ranking_of_a_frozen_board_wins_nothing(
-    owner: Person,
-    final: Site,
-) -> None:
-    """It stayed first, with its prize."""
-    manage = f"/api/v1/competitions/{SLUG}/manage"
-    assert owner.call("POST", f"{manage}/phases/final/acts/freeze", json={}).status_code == 200
-    body = {"day": 0, "phase": 0, "out_of_ranking": True, "reason": "of our laboratory"}
-    assert owner.call("PUT", f"{manage}/people/ada/quota", json=body).status_code == 200
-    assert {team: row["prizes"] for team, row in listed(owner).items()} == {
-        "b_e%n": ["Free style, rank 1: 400 EUR"],
-        "cem": ["Free style, rank 2: 250 EUR"],
-    }
 
 
 @pytest.mark.seconds("a whole final")

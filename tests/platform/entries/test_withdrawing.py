@@ -67,18 +67,12 @@ def test_a_team_withdraws_where_it_sees_no_scores(site: Site, worker: PaperWorke
     assert "Withdraw #" not in page(ada, f"/submissions/{failed}").text
 
 
-@pytest.mark.parametrize("how", ["by the clock", "by hand"])
-def test_after_the_close_withdrawing_the_last_moves_no_better_one_up(
-    site: Site, worker: PaperWorker, how: str
-) -> None:
+def test_after_the_close_withdrawing_the_last_moves_no_better_one_up(site: Site, worker: PaperWorker) -> None:
     """Else a team would look at its scores and turn `the last counts` into `the best counts`."""
     ada = site.member("ada")
     scored(worker, ada, 0.9)
     last = scored(worker, ada, 0.2)
-    if how == "by hand":
-        post(site.owner(), f"{BASE}/phases/feedback/close")
-    else:
-        end_feedback(site)
+    end_feedback(site)
     assert FOR_GOOD in page(ada, f"/submissions/{last}/withdraw").text
     withdraw(ada, last)
     assert names(site, "free") == []
@@ -282,13 +276,13 @@ def test_hidden_scores_are_not_told_by_what_could_be_withdrawn(site: Site, worke
     assert "#1" not in page(ada, f"/submissions/{last}/withdraw").text
 
 
-@pytest.mark.parametrize("how", ["closed", "frozen"])
-def test_nothing_is_offered_where_nothing_moves_up(site: Site, worker: PaperWorker, how: str) -> None:
+def test_nothing_is_offered_where_nothing_moves_up(site: Site, worker: PaperWorker) -> None:
     ada = site.member("ada")
     scored(worker, ada, 0.9)
     scored(worker, ada, 0.2)
-    end_feedback(site) if how == "closed" else site.set_phase(frozen_at=now())
-    assert ada.call("GET", ENTRIES).json()[0]["better"] is None
+    for kept in ({"frozen_at": now()}, {"frozen_at": None, "ends_at": now() - timedelta(minutes=1)}):
+        site.set_phase(**kept)
+        assert ada.call("GET", ENTRIES).json()[0]["better"] is None
 
 
 def test_where_the_team_chooses_the_better_one_is_chosen(site: Site, worker: PaperWorker) -> None:
