@@ -3,8 +3,6 @@
 import hashlib
 from pathlib import Path
 
-import pytest
-
 from anyshot_core.data.pack import pack_dataset
 from anyshot_platform.contest.competitions.models import Competition, Membership
 from anyshot_platform.contest.competitions.service import add_member
@@ -104,20 +102,17 @@ def test_a_bad_pack_of_a_batch_is_named_and_the_good_ones_stay(site: Site, tmp_p
     assert names(owner, "mine") == ["B"]
 
 
-@pytest.mark.parametrize(
-    "name", ["", "../../etc/passwd", "/tmp/x", "<b>BIRDS</b>", "\x1b[31mBIRDS", "A" * 101]
-)
-def test_a_pack_of_a_dataset_without_a_plain_name_is_refused(site: Site, tmp_path: Path, name: str) -> None:
+def test_a_pack_of_a_dataset_without_a_plain_name_is_refused(site: Site, tmp_path: Path) -> None:
     """The command of participants writes a file of this name."""
     owner = site.owner()
     make(owner, "mine")
-    refused = owner.call(
-        "PUT", f"{POOLS}/mine/packs", content=with_meta(write_pack(tmp_path, "A", images=1), name=name)
-    )
-    assert (refused.status_code, refused.json()["error"]) == (422, "bad_pack"), refused.text
-    assert refused.json()["message"].startswith(
-        "This file: the name of the pack's dataset is not 1 to 100 letters"
-    )
+    pack = write_pack(tmp_path, "A", images=1)
+    for name in ("", "../../etc/passwd", "/tmp/x", "<b>BIRDS</b>", "\x1b[31mBIRDS", "A" * 101):
+        refused = owner.call("PUT", f"{POOLS}/mine/packs", content=with_meta(pack, name=name))
+        assert (refused.status_code, refused.json()["error"]) == (422, "bad_pack"), refused.text
+        assert refused.json()["message"].startswith(
+            "This file: the name of the pack's dataset is not 1 to 100 letters"
+        )
 
 
 def test_who_leaves_the_organizers_loses_the_pool_also_its_maker(site: Site, tmp_path: Path) -> None:

@@ -410,8 +410,7 @@ def block(session: Session, who: str) -> None:
     session.execute(update(User).where(User.id == who).values(blocked_at=now()))
 
 
-@pytest.mark.parametrize("prefix", ["", "/api/v1"], ids=["page", "api"])
-@pytest.mark.parametrize("act", [revoke, block], ids=lambda act: act.__name__)
+@pytest.mark.parametrize(("act", "prefix"), [(revoke, "/api/v1"), (block, "")], ids=["revoke", "block"])
 def test_a_stream_ends_soon_after_its_viewer_may_read_no_more(
     site: Site, act: Any, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

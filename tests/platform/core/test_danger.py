@@ -152,13 +152,13 @@ def tokens(site: Site, table: Any = WorkerToken) -> int:
 
 
 WORKER_TOKEN = f"{ADMIN}/worker-tokens/acts/token"
-STOLEN: list[tuple[str, dict[str, Any]]] = [
+STOLEN: list[tuple[str, dict[str, Any]]] = [  # one after the other
     (WORKER_TOKEN, {"name": "evil", "days": 365}),
     (f"{ADMIN}/images/evil/acts/offer", {"description": "an image"}),
     (f"{ADMIN}/users/olga/acts/sign-out", {}),
     (f"{ADMIN}/users/olga/acts/demote", {}),
-    (f"{MANAGE}/phases/feedback/acts/close", {}),
     (f"{MANAGE}/phases/feedback/acts/extend", {"end": "2100-01-01T00:00:00Z"}),
+    (f"{MANAGE}/phases/feedback/acts/close", {}),
     (f"{MANAGE}/announcements/acts/add", {"title": "News", "body": "text"}),
     (f"{MANAGE}/submissions/{{submission}}/acts/disqualify", {"reason": "because"}),
     (f"{MANAGE}/webhooks", {"url": "https://receiver.example.org/"}),
@@ -166,17 +166,21 @@ STOLEN: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("path", "body"), STOLEN, ids=[path.rpartition("/")[2] for path, _ in STOLEN])
-def test_a_stolen_token_is_asked(site: Site, path: str, body: dict[str, Any]) -> None:
+def test_a_stolen_token_is_asked(site: Site) -> None:
     submission = site.member("ada").submit().json()["id"]
     rosa = site.person("rosa", password=PASSWORD, is_site_admin=True)
     long_ago(site)
-    path = path.format(submission=submission)
-    body = {**body, "ids": [submission]} if "ids" in body else body
-    refused = rosa.call("POST", path, json=body)
-    assert (refused.status_code, refused.json()["error"]) == (403, "prove"), refused.text
+    wishes = [
+        (path.format(submission=submission), {**body, "ids": [submission]} if "ids" in body else body)
+        for path, body in STOLEN
+    ]
+    for path, body in wishes:
+        refused = rosa.call("POST", path, json=body)
+        assert (refused.status_code, refused.json()["error"]) == (403, "prove"), refused.text
     assert rosa.call("POST", "/api/v1/me/proof", json={"proof": PASSWORD}).status_code == 200
-    assert rosa.call("POST", path, json=body).status_code in (200, 201, 202)
+    for path, body in wishes:
+        done = rosa.call("POST", path, json=body)
+        assert done.status_code in (200, 201, 202), done.text
 
 
 def test_whoever_overrides_is_asked_too(site: Site) -> None:

@@ -127,9 +127,9 @@ def _waiting(site: Site, person: Person) -> Email:
         return session.scalars(select(Email).where(Email.digest_of == person.id)).one()
 
 
-@pytest.mark.parametrize("by", ["json", "page"])
 @pytest.mark.parametrize(
-    ("before", "after"), [("weekly", "daily"), ("daily", "weekly"), ("weekly", "at_once")]
+    ("before", "after", "by"),
+    [("weekly", "daily", "json"), ("daily", "weekly", "page"), ("weekly", "at_once", "page")],
 )
 def test_another_rhythm_holds_for_the_digest_that_waits_too(
     site: Site, before: str, after: str, by: str

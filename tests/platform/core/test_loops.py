@@ -382,36 +382,28 @@ INSIDE = [
 ]
 
 
-@pytest.mark.parametrize("url", INSIDE)
-def test_a_webhook_into_a_private_network_is_refused_when_it_is_added(site: Site, url: str) -> None:
-    """The review: it was added, and failed later. Where the operator allows it, it is added."""
+def test_a_webhook_that_is_malformed_or_in_a_private_network_is_refused_when_it_is_added(site: Site) -> None:
+    """The review: it was added, and failed later. Where the operator allows a private network, it is added."""
     owner, path = site.owner(), f"/api/v1/competitions/{SLUG}/manage/webhooks"
-    answer = owner.call("POST", path, json={"url": url, "events": []})
-    assert (answer.status_code, answer.json()["field"]) == (422, "url"), answer.text
+    for url in MALFORMED + INSIDE:
+        answer = owner.call("POST", path, json={"url": url, "events": []})
+        assert (answer.status_code, answer.json()["field"]) == (422, "url"), answer.text
     sent = owner.call(
-        "POST", f"/competitions/{SLUG}/manage/webhooks", data={"url": url}, follow_redirects=True
+        "POST", f"/competitions/{SLUG}/manage/webhooks", data={"url": INSIDE[0]}, follow_redirects=True
     )
     assert "Webhooks may not reach private networks." in sent.text
     change_settings(site, webhooks_to_private_addresses=True)
-    assert owner.call("POST", path, json={"url": url, "events": []}).status_code == 201
+    for url in INSIDE:
+        assert owner.call("POST", path, json={"url": url, "events": []}).status_code == 201
 
 
-@pytest.mark.parametrize("url", MALFORMED)
-def test_a_malformed_webhook_is_refused_when_it_is_added(site: Site, url: str) -> None:
-    path = f"/api/v1/competitions/{SLUG}/manage/webhooks"
-    answer = site.owner().call("POST", path, json={"url": url, "events": []})
-    assert answer.status_code == 422, answer.text
-    assert answer.json()["field"] == "url"
-
-
-@pytest.mark.parametrize("url", MALFORMED)
 def test_a_malformed_webhook_of_old_keeps_no_other_from_its_message(
     site: Site,
     receiver: HTTPServer,  # noqa: F811
-    url: str,
 ) -> None:
     change_settings(site, webhooks_to_private_addresses=True)
-    hook(site, url)
+    for url in MALFORMED:
+        hook(site, url)
     hook(site, f"http://127.0.0.1:{receiver.server_port}/hook")
     assert delivery.send_due_deliveries(site.services) == 1
     assert len(Receiver.posts) == 1

@@ -9,7 +9,6 @@ from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 import httpx
-import pytest
 from sqlalchemy import select
 
 from anyshot_platform.people.notifications.delivery import make_message
@@ -24,22 +23,19 @@ _DOCS = "/docs/participants/first-submission/"
 _TOKEN = re.compile(rb'"[0-9a-f]{96}"')
 
 
-@pytest.mark.parametrize("path", ["/", "/static/css/components.css", "/static/img/icons.svg", _DOCS])
-def test_texts_are_sent_compressed(live: LiveSite, path: str) -> None:
+def test_texts_are_sent_compressed_and_what_is_packed_already_as_it_is(live: LiveSite) -> None:
     asked = {**_HTML, "accept-encoding": "gzip"}
-    with httpx.stream("GET", live.address + path, headers=asked, timeout=60) as answer:
-        packed = b"".join(answer.iter_raw())
-    plain = httpx.get(live.address + path, headers={**_HTML, "accept-encoding": "identity"}, timeout=60)
-    assert answer.status_code == 200 and answer.headers["content-encoding"] == "gzip"
-    assert "accept-encoding" in answer.headers["vary"].lower() and "content-encoding" not in plain.headers
-    assert len(packed) < 0.7 * len(plain.content)
-    assert _TOKEN.sub(b"", gzip.decompress(packed)) == _TOKEN.sub(b"", plain.content)
-
-
-@pytest.mark.parametrize("path", ["/static/fonts/inter-latin-wght-normal.woff2", "/apple-touch-icon.png"])
-def test_what_is_packed_already_is_sent_as_it_is(live: LiveSite, path: str) -> None:
-    answer = httpx.get(live.address + path, headers={"accept-encoding": "gzip"}, timeout=60)
-    assert answer.status_code == 200 and "content-encoding" not in answer.headers
+    for path in ("/", "/static/css/components.css", "/static/img/icons.svg", _DOCS):
+        with httpx.stream("GET", live.address + path, headers=asked, timeout=60) as answer:
+            packed = b"".join(answer.iter_raw())
+        plain = httpx.get(live.address + path, headers={**_HTML, "accept-encoding": "identity"}, timeout=60)
+        assert answer.status_code == 200 and answer.headers["content-encoding"] == "gzip", path
+        assert "accept-encoding" in answer.headers["vary"].lower() and "content-encoding" not in plain.headers
+        assert len(packed) < 0.7 * len(plain.content), path
+        assert _TOKEN.sub(b"", gzip.decompress(packed)) == _TOKEN.sub(b"", plain.content), path
+    for path in ("/static/fonts/inter-latin-wght-normal.woff2", "/apple-touch-icon.png"):
+        answer = httpx.get(live.address + path, headers={"accept-encoding": "gzip"}, timeout=60)
+        assert answer.status_code == 200 and "content-encoding" not in answer.headers, path
 
 
 def test_a_stream_is_neither_compressed_nor_held_back(visitor: Visitor, live: LiveSite, scene: Scene) -> None:
@@ -64,17 +60,13 @@ def test_a_compressed_page_has_another_token_each_time(visitor: Visitor, scene: 
     assert visitor.client.post("/account", data=forged, headers=_HTML).status_code == 403
 
 
-@pytest.mark.parametrize("path", ["/", "/competitions", "/health", "/robots.txt", "/favicon.ico", _DOCS])
-def test_head_is_answered_like_get(live: LiveSite, path: str) -> None:
-    head, full = (
-        httpx.request(one, live.address + path, headers=_HTML, timeout=60) for one in ("HEAD", "GET")
-    )
-    assert head.status_code == full.status_code == 200 and head.content == b""
-    assert head.headers["content-type"] == full.headers["content-type"]
-
-
-def test_head_of_what_is_not_there_is_404(visitor: Visitor) -> None:
-    assert visitor.client.head("/nowhere").status_code == 404
+def test_head_is_answered_like_get(live: LiveSite) -> None:
+    for path in ("/", "/competitions", "/health", "/robots.txt", "/favicon.ico", _DOCS, "/nowhere"):
+        head, full = (
+            httpx.request(one, live.address + path, headers=_HTML, timeout=60) for one in ("HEAD", "GET")
+        )
+        assert head.status_code == full.status_code == (404 if path == "/nowhere" else 200), path
+        assert head.content == b"" and head.headers["content-type"] == full.headers["content-type"], path
 
 
 def test_browsers_may_go_back_to_public_pages_and_keep_nothing_of_private_ones(
@@ -88,11 +80,9 @@ def test_browsers_may_go_back_to_public_pages_and_keep_nothing_of_private_ones(
         assert visitor.client.get(path, headers=_HTML).headers["cache-control"] == "no-store"
 
 
-@pytest.mark.parametrize(
-    ("path", "start"), [("/favicon.ico", b"\x00\x00\x01\x00"), ("/apple-touch-icon.png", b"\x89PNG")]
-)
-def test_icons_are_what_their_names_say(visitor: Visitor, path: str, start: bytes) -> None:
-    assert visitor.client.get(path).content.startswith(start)
+def test_icons_are_what_their_names_say(visitor: Visitor) -> None:
+    assert visitor.client.get("/favicon.ico").content.startswith(b"\x00\x00\x01\x00")
+    assert visitor.client.get("/apple-touch-icon.png").content.startswith(b"\x89PNG")
 
 
 def test_a_page_that_is_not_there_says_so_and_leads_on(visitor: Visitor, scene: Scene) -> None:

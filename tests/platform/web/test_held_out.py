@@ -1,5 +1,6 @@
 """A zip that asks for more validation datasets than its phase has is refused before it is queued, and costs nothing."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from anyshot_platform.judging.execution.kinds.training_data import count_shown
 from tests.core.tinydata import write_pack
 from tests.platform.core.test_each_dataset import by_dataset
 from tests.platform.site import MODEL, SLUG, Person, Site, make_paper_pack, make_zip
-from tests.platform.web.test_handing_in import DOORS, SOURCES, hand_in, told
+from tests.platform.web.test_handing_in import DOORS, hand_in, told
 
 ONE_DATASET = (
     "config.json: validation_datasets is 1; allowed is 0 or null, because meta-training has one dataset."
@@ -42,23 +43,20 @@ def left_today(person: Person) -> int:
     return person.call("GET", f"/api/v1/competitions/{SLUG}/phases/feedback/quota").json()["day"]["left"]
 
 
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("door", DOORS)
-def test_a_phase_that_goes_dataset_by_dataset_refuses_validation_datasets(
-    site: Site, door: str, source: str
-) -> None:
+def test_a_phase_that_goes_dataset_by_dataset_refuses_validation_datasets(site: Site) -> None:
     """Green checks, then a failure on every dataset, cost one submission of two a day."""
     alice = site.member("alice")
     train_on(site, 3)
     digest = alice.submit(holding_out(1)).json()["digest"]
     by_dataset(site)
     left = left_today(alice)
-    given = alice.upload(holding_out(1)) if source == "upload" else digest
-    answer = hand_in(site, alice, door, source, given)
-    assert answer.status_code == 422 and ONE_DATASET in told(answer), told(answer)
-    assert left_today(alice) == left
-    if door == "form":
-        assert "It cost no quota." in told(answer) and "What was checked" in told(answer)
+    for door, source in itertools.product(DOORS, ("upload", "digest")):
+        given = alice.upload(holding_out(1)) if source == "upload" else digest
+        answer = hand_in(site, alice, door, source, given)
+        assert answer.status_code == 422 and ONE_DATASET in told(answer), told(answer)
+        assert left_today(alice) == left
+        if door == "form":
+            assert "It cost no quota." in told(answer) and "What was checked" in told(answer)
 
 
 def check(person: Person, content: bytes, **phase: Any) -> dict[str, Any]:
