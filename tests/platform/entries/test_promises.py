@@ -51,9 +51,12 @@ def test_dates_of_the_templates_are_those_of_utc(name: str) -> None:
     assert read_ready_made(name).spec.timezone == "UTC"
 
 
-@pytest.mark.parametrize("name", [Y2022, Y2021])
-def test_a_public_phase_takes_no_submissions(name: str) -> None:
-    assert not phase_of(read_ready_made(name).spec, "public").accepts_uploads
+def test_a_public_phase_takes_no_submissions(site: Site) -> None:
+    for name in (Y2022, Y2021):
+        assert not phase_of(read_ready_made(name).spec, "public").accepts_uploads
+    site.set_phase(accepts_uploads=False)
+    refused = site.member("pia").submit()
+    assert refused.status_code == 409 and "takes no uploads" in refused.text, refused.text
 
 
 def test_a_rehearsal_is_looked_at_twice_a_minute() -> None:
