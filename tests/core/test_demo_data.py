@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from anyshot_core.demo_data import DATASETS, make_demo_data
-from anyshot_core.demo_data.drawing import ALPHABETS, character, fractal, shape, texture
+from anyshot_core.demo_data import ALPHABETS, DATASETS, character, fractal, make_demo_data, shape, texture
 
 
 @pytest.fixture(scope="module")

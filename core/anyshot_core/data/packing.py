@@ -6,10 +6,11 @@ up there. The header is written last and the file is renamed into place, so a pa
 all.
 """
 
+import fcntl
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +36,6 @@ from anyshot_core.data.layout import (
     labels_offset,
     read_meta,
 )
-from anyshot_core.data.locking import only_writer
 from anyshot_core.data.problems import BadDataset, BadPack, PackProblem, bad_image, errors
 
 Progress = Callable[[int, int], None]  # images done, images in all
@@ -95,7 +95,7 @@ def pack_folder(
         on_progress(total, total)
         return work.path
     work.path.parent.mkdir(parents=True, exist_ok=True)
-    with only_writer(work.partial):
+    with _only_writer(work.partial):
         if _up_to_date(work, skip_bad):  # by the one that was waited for
             work.partial.unlink()
             on_progress(total, total)
@@ -274,3 +274,24 @@ def _close_gaps(path: Path, kept: np.ndarray, digests: list[str]) -> list[str]:
     fresh = [digest(pixels[rows.start : rows.stop].data).hex() for rows in ranges]
     mapped.flush()
     return sound + fresh
+
+
+@contextmanager
+def _only_writer(partial: Path) -> Iterator[None]:
+    """Wait until no other thread or process writes this unfinished file; it exists, maybe empty, from then on.
+
+    The lock is on the file itself: who waited for one that has been renamed since starts over with a new one.
+    """
+    while True:
+        with partial.open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if _is_still(file.fileno(), partial):
+                yield
+                return
+
+
+def _is_still(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False

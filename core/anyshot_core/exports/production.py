@@ -5,25 +5,79 @@ An export that fails costs nothing but itself: it is left out, and a note says w
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from anyshot_core.data.images import IMAGE_SHAPE
 from anyshot_core.data.pool import Pool
+from anyshot_core.episodes.folds import FOLDS, class_folds
 from anyshot_core.evaluations import EvaluationPoint
 from anyshot_core.exports.files import ESTIMATES, LAYERS, PROBABILITIES, SNAPSHOTS, write_arrays
 from anyshot_core.exports.requests import Asked, snapshot_points
-from anyshot_core.exports.support import FoldTasks, hits_by_task
 from anyshot_core.protocols import Roles
 from anyshot_core.protocols.keys import Seed, draw_mark, exports_seed
-from anyshot_core.taskserver.job import JobOutcome, Snapshot, TaskResult, TaskServerJob, TaskSource
+from anyshot_core.taskserver.job import DrawnTask, JobOutcome, Snapshot, TaskResult, TaskServerJob, TaskSource
 from anyshot_core.taskserver.tasks import JoinedTasks, PoolTasks
 from anyshot_scoring.calibration import negative_log_likelihoods
 
 MOST_TASKS = 100  # of each test of a snapshot, and of estimates
 PROBE = 120  # images that layers are exported for
 LEAST_SNAPSHOTS = 2
+
+
+@dataclass(frozen=True)
+class _FoldTasks:
+    """A task source: fold `f` of task `t` has index 5 t + f. Tasks of which no fold can be made have none.
+
+    A learner fits all folds but one of a support set, and is asked for that one, whose labels it would have.
+    Shimabucoro et al., *Evaluating the Evaluators*: 5-fold cross-validation, and the hold-out of its first fold.
+    """
+
+    tasks: PoolTasks
+
+    @property
+    def indices(self) -> Sequence[int]:
+        """All folds of all tasks that can be estimated."""
+        return self._indices
+
+    @cached_property
+    def _indices(self) -> Sequence[int]:
+        return [
+            FOLDS * task + fold
+            for task in self.tasks.indices
+            if (folds := class_folds(self.tasks.spec(task).support_labels)) is not None
+            for fold in range(int(folds.max()) + 1)
+        ]
+
+    def draw(self, index: int) -> DrawnTask:
+        """The task that is a fold."""
+        task, fold = divmod(index, FOLDS)
+        whole = self._whole(task)
+        folds = class_folds(whole.support_labels)
+        assert folds is not None
+        learned, asked = folds != fold, folds == fold
+        shots = np.bincount(whole.support_labels[learned], minlength=whole.ways)
+        return replace(
+            whole,
+            index=index,
+            shots=int(shots[0]) if np.ptp(shots) == 0 else 0,
+            support=whole.support[learned],
+            support_labels=whole.support_labels[learned],
+            query=whole.support[asked],
+            query_labels=whole.support_labels[asked],
+        )
+
+    @cached_property
+    def _whole(self) -> Callable[[int], DrawnTask]:
+        """A task with its own copy of the support images; the last one is kept, since its folds follow one another."""
+
+        def draw(task: int) -> DrawnTask:
+            found = self.tasks.draw(task)
+            return replace(found, support=found.support.copy(), query=found.query[:0])
+
+        return lru_cache(maxsize=1)(draw)
 
 
 class NotMade(Exception):
@@ -170,10 +224,10 @@ def _estimates(run: Exporting) -> dict[str, np.ndarray]:
     """
     indices = list(run.tasks.indices)[:MOST_TASKS]
     known = {result.index: result for result in run.results}
-    folds = FoldTasks(replace(run.tasks, start=run.tasks.start, stop=indices[-1] + 1))
+    folds = _FoldTasks(replace(run.tasks, start=run.tasks.start, stop=indices[-1] + 1))
     if not folds.indices:
         raise NotMade("each task has a class with a single labelled image, so none can be set aside")
-    hits = hits_by_task(run.answers(run.learner, folds))
+    hits = _hits_by_task(run.answers(run.learner, folds))
     answers = [known[index] for index in indices]
     right = np.array([np.sum(hits[index], axis=0) if index in hits else (0, 0) for index in indices])
     first = np.array([hits[index][0] if index in hits else (0, 0) for index in indices])
@@ -233,3 +287,12 @@ def _shares(hits: np.ndarray) -> np.ndarray:
     """Right answers among answers; NaN where there was none."""
     with np.errstate(invalid="ignore"):
         return hits[:, 0] / hits[:, 1]
+
+
+def _hits_by_task(results: Sequence[TaskResult]) -> dict[int, list[tuple[int, int]]]:
+    """Right answers and answers of each fold, by task."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for result in sorted(results, key=lambda result: result.index):
+        right = int((result.predictions == result.labels).sum())
+        found.setdefault(result.index // FOLDS, []).append((right, len(result.labels)))
+    return found

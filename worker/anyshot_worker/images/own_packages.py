@@ -12,7 +12,7 @@ _LEFT_OUT = {  # what a participant uses outside of a run
         "charts",
         "client.py",
         "command.py",
-        "demo_data",
+        "demo_data.py",
         "installed.py",
         "receipts.py",
         "report",
