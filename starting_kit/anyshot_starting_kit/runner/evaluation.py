@@ -1,7 +1,11 @@
 """What the runner does with a submission between two frames: import, meta-train, load, fit, predict."""
 
+import importlib
 import json
+import mmap
+import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,14 +15,15 @@ import torch
 
 from anyshot_core.bundle.config import SubmissionConfig, read_config
 from anyshot_core.data.pool import Pool
+from anyshot_core.episodes.memory import Memory
 from anyshot_core.protocols import Protocol, protocol_from_dict
 from anyshot_core.wire.frames import FrameType
-from anyshot_core.wire.messages import ImagesHeader, JobHeader, LoggerRow
+from anyshot_core.wire.messages import INLINE, ImagesHeader, JobHeader, LoggerRow
 from anyshot_starting_kit import snapshots
+from anyshot_starting_kit.episodes.tensors import floats, read_floats, to_float
 from anyshot_starting_kit.runner.checkpoints import TrainingCheckpoints, saves_training
 from anyshot_starting_kit.runner.generators import announced, make_generators, shortened
 from anyshot_starting_kit.runner.logger import Logger
-from anyshot_starting_kit.runner.pixels import Images
 from anyshot_starting_kit.runner.predictions import (
     BadPrediction,
     labels_and_probabilities,
@@ -32,7 +37,52 @@ from anyshot_starting_kit.runner.random_state import (
 )
 from anyshot_starting_kit.runner.scratch import Scratch
 from anyshot_starting_kit.runner.stream import FrameStream
-from anyshot_starting_kit.runner.submission import Submission, import_submission
+
+
+class _Images:
+    """Where the images of a task come from, and the memory in which they become floats."""
+
+    def __init__(self, shared: str | None, mapped: bool) -> None:
+        """`shared` is the path of the shared buffer; `mapped` says that a mapping of it follows what is written."""
+        self._shared, self._mapped = shared, mapped
+        self._mapping: mmap.mmap | None = None
+        self._memory = Memory()
+
+    def fetch(self, images: ImagesHeader, inline: memoryview) -> torch.Tensor:
+        """float32 [n, c, h, w] in [0, 1]. Raises OSError where the shared buffer has less than announced."""
+        target = floats(self._memory, images.shape)
+        if images.place == INLINE:
+            return _convert(inline, images, target)
+        if self._shared is None:
+            raise OSError("the task is in a shared buffer that this sandbox has not")
+        if images.pixel_bytes and self._mapped:
+            return _convert(self._map(self._shared, images.pixel_bytes), images, target)
+        _read(self._shared, images, target.numpy())
+        return target
+
+    def _map(self, shared: str, size: int) -> mmap.mmap:
+        """The buffer, mapped anew where it has grown."""
+        if self._mapping is None or len(self._mapping) < size:
+            descriptor = os.open(shared, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                there = os.fstat(descriptor).st_size
+                _require(there >= size)
+                self._mapping = mmap.mmap(descriptor, there, prot=mmap.PROT_READ)
+            finally:
+                os.close(descriptor)
+        return self._mapping
+
+
+class MissingClass(Exception):
+    """model.py was imported and lacks one of the two classes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Submission:
+    """The two classes of a submission; the predictor's is whatever `fit` returns."""
+
+    meta_learner: Any
+    learner: Any
 
 
 class Evaluation:
@@ -48,15 +98,15 @@ class Evaluation:
         self._pool = _open_packs(job, range(job.packs)) if job.train else None
         self._emit: Callable[[LoggerRow], None] = lambda row: stream.send(FrameType.LOGGER, row.to_bytes())
         self._tell_step = lambda: stream.send(FrameType.STEP)
-        self._submission: Submission | None = None
+        self._submission: _Submission | None = None
         self._learner: Any = None
         self._predictor: Any = None
         self._ways = 0
         self._random: RandomState | None = None
-        self._images = Images(job.pixels, job.pixels_mapped)
+        self._images = _Images(job.pixels, job.pixels_mapped)
 
     def import_submission(self) -> None:
-        self._submission = import_submission()
+        self._submission = _import_submission()
         self._random = random_state()
 
     def start_again(self) -> None:
@@ -164,3 +214,39 @@ def _open_packs(job: JobHeader, places: range) -> Pool:
 
 def _protocol(text: str | None) -> Protocol | None:
     return None if text is None else protocol_from_dict(json.loads(text))
+
+
+def _import_submission() -> _Submission:
+    """Import model.py. Lets every exception of it through, so that a missing wheel is not called a missing class."""
+    model = importlib.import_module("model")
+    missing = [name for name in ("MyMetaLearner", "MyLearner") if not hasattr(model, name)]
+    if missing:
+        raise MissingClass(f"model.py defines no {' and no '.join(missing)}.")
+    return _Submission(model.MyMetaLearner, model.MyLearner)
+
+
+def _convert(source: memoryview | mmap.mmap, images: ImagesHeader, target: torch.Tensor) -> torch.Tensor:
+    pixels = np.frombuffer(source, dtype=np.uint8, count=images.pixel_bytes).reshape(images.shape)
+    return to_float(pixels, out=target)
+
+
+def _read(shared: str, images: ImagesHeader, target: np.ndarray) -> None:
+    with open(shared, "rb", buffering=0) as file:  # noqa: PTH123
+        descriptor, shape = file.fileno(), images.shape[1:]
+        size = int(np.prod(shape))
+        read_floats(
+            lambda first, few: _read_fully(descriptor, few.reshape(-1).data, first * size), target, shape
+        )
+
+
+def _read_fully(descriptor: int, target: memoryview, offset: int) -> None:
+    done = 0
+    while done < len(target):
+        count = os.preadv(descriptor, [target[done:]], offset + done)
+        _require(count > 0)
+        done += count
+
+
+def _require(enough: bool) -> None:
+    if not enough:
+        raise OSError("the shared buffer is shorter than announced")

@@ -13,14 +13,18 @@
 """
 
 import contextlib
+import ctypes
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import anyshot_starting_kit.api
-from anyshot_starting_kit.runner.compiled import load_from_memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,7 @@ def prepare(root: Path) -> Scratch:
     os.environ.setdefault("USER", "participant")
     sys.dont_write_bytecode = True
     tempfile.tempdir = None
-    load_from_memory()
+    _load_from_memory()
     return scratch
 
 
@@ -104,3 +108,43 @@ def enter(scratch: Scratch) -> None:
         own_api.write_bytes(Path(anyshot_starting_kit.api.__file__).read_bytes())
     sys.path.insert(1, str(scratch.program))
     sys.argv = ["ingestion.py"]
+
+
+def _load_from_memory() -> None:
+    """Have `ctypes` and `import` load libraries through memory where their file system executes nothing.
+
+    torch.compile, Triton and Numba compile libraries in the run. A box mounts its scratch space without the right to
+    execute, but executes memory, so a library is copied into a file that lies in memory alone, and is loaded from that.
+    """
+    if not hasattr(os, "memfd_create"):
+        return  # not Linux: no box
+    dlopen, create = ctypes._dlopen, ExtensionFileLoader.create_module  # type: ignore[attr-defined]
+
+    def open_library(name: Any, mode: int = ctypes.DEFAULT_MODE) -> int:
+        with _executable(name) as path:
+            return dlopen(path, mode)
+
+    def create_module(self: ExtensionFileLoader, spec: ModuleSpec) -> ModuleType:
+        origin = spec.origin
+        with _executable(origin) as spec.origin:
+            module = create(self, spec)
+        spec.origin = origin
+        return module
+
+    ctypes._dlopen = open_library  # type: ignore[attr-defined]
+    ExtensionFileLoader.create_module = create_module  # type: ignore[method-assign]
+
+
+@contextlib.contextmanager
+def _executable(name: Any) -> Iterator[Any]:
+    """What to load a library by. It is new each time: the loader takes an equal path for the same library."""
+    path = Path(name) if isinstance(name, str | os.PathLike) and Path(name).is_file() else None
+    if path is None or not os.statvfs(path).f_flag & os.ST_NOEXEC:
+        yield name
+        return
+    with os.fdopen(os.memfd_create(path.name[:200]), "wb") as memory, tempfile.TemporaryDirectory() as folder:
+        memory.write(path.read_bytes())
+        memory.flush()
+        link = Path(folder, path.name)
+        link.symlink_to(f"/proc/self/fd/{memory.fileno()}")
+        yield str(link)

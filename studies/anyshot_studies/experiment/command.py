@@ -1,9 +1,11 @@
 """`anyshot experiment`."""
 
+import json
 import shlex
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,6 @@ from anyshot_starting_kit.dryrun.evaluate import require_sandbox
 from anyshot_starting_kit.dryrun.publicdata import NoData, default_cache, find_public_data
 from anyshot_studies.experiment.arms import make_arms
 from anyshot_studies.experiment.carry_out import Done, run_experiment
-from anyshot_studies.experiment.changes import parse_changes
 from anyshot_studies.experiment.checks import BadExperiment, check
 from anyshot_studies.experiment.joins import read_scores, words_of, write_joined
 from anyshot_studies.experiment.plan import Experiment, PlannedRun
@@ -122,7 +123,7 @@ def send_to_site(
     `anyshot experiment collect` makes the report.
     """
     try:
-        changes = parse_changes(options["changes"])
+        changes = _parse_changes(options["changes"])
         arms = make_arms(changes, options["weights"], options["fix_ml"])
         chosen = find_baselines(names, folder or _BASELINES)
         for name, runs in send(client, competition, phase, chosen, arms, options["settings"]):
@@ -293,7 +294,7 @@ def _plan(
 ) -> Experiment:
     found = find_baselines(names, folder or _BASELINES)
     further = evaluations_from_list([one.to_dict() for one in options["further"]])
-    seeds, changes = _seeds(options["seeds"]), parse_changes(options["changes"])
+    seeds, changes = _seeds(options["seeds"]), _parse_changes(options["changes"])
     require_sandbox(options["sandbox"], _SANDBOX_BYTES)
     data = find_public_data(
         pool,
@@ -379,3 +380,17 @@ def _tell(console: Console, run: Done) -> None:
     again = " (done before)" if run.resumed else ""
     score = float(run.table.normalized_accuracy.mean())
     console.print(f"    {score:.3f} over {len(run.table)} tasks, {run.seconds:.1f} s{again}", soft_wrap=True)
+
+
+def _parse_changes(pairs: Iterable[str]) -> dict[str, Any]:
+    """`--set KEY=VALUE`: keys of the object `method`, values as JSON or else as text. Raises click.UsageError."""
+    changes: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise click.UsageError(f"--set {pair!r}: expected KEY=VALUE, such as iterations=500.")
+        try:
+            changes[key] = json.loads(value)
+        except ValueError:
+            changes[key] = value
+    return changes

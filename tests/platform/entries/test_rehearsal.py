@@ -21,7 +21,7 @@ from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.people.notifications.models import Notification
 from anyshot_platform.people.teams.models import Team
 from anyshot_platform.server.sweeper import sweep
-from anyshot_starting_kit.cli import organize_jobs
+from anyshot_starting_kit.cli import organize
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.core.test_budgets import allow, begin
 from tests.platform.core.test_each_dataset import by_dataset
@@ -53,7 +53,7 @@ def test_one_command_plays_the_competition_of_2022_to_published_results(
 
     # Of this module alone: who waits for a process sleeps too, and would be kept from ending it.
     clock = SimpleNamespace(**(vars(time) | {"sleep": time_passes}))
-    monkeypatch.setattr(organize_jobs, "time", clock)
+    monkeypatch.setattr(organize, "time", clock)
     with opened(Commands, site, tmp_path, SLUG) as way:
         assert isinstance(way, Commands)
         way.bring_in(owner, f"{now() + timedelta(days=20):%Y-%m-%d}")
