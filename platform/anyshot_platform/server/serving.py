@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import os
@@ -12,15 +13,20 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from httpx import ASGITransport, AsyncClient
 from sqlalchemy import select
 
 from anyshot_core.command import AS_PROCESS
 from anyshot_platform.app import create_app, make_services
+from anyshot_platform.contest.competitions.models import Competition
+from anyshot_platform.contest.competitions.states import CompetitionState
+from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.foundation.background.dispatch import Dispatcher
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.logs import configure_logging
@@ -35,10 +41,11 @@ from anyshot_platform.people.notifications.delivery import send_due_emails
 from anyshot_platform.people.webhooks.delivery import send_due_deliveries
 from anyshot_platform.running.announcements.results import say_change
 from anyshot_platform.server.sweeper import Sweeper
-from anyshot_platform.server.warming import warm_up
+from anyshot_platform.site.web.rendering import environment
 from anyshot_platform.site.web.slow_connections import LimitedPatience
 
 log = logging.getLogger(__name__)
+START_PAGES = ("/", "/competitions")
 EMBEDDED_TOKEN = "embedded"
 SWITCH_SECONDS = 0.0005
 WORKER_ENDED = "the embedded worker ended; it is started again"
@@ -278,3 +285,42 @@ class EmbeddedWorker:
             "ANYSHOT_BROKER_FOLDER": str(home / "broker"),
             "ANYSHOT_WORKSPACE": str(home / "worker" / "workspace"),
         }
+
+
+def warm_up(app: FastAPI) -> None:
+    """Compile all templates, and open the pages at which visitors arrive as one of them, before the process listens.
+
+    Cold, the first page of a kind takes three times as long, and sixteen threads that compile the same template do so
+    sixteen times.
+    """
+    for name in environment().list_templates():
+        environment().get_template(name)
+    paths = [*START_PAGES, *_newest_pages(app.state.services)]
+    with ThreadPoolExecutor(
+        1
+    ) as thread:  # one of several processes makes its application inside its event loop
+        statuses = thread.submit(asyncio.run, _visit(app, paths)).result()
+    failed = [path for path, status in zip(paths, statuses, strict=True) if status >= 500]
+    if failed:
+        log.warning("pages that failed before the process began to serve: %s", ", ".join(failed))
+
+
+def _newest_pages(services: Services) -> list[str]:
+    """Overview and board of the competition that was published last."""
+    statement = (
+        select(Competition.slug)
+        .join(Phase, Phase.competition_id == Competition.id)
+        .where(Competition.state == CompetitionState.PUBLISHED)
+        .order_by(Competition.id.desc())
+        .limit(1)
+    )
+    with services.database.glancing() as session:
+        slugs = session.scalars(statement).all()
+    return [f"/competitions/{slug}{page}" for slug in slugs for page in ("", "/leaderboard")]
+
+
+async def _visit(app: FastAPI, paths: list[str]) -> list[int]:
+    transport = ASGITransport(app, raise_app_exceptions=False)
+    asked = {"accept": "text/html"}
+    async with AsyncClient(transport=transport, base_url="http://localhost", headers=asked) as client:
+        return [(await client.get(path)).status_code for path in paths]

@@ -21,8 +21,8 @@ from anyshot_core.wire.frames import Frame, FrameType
 from anyshot_core.wire.jobs import Budget
 from anyshot_core.wire.messages import Stream
 from anyshot_core.wire.worker_api import LogPolicy, Stage
-from anyshot_platform.judging.run_logs import truncation
 from anyshot_platform.judging.run_logs.models import EventCount
+from anyshot_platform.judging.run_logs.service import gap_words
 from anyshot_platform.judging.run_logs.watching import read_marks
 from anyshot_worker import events as shipping
 from anyshot_worker.client import WorkerClient
@@ -92,7 +92,7 @@ def test_beginning_and_end_are_kept_and_the_line_between_them_counts(site: Site)
         if gone:
             lines = "1 line" if gone == 1 else f"{gone} lines"
             assert tail >= 5 and seen[head]["text"] == said[0] and len(said) == 1
-            assert said[0] == truncation.gap_words(gone) and said[0].startswith(f"Left out here: {lines}.")
+            assert said[0] == gap_words(gone) and said[0].startswith(f"Left out here: {lines}.")
     assert missing(alice, submission) >= 252 - 100
 
 

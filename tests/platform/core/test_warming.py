@@ -10,8 +10,7 @@ from fastapi import FastAPI
 from fastapi.responses import Response
 from fastapi.testclient import TestClient
 
-from anyshot_platform.server.serving import make_app
-from anyshot_platform.server.warming import warm_up
+from anyshot_platform.server.serving import make_app, warm_up
 from anyshot_platform.site.web.rendering import environment
 from tests.platform.conftest import SECRET
 from tests.platform.site import SLUG, Site
@@ -66,11 +65,11 @@ def test_a_page_that_fails_is_logged_and_keeps_nobody_from_serving(
     # The sites of a process share one application: the route goes with the test.
     monkeypatch.setattr(site.app.router, "routes", [*site.app.router.routes])
     site.app.add_api_route("/broken", fail, include_in_schema=False)
-    monkeypatch.setattr("anyshot_platform.server.warming.START_PAGES", ("/broken", "/competitions"))
-    with caplog.at_level(logging.WARNING, "anyshot_platform.server.warming"):
+    monkeypatch.setattr("anyshot_platform.server.serving.START_PAGES", ("/broken", "/competitions"))
+    with caplog.at_level(logging.WARNING, "anyshot_platform.server.serving"):
         warm_up(site.app)
     told = [
-        record.getMessage() for record in caplog.records if record.name == "anyshot_platform.server.warming"
+        record.getMessage() for record in caplog.records if record.name == "anyshot_platform.server.serving"
     ]
     assert told == ["pages that failed before the process began to serve: /broken"]
 

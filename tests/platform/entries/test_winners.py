@@ -15,7 +15,7 @@ from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.people.accounts.actions.erasing import erase_user
 from anyshot_platform.people.teams.models import Team
 from anyshot_platform.people.users.models import User
-from anyshot_platform.standings.results.actions.prize_checks import NEARLY
+from anyshot_platform.standings.results.actions.publication import NEARLY
 from anyshot_platform.standings.results.models import WinnerCheck
 from tests.platform.admin.test_manage import flash, page, post
 from tests.platform.entries.test_finals import FINAL, end_feedback, final, launch

@@ -3,7 +3,7 @@
 import io
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sqlalchemy import case, func, or_, select
@@ -23,8 +23,8 @@ from anyshot_platform.judging.execution.settlement import settle
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.states import RunState
 from anyshot_platform.judging.scores.models import RunScore
-from anyshot_platform.judging.scores.summaries import summarize_whole
 from anyshot_platform.judging.scores.verification import RESULTS
+from anyshot_scoring.summary import RunSummary, summarize
 from anyshot_scoring.table import TaskTable
 
 
@@ -43,7 +43,7 @@ class PartsJoiner:
         identity = identities[0].model_copy(update={"part": "", "tasks": tasks})
         files[0].digest, files[0].size = self._store(session, whole, identity)
         session.flush()
-        record_score(session, first, summarize_whole(whole, tasks))
+        record_score(session, first, _summarize_whole(whole, tasks))
 
     def _read(self, digest: str) -> tuple[TaskTable, Identity]:
         with self.storage.open(digest) as source:
@@ -99,3 +99,17 @@ def _results_of(session: Session, run: Run) -> Artifact:
     mine = (Artifact.run_id == run.id, Artifact.epoch == run.epoch)
     wanted = (*mine, Artifact.name == RESULTS, Artifact.final)
     return session.scalars(select(Artifact).where(*wanted)).one()
+
+
+def _summarize_whole(table: TaskTable, tasks: int) -> RunSummary:
+    """The summary of the whole; where the code failed on a dataset, its tasks count as guessed (0) in the mean.
+
+    By dataset they are missing, which is the worst rank there. The groups are of the tasks that were answered. Other
+    metrics have no figure: over the easier datasets alone they would be better than those of who answered all.
+    """
+    if len(table) == tasks:
+        return summarize(table, tasks)
+    found = summarize(table, table.task.tolist())
+    share = len(table) / tasks
+    half_width = None if found.half_width is None else found.half_width * share
+    return replace(found, mean=found.mean * share, half_width=half_width, tasks=tasks, metrics=())

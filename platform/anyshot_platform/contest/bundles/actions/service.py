@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 from anyshot_platform.contest.bundles.actions.data import PacksByPool
 from anyshot_platform.contest.bundles.actions.exporting import describe, say_which_versions
 from anyshot_platform.contest.bundles.actions.importing import Intake
-from anyshot_platform.contest.bundles.actions.naming_pools import find_pools, give_new_ones
 from anyshot_platform.contest.bundles.actions.reporting import IMPORT, report_on
 from anyshot_platform.contest.bundles.naming import unique
 from anyshot_platform.contest.bundles.reading import BundleInvalid, CompetitionBundle, read_bundle
@@ -18,11 +17,13 @@ from anyshot_platform.contest.bundles.schema import CompetitionSpec
 from anyshot_platform.contest.bundles.writing import write_bundle
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.competitions.states import CompetitionState
+from anyshot_platform.contest.phases.actions.checks import evaluated_pools
 from anyshot_platform.contest.pools.actions.organizing import put_packs
-from anyshot_platform.contest.pools.models import Pack
+from anyshot_platform.contest.pools.models import Pack, Pool, PoolVersion
 from anyshot_platform.foundation.errors import Conflict, Invalid
 from anyshot_platform.foundation.slugs import check_slug
 from anyshot_platform.foundation.storage import Storage
+from anyshot_platform.judging.visibility.pools import readable
 from anyshot_platform.people.audit import service as audit
 from anyshot_platform.people.users.viewer import Viewer
 
@@ -64,7 +65,7 @@ def import_competition(
     if start is not None:
         bundle = replace(bundle, spec=_shifted(bundle.spec, start))
     address = _free_address(session, slug or bundle.spec.slug, exact=bundle.format.startswith("anyshot"))
-    pools = find_pools(session, bundle.spec, actor)
+    pools = _find_pools(session, bundle.spec, actor)
     brought = packs or {}
     new = {name: version for name, version in pools.items() if not version.entries}
     waiting = sorted(version.pool.slug for name, version in new.items() if name not in brought)
@@ -74,7 +75,7 @@ def import_competition(
     ]
     intake = Intake(session, storage, bundle, actor.id, pools, notices)
     competition = intake.make_competition(address, state)
-    give_new_ones(session, pools.values(), competition.id)
+    _give_new_ones(session, pools.values(), competition.id)
     for name in new.keys() & brought.keys():
         rows = [session.get_one(Pack, pack_id) for pack_id in brought[name]]
         put_packs(session, new[name].pool, rows, "came with the bundle", actor.id)
@@ -156,3 +157,62 @@ def _free_address(session: Session, wanted: str, *, exact: bool) -> str:
             free=free,
         )
     return unique(wanted, taken)
+
+
+def _find_pools(session: Session, spec: CompetitionSpec, actor: Viewer) -> dict[str, PoolVersion]:
+    """The pool version that each name of the bundle means; pools that are not there are made, without packs.
+
+    A pool counts as there when the actor may look into it: a name alone must not open other people's hidden data.
+    """
+    found: dict[str, PoolVersion] = {}
+    for wanted in spec.pools:
+        version = _known_version(session, actor, wanted.name, wanted.digest)
+        if version is None:
+            version = _empty_pool(
+                session, wanted.name, wanted.title, wanted.description, wanted.digest, actor.id
+            )
+            version.pool.combines = list(wanted.combines)
+        found[wanted.name] = version
+    for name in {one for phase in spec.phases for one in evaluated_pools(phase)} - found.keys():
+        version = _known_version(session, actor, name, None)
+        if version is not None:
+            found[name] = version
+    return found
+
+
+def _give_new_ones(session: Session, pools: Iterable[PoolVersion], competition_id: str) -> None:
+    """Pools that were made for a competition belong to it; those that were there stay whose they are."""
+    for version in pools:
+        if not version.entries and version.number == 1 and version.pool.competition_id is None:
+            version.pool.competition_id = competition_id
+    session.flush()
+
+
+def _known_version(session: Session, actor: Viewer, name: str, digest: str | None) -> PoolVersion | None:
+    known = select(Pool).where(Pool.slug == name, Pool.deleted_at.is_(None), readable(actor))
+    pool = session.scalars(known).one_or_none()
+    return _version_of(session, pool, digest) if pool else None
+
+
+def _version_of(session: Session, pool: Pool, digest: str | None) -> PoolVersion | None:
+    query = select(PoolVersion).where(PoolVersion.pool_id == pool.id).order_by(PoolVersion.number.desc())
+    versions = list(session.scalars(query))
+    matching = [version for version in versions if digest is None or version.digest == digest]
+    return matching[0] if matching else None
+
+
+def _empty_pool(
+    session: Session, slug: str, title: str, description: str, digest: str | None, actor_id: str
+) -> PoolVersion:
+    """A pool with a first version that waits for its packs."""
+    taken = set(session.scalars(select(Pool.slug).where(Pool.slug.startswith(slug))))
+    pool = Pool(slug=unique(slug, taken), name=title or slug, description=description, owner_id=actor_id)
+    session.add(pool)
+    session.flush()
+    version = PoolVersion(
+        pool_id=pool.id, number=1, digest=digest or "", note="waits for its packs", created_by=actor_id
+    )
+    session.add(version)
+    session.flush()
+    version.pool = pool
+    return version
