@@ -15,9 +15,8 @@ from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.people.audit.models import AuditEntry
 from anyshot_platform.people.notifications.models import Email, Notification
 from anyshot_platform.people.users.models import User
-from anyshot_platform.site.web import highlighting
-from anyshot_platform.site.web.highlighting import _LEXERS, LONGEST, highlighted
-from anyshot_platform.site.web.markdown import markdown
+from anyshot_platform.site.web import markdown as markdown_module
+from anyshot_platform.site.web.markdown import _LEXERS, LONGEST, highlighted, markdown
 from tests.platform.site import SLUG, Person, Site
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import Scene, add_team
@@ -333,7 +332,7 @@ def test_the_work_of_colouring_grows_with_the_text_and_no_faster(
 ) -> None:
     """Posts are drawn while people wait."""
     length = 5 * LONGEST
-    monkeypatch.setattr(highlighting, "LONGEST", length)
+    monkeypatch.setattr(markdown_module, "LONGEST", length)
     text = "{" + unit * (length // len(unit) - 1)
     drawn = highlighted(text, language)
     assert html.unescape(re.sub(r"<[^>]+>", "", drawn)).rstrip() == text.rstrip()
@@ -341,7 +340,7 @@ def test_the_work_of_colouring_grows_with_the_text_and_no_faster(
 
 @pytest.mark.parametrize("language", sorted(_LEXERS))
 def test_a_very_long_text_is_given_to_no_lexer(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(highlighting, "highlight", lambda text, *_: f"coloured, {len(text)}")
+    monkeypatch.setattr(markdown_module, "highlight", lambda text, *_: f"coloured, {len(text)}")
     assert highlighted("x" * LONGEST, language) == f"coloured, {LONGEST}"
     assert highlighted("<" * (LONGEST + 1), language) == "&lt;" * (LONGEST + 1)
 

@@ -27,7 +27,7 @@ from anyshot_platform.people.accounts.service import create_user
 from anyshot_platform.people.notifications.models import Email, NotificationChoice
 from anyshot_platform.people.teams.models import Team
 from anyshot_platform.people.users.models import ApiToken, LoginSession, User
-from anyshot_platform.site.users.browsers import browser_words
+from anyshot_platform.site.users.account_pages import browser_words
 from anyshot_platform.standings.leaderboards.models import BoardChange, BoardRow
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import (

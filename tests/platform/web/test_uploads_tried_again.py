@@ -25,7 +25,7 @@ from anyshot_platform.judging.submissions.arrivals import Arrival
 from anyshot_platform.judging.submissions.models import Submission, Upload
 from anyshot_platform.site.pools import api as pools_api
 from anyshot_platform.site.submissions import upload_pages
-from anyshot_platform.site.submissions.sent_zip import read_source
+from anyshot_platform.site.submissions.upload_pages import read_source
 from tests.core.tinydata import write_pack
 from tests.platform.site import SLUG, Site, make_zip
 from tests.platform.web.conftest import LiveSite

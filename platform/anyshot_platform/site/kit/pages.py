@@ -5,14 +5,15 @@ would take a higher one from the public index, whoever put it there.
 """
 
 import html
+import json
 import re
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
-from anyshot_platform.contest.kit.tutorial import NAME, make_tutorial
-from anyshot_platform.contest.kit.wheels import PROJECTS, Wheel, make_wheel
+from anyshot_core.installation import install_line, package_folder
+from anyshot_platform.contest.kit.wheels import PROJECTS, Wheel, kit_version, make_wheel
 from anyshot_platform.foundation.errors import NotFound
 from anyshot_platform.site.web.access import public
 from anyshot_platform.site.web.rendering import redirect
@@ -24,6 +25,7 @@ _PAGE = (
     "<title>{title}</title></head><body>{links}</body></html>"
 )
 _FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}  # the address has the digest
+_NOTEBOOK = "anyshot-tutorial.ipynb"
 
 
 @router.get("/kit/simple/", dependencies=[Depends(public)])
@@ -55,9 +57,9 @@ def send_file(digest: str, filename: str) -> Response:
 @router.get("/kit/tutorial.ipynb", dependencies=[Depends(public)])
 def send_tutorial(request: Request) -> Response:
     """The notebook that leads from a task to a dry run, and installs the kit first."""
-    headers = {"content-disposition": f'attachment; filename="{NAME}"'}
+    headers = {"content-disposition": f'attachment; filename="{_NOTEBOOK}"'}
     return Response(
-        make_tutorial(site_address(request)), media_type="application/x-ipynb+json", headers=headers
+        _make_tutorial(site_address(request)), media_type="application/x-ipynb+json", headers=headers
     )
 
 
@@ -71,3 +73,16 @@ def _find(project: str) -> Wheel:
     if project not in PROJECTS:
         raise NotFound(f"This index has {', '.join(PROJECTS)}; everything else comes from your usual index.")
     return make_wheel(project)
+
+
+def _make_tutorial(address: str) -> bytes:
+    """The notebook of `anyshot init --notebook`, with a first cell that installs the kit from the site `address`."""
+    template = package_folder("anyshot_starting_kit") / "templates" / "tutorial.ipynb"
+    made = json.loads(template.read_text(encoding="utf-8"))
+    cells = made["cells"]
+    set_up = ["# Once, on a machine without the starting kit; the torch that is there stays.\n"]
+    set_up += [f"%{install_line(address, kit_version())}\n", "!anyshot init my-method"]
+    code = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
+    cell = {"id": "set-up", **code, "source": set_up}
+    made["cells"] = [cells[0], cell, *cells[1:]]
+    return (json.dumps(made, indent=1, ensure_ascii=False) + "\n").encode()

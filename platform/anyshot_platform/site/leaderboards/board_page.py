@@ -1,5 +1,6 @@
 """All that a page of a board shows: who may see it, its rows, what is around them."""
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import partial
 from urllib.parse import urlencode
@@ -7,24 +8,31 @@ from urllib.parse import urlencode
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.browser_charts.numbers import chart_data
 from anyshot_core.evaluations import PointScore
+from anyshot_core.words import in_utc
 from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.contest.leagues.models import League
 from anyshot_platform.contest.phases.models import Phase, PhaseVersion
 from anyshot_platform.contest.phases.service import live_version, status_of
 from anyshot_platform.contest.phases.states import PhaseKind, PhaseStatus
 from anyshot_platform.foundation.errors import NotFound
-from anyshot_platform.foundation.filters import decimal
+from anyshot_platform.foundation.filters import decimal, score, when
 from anyshot_platform.foundation.paging import Page, page_of
 from anyshot_platform.foundation.storage import Storage
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.judging.visibility.names import name_datasets
 from anyshot_platform.judging.visibility.phases import PhaseSight
 from anyshot_platform.site.evaluations.view import curve_cards, of_board, single_points
-from anyshot_platform.site.leaderboards.board_shape import BoardView, PhaseChoice
-from anyshot_platform.site.leaderboards.board_view import Scale, make_columns, make_rows, make_scale
-from anyshot_platform.site.leaderboards.history_chart import MOST_TEAMS, draw_lines
-from anyshot_platform.site.shell.chart_data import ChartView
+from anyshot_platform.site.leaderboards.board_view import (
+    BoardView,
+    PhaseChoice,
+    Scale,
+    make_columns,
+    make_rows,
+    make_scale,
+)
+from anyshot_platform.site.shell.chart_data import ChartView, thinned
 from anyshot_platform.site.shell.page_header import Tab
 from anyshot_platform.standings.entries.selection import gates_out_of
 from anyshot_platform.standings.leaderboards.extra_columns import ExtraColumn, read_extra_columns
@@ -32,6 +40,7 @@ from anyshot_platform.standings.leaderboards.late import read_late
 from anyshot_platform.standings.leaderboards.memo import BoardState, read_state, recall
 from anyshot_platform.standings.leaderboards.reading import (
     BoardPlace,
+    TopValue,
     read_board,
     read_history,
     read_lines,
@@ -43,6 +52,8 @@ from anyshot_platform.standings.leaderboards.trust import Neighbour, read_neighb
 from anyshot_scoring.reliability.differences import MARGIN
 
 PAGE_SIZE = 50
+_MOST_TEAMS = 4
+_Line = tuple[str, Sequence[TopValue]]
 
 
 def read_board_view(
@@ -276,9 +287,39 @@ def _history(
     own: str | None,
 ) -> ChartView | None:
     """The best score over time, with those of the first teams and of the viewer's."""
-    first = [place.row.team_id for place in places if place.rank is not None][:MOST_TEAMS]
+    first = [place.row.team_id for place in places if place.rank is not None][:_MOST_TEAMS]
     teams = first if own is None or own in first else [*first, own]
     found = read_lines(session, version, league, teams, state)
     lines = [(values[-1].team, values) for team in teams if (values := found.get(team))]
     best = ("Best so far", read_history(session, version, league, state))
-    return draw_lines("History of the board", [best, *lines], "Score")
+    return _draw_lines("History of the board", [best, *lines], "Score")
+
+
+def _draw_lines(title: str, lines: Sequence[_Line], score_title: str) -> ChartView | None:
+    """A line for each; between two values it keeps the earlier. None where nothing has changed yet."""
+    known = [(label, values) for label, values in lines if values]
+    moments = sorted({value.at for _, values in known for value in values})
+    if len(moments) < 2:
+        return None
+    drawn = {"line": True, "steps": True}
+    series = [{"label": label, "values": _steps(values, moments), **drawn} for label, values in known]
+    data = chart_data(
+        [in_utc(moment).timestamp() for moment in moments],
+        series,
+        x="When",
+        y=score_title,
+        x_kind="date",
+    )
+    told = sorted(
+        ((value.at, value.team, label, value.score) for label, values in known for value in values),
+        reverse=True,
+    )
+    rows = [(when(at), team, label, score(value)) for at, team, label, value in told]
+    return ChartView(title, data, ("When", "Team", "Line", score_title), tuple(thinned(rows)))
+
+
+def _steps(values: Sequence[TopValue], moments: Sequence[object]) -> list[float | None]:
+    """The value that stood at each of the moments."""
+    times = [value.at for value in values]
+    places = [bisect_right(times, moment) - 1 for moment in moments]  # type: ignore[type-var]
+    return [None if place < 0 else values[place].score for place in places]

@@ -1,6 +1,6 @@
 """The organizers' pages of phases: the list, the editor, acts by hand."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from sqlalchemy import select
@@ -9,11 +9,18 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from anyshot_core.protocols import ProtocolError
+from anyshot_core.wire.requirements import PACKAGES_IMAGE
 from anyshot_platform.actions.concurrency import Stale, seal, unseal
 from anyshot_platform.actions.declaration import ActRequest
+from anyshot_platform.contest.bundles.consistency import not_a_protocol
 from anyshot_platform.contest.phases.actions import organizing, versions
 from anyshot_platform.contest.phases.actions.acts import ACTS
-from anyshot_platform.contest.phases.actions.checks import foreign_pools, open_protocol
+from anyshot_platform.contest.phases.actions.checks import (
+    foreign_pools,
+    open_protocol,
+    problems_of,
+    usable_pools,
+)
 from anyshot_platform.contest.phases.actions.differences import (
     flatten,
     keep_seconds,
@@ -26,18 +33,22 @@ from anyshot_platform.contest.phases.actions.readiness import missing_in, odd_in
 from anyshot_platform.contest.phases.description import PhaseSpec, label_of, labels_of
 from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.contest.phases.rows import describe_phase
-from anyshot_platform.contest.phases.service import find_phase, live_version, status_of
+from anyshot_platform.contest.phases.service import find_phase, list_phases, live_version, status_of
 from anyshot_platform.contest.pools.models import PoolVersion
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import Invalid, PlatformError
 from anyshot_platform.foundation.filters import join_texts
+from anyshot_platform.foundation.schema.settings import settings_of
+from anyshot_platform.foundation.zones import words_on_zone
 from anyshot_platform.judging.runs.secrets import weaknesses
 from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.judging.workers.models import Image, Worker
 from anyshot_platform.running.deadlines.acts import RELIEVE
 from anyshot_platform.site.competitions.manage_pages import TONES, phase_rows
-from anyshot_platform.site.phases import editor_form, protocol_form
+from anyshot_platform.site.phases import protocol_form
 from anyshot_platform.site.phases.deadline_view import read_deadline
-from anyshot_platform.site.schema.form import Card, written_moment
+from anyshot_platform.site.phases.protocol_form import ROLES, read_protocol
+from anyshot_platform.site.schema.form import Card, Options, cards_of, read_form, written_moment
 from anyshot_platform.site.shell.act_frame import ask_which, perform, perform_named
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
@@ -49,6 +60,7 @@ from anyshot_platform.site.shell.manage_frame import (
 from anyshot_platform.site.web.forms import FormDep, SentForm
 from anyshot_platform.site.web.rendering import redirect
 from anyshot_platform.site.web.services import ServicesDep, SessionDep
+from anyshot_scoring.rules import RULES
 
 router = APIRouter(prefix="/competitions/{slug}/manage/phases", include_in_schema=False)
 
@@ -84,7 +96,7 @@ def show_new(request: Request, access: AsOrganizer, session: SessionDep) -> Resp
 @router.post("/new")
 def add_phase(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Add a phase, or show the form again."""
-    spec, errors = editor_form.read_phase(form)
+    spec, errors = _read_phase(form)
     errors |= foreign_pools(session, access.viewer, spec, None)
     if spec is None or errors:
         blank = PhaseSpec(key="feedback", title="?", start=now())
@@ -153,7 +165,7 @@ def change_phase(
     """Save a phase, or draft a new version of it where the change would make scores incomparable."""
     phase = find_phase(session, access.competition, phase_slug)
     old = describe_phase(session, phase, "")
-    spec, errors = editor_form.read_phase(form, old)
+    spec, errors = _read_phase(form, old)
     errors |= foreign_pools(session, access.viewer, spec, old)
     if spec is None or errors:
         return _editor(request, session, access, phase, old, form=form, errors=errors)
@@ -237,7 +249,7 @@ def _editor(
     errors: dict[str, str] | None = None,
     offer_version: bool = False,
 ) -> Response:
-    shown = editor_form.cards(session, access, phase, spec)
+    shown = _cards(session, access, phase, spec)
     return render_manage(
         request,
         session,
@@ -301,3 +313,64 @@ def restore_phase(
         raise Invalid("There is no such phase.")
     back = manage_path(access, "/phases")
     return perform(request, session, form, ACTS["restore"], phase, ActRequest(access.viewer.id), back)
+
+
+def _cards(session: Session, access: CompetitionAccess, phase: Phase | None, spec: PhaseSpec) -> list[Card]:
+    """The form with the settings of `spec`; a phase that exists keeps its short name."""
+    return cards_of(
+        spec,
+        title="Name and time",
+        offered=_offered(session, access, phase, spec),
+        zone=spec.timezone or "UTC",
+        leave_out=("key",) if phase else (),
+    )
+
+
+def _offered(
+    session: Session, access: CompetitionAccess, phase: Phase | None, spec: PhaseSpec
+) -> dict[str, Options]:
+    others = [p for p in list_phases(session, access.competition) if phase is None or p.id != phase.id]
+    classes = {"cpu", spec.machine.hardware, *session.scalars(select(Worker.hardware_class).distinct())}
+    enabled = session.scalars(select(Image.name).where(Image.enabled))
+    images = {
+        spec.machine.image or "",
+        "",
+        *(name for name in enabled if not PACKAGES_IMAGE.fullmatch(name)),  # such a one is had by its list
+    }
+    return {
+        "pools": [("", "none yet"), *usable_pools(session, access.viewer, spec)],
+        "phases": [("", "uploads only"), *((other.slug, other.name) for other in others)],
+        "rules": [(name, rule.title) for name, rule in RULES.items()],
+        "hardware": [(name, name) for name in sorted(classes)],
+        "images": [(name, name or "the worker's default") for name in sorted(images)],
+    }
+
+
+def _read_phase(form: SentForm, old: PhaseSpec | None = None) -> tuple[PhaseSpec | None, dict[str, str]]:
+    """The phase that a form describes, None where it cannot be read, and what is wrong with each field.
+
+    `old` is the phase as it is.
+    """
+    errors: dict[str, str] = {}
+    zone = (old and form.unchanged("timezone") and old.timezone) or form.text("timezone") or "UTC"
+    if words := words_on_zone(zone):
+        errors["timezone"] = words
+        zone = "UTC"
+    given: dict[str, Any] = {"timezone": zone}
+    for path in ROLES:
+        if old and form.unchanged(f"{path}.name"):
+            given[path] = getattr(old.tasks, path.removeprefix("tasks."))
+            continue
+        try:
+            known = getattr(old.tasks, path.removeprefix("tasks.")) if old else {}
+            given[path] = read_protocol(form, known, path)
+        except ProtocolError as error:
+            errors[path] = not_a_protocol(error)
+    given |= {"key": old.key} if old else {}
+    given |= {} if form.text("entries.phase") else {"entries.phase": None}
+    if old:
+        left = (setting for setting in settings_of(PhaseSpec) if form.unchanged(setting.path))
+        given |= {setting.path: setting.value(old) for setting in left}
+    spec, found = read_form(PhaseSpec, form, given, zone=zone)
+    errors |= found
+    return spec, errors | (dict(problems_of(spec)) if spec else {})

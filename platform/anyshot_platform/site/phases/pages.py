@@ -1,5 +1,6 @@
 """The page of a phase: when, how it is scored, what the limits are."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,19 +8,19 @@ from fastapi import APIRouter, Depends, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_core.protocols import PROTOCOLS
 from anyshot_core.weights import list_weights
 from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.contest.phases.models import Phase, PhaseVersion
 from anyshot_platform.contest.phases.service import find_phase, live_version, status_of, takes_late
 from anyshot_platform.contest.phases.states import BOARD_WORDS, BoardShows, PhaseKind, PhaseStatus
 from anyshot_platform.foundation.errors import NotFound
-from anyshot_platform.foundation.filters import count, duration, join_texts, size
+from anyshot_platform.foundation.filters import count, decimal, duration, join_texts, size
 from anyshot_platform.judging.runs.secrets import committed, weaknesses
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.judging.visibility.logs import shown_logs
 from anyshot_platform.judging.visibility.phases import look_at_phase
 from anyshot_platform.judging.visibility.smoke import smoke_pool
-from anyshot_platform.site.phases.protocol_words import protocol_words, task_words
 from anyshot_platform.site.shell.page_header import TONES, read_header
 from anyshot_platform.site.submissions.quota_view import quota_view
 from anyshot_platform.site.web.access import visible_competition
@@ -33,6 +34,36 @@ _LOG_WORDS = {
         "full output of meta-training; of meta-testing only type, file and line of an error"
     ),
     LogPolicy.NOTHING: "none",
+}
+
+_NAMES = {
+    "any_way_any_shot": "any-way any-shot, cross-domain",
+    "fixed": "fixed ways and shots",
+    "held_out_domains": "held-out domains",
+    "within_domain": "within-domain",
+    "legacy": "any-way any-shot, as drawn in 2022",
+    "class_side": "classes split into base and novel ones",
+    "base_novel": "base and novel classes together",
+    "fixed_supports": "fixed support sets",
+    "attribute_pairs": "pairs of attributes",
+    "writers": "one task per writer",
+}
+# Which part of its datasets a protocol shows, where it divides them.
+_SHOWN = {
+    "side": {
+        "base": "base classes",
+        "valid": "validation classes",
+        "novel": "novel classes",
+    },
+    "part": {
+        "meta_train": "the training part",
+        "meta_valid": "the validation part",
+        "meta_test": "the test part",
+    },
+    "among": {
+        "first": "the first half of the attributes",
+        "second": "the second half of the attributes",
+    },
 }
 
 
@@ -101,14 +132,14 @@ def _scoring(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]
     rows: list[tuple[str, Any]] = [
         ("Tasks", f"{count(version.tasks, 'hidden task')}, the same for everybody")
     ]
-    rows.append(("Protocol", protocol_words(version.protocol)))
-    rows.append(("A task", task_words(version.protocol)))
+    rows.append(("Protocol", _protocol_words(version.protocol)))
+    rows.append(("A task", _task_words(version.protocol)))
     for label, named in (
         ("Training tasks", version.train_protocol),
         ("Validation tasks", version.validation_protocol),
     ):
         if named:
-            words = f"{protocol_words(named)}; code sees no other images"
+            words = f"{_protocol_words(named)}; code sees no other images"
             rows.append((label, words))
     if version.each_dataset:
         rows.append(
@@ -206,3 +237,47 @@ def _limits(phase: Phase, version: PhaseVersion | None, weights: Path | None) ->
         rows.append(("Image", image_words(version)))
     rows.append(("Logs", _LOG_WORDS[shown_logs(phase)]))
     return [*rows, *_weights(weights)]
+
+
+def _shown(protocol: Mapping[str, Any]) -> Iterator[str]:
+    for setting, words in _SHOWN.items():
+        if found := words.get(str(protocol.get(setting))):
+            yield found
+
+
+def _counts(protocol: Mapping[str, Any]) -> Iterator[str]:
+    least, most = _range(protocol.get("ways"))
+    if least is not None:
+        ways = f"{least} to {most} ways"
+        yield count(least, "way") if least == most else ways
+    least, most = _range(protocol.get("shots"))
+    if least is not None:
+        shots = f"{least} to {most} shots"
+        yield count(least, "shot") if least == most else shots
+    if isinstance(protocol.get("query"), int):
+        yield (
+            "1 query image per class"
+            if protocol["query"] == 1
+            else f"{decimal(protocol['query'])} query images per class"
+        )
+
+
+def _protocol_words(protocol: Mapping[str, Any]) -> str:
+    """Its name, what it shows, ways, shots and query images, from what its dictionary says."""
+    name = str(protocol.get("name", ""))
+    return join_texts(
+        [_NAMES.get(name, name.replace("_", " ")), *_shown(protocol), *_counts(protocol)], by=", "
+    )
+
+
+def _range(value: Any) -> tuple[int | None, int | None]:
+    """A number, or the least and the most of one."""
+    if isinstance(value, list | tuple) and len(value) == 2:
+        return value[0], value[1]
+    return (value, value) if isinstance(value, int) else (None, None)
+
+
+def _task_words(protocol: Mapping[str, Any]) -> str:
+    """The sentence that the form of a phase says of the protocol; nothing for one that this release does not know."""
+    kind = PROTOCOLS.get(str(protocol.get("name", "")))
+    return (kind.__doc__ or "").strip().partition("\n")[0] if kind else ""

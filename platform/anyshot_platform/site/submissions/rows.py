@@ -1,32 +1,49 @@
 """Submissions as lists show them: over JSON, and as rows of pages."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, func, select, tuple_
 from sqlalchemy.orm import Session, joinedload
 
 from anyshot_core.wire.verdicts import Verdict
+from anyshot_platform.contest.leagues.models import League
+from anyshot_platform.contest.phases.models import Phase, PhaseVersion
 from anyshot_platform.foundation.paging import Page, page_of
 from anyshot_platform.judging.runs.models import Run
 from anyshot_platform.judging.runs.states import RUNNING
-from anyshot_platform.judging.scores.models import RunScore
+from anyshot_platform.judging.scores.models import RunScore, SubmissionScore
+from anyshot_platform.judging.scores.ranked import entry_of
 from anyshot_platform.judging.submissions.arrivals import words_on_counting
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.notes import tags_of
 from anyshot_platform.judging.submissions.states import SubmissionStatus
 from anyshot_platform.judging.visibility.access import find_roles, is_own, teams_of
 from anyshot_platform.judging.visibility.phases import look_at_phase
-from anyshot_platform.judging.visibility.standing import kept, standing_of
+from anyshot_platform.judging.visibility.standing import counting, kept, standing_of
 from anyshot_platform.judging.visibility.submissions import Sight
 from anyshot_platform.people.users.viewer import Viewer
-from anyshot_platform.site.submissions.marks import Marks, read_marks
 from anyshot_platform.site.submissions.schemas import SubmissionOut
 from anyshot_platform.site.submissions.smoke_answer import public_scores
 from anyshot_platform.site.submissions.words import KIND_WORDS
+from anyshot_platform.standings.entries.models import Entry
+from anyshot_platform.standings.entries.selection import COMPETES
+from anyshot_platform.standings.entries.states import EntryState
+from anyshot_scoring.rankings import RankedEntry, choose_entry
+from anyshot_scoring.rules import Rule
 
 Sort = Literal["newest", "oldest", "best", "worst"]
 _MOST_SORTED = 2000  # of one's own submissions, the newest
+
+
+@dataclass(frozen=True)
+class _Marks:
+    """Of the submissions of a page: the names of the leagues of those that count, and the ids of the best."""
+
+    leagues: dict[str, list[str]]
+    best: frozenset[str]
 
 
 class ShownSubmission(SubmissionOut):
@@ -171,7 +188,7 @@ def make_rows(session: Session, viewer: Viewer, submissions: Sequence[Submission
         if run.submission_id is not None:
             runs[run.submission_id].append(run)
     public = public_scores(session, submissions)
-    marks = read_marks(session, submissions)
+    marks = _read_marks(session, submissions)
     teams = set(session.scalars(teams_of(viewer.user_id or "")))
     return [
         _row(
@@ -191,7 +208,7 @@ def _row(
     shown: SubmissionOut,
     runs: Sequence[Run],
     public: RunScore | None,
-    marks: Marks,
+    marks: _Marks,
     *,
     in_team: bool,
 ) -> SubmissionRow:
@@ -222,3 +239,50 @@ def submission_state(submission: Submission) -> str:
     if submission.status == SubmissionStatus.FAILED and submission.verdict == Verdict.TIME_LIMIT:
         return "timed_out"
     return submission.status.value
+
+
+def _read_marks(session: Session, submissions: Sequence[Submission]) -> _Marks:
+    """The marks of these submissions, read with one query each; whether a score may be seen is the caller's."""
+    return _Marks(_leagues(session, [one.id for one in submissions]), frozenset(_best(session, submissions)))
+
+
+def _leagues(session: Session, ids: Collection[str]) -> dict[str, list[str]]:
+    query = (
+        select(Entry.submission_id, League.name)
+        .join(League, League.id == Entry.league_id)
+        .where(Entry.submission_id.in_(ids), Entry.state == EntryState.STANDING, League.deleted_at.is_(None))
+        .order_by(League.position)
+    )
+    found: dict[str, list[str]] = defaultdict(list)
+    for submission_id, name in session.execute(query):
+        found[submission_id].append(name)
+    return found
+
+
+def _best(session: Session, submissions: Sequence[Submission]) -> list[str]:
+    """Of each team and phase with more than one score: the one that the phase's rule ranks first among the team's."""
+    wanted = {(one.team_id, one.phase_id) for one in submissions}
+    query = (
+        select(SubmissionScore, PhaseVersion)
+        .join(Submission, Submission.id == SubmissionScore.submission_id)
+        .join(Phase, Phase.id == Submission.phase_id)
+        .join(PhaseVersion, PhaseVersion.id == SubmissionScore.phase_version_id)
+        .where(
+            tuple_(Submission.team_id, Submission.phase_id).in_(wanted),
+            PhaseVersion.number == Phase.live_version,
+            Submission.kind.in_(COMPETES),
+            counting(),
+        )
+        .order_by(Submission.number)
+    )
+    own: dict[tuple[str, str], list[RankedEntry]] = defaultdict(list)
+    rules: dict[str, Rule] = {}
+    for score, version in session.execute(query):
+        own[score.team_id, version.id].append(entry_of(score.submission_id, score))
+        rules[version.id] = version.rule
+    first = [
+        choose_entry(entries, "best", rules[version])
+        for (_, version), entries in own.items()
+        if len(entries) > 1
+    ]
+    return [entry.key for entry in first if entry is not None]

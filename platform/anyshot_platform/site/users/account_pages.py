@@ -1,5 +1,6 @@
 """One's own account: profile, password, sessions, API tokens, deletion."""
 
+import re
 from datetime import timedelta
 from typing import Annotated, Any
 from zoneinfo import available_timezones
@@ -28,7 +29,6 @@ from anyshot_platform.people.users.models import User
 from anyshot_platform.people.users.viewer import Scope, Viewer
 from anyshot_platform.site.shell.act_frame import ask_which
 from anyshot_platform.site.users.api import check_time_zone
-from anyshot_platform.site.users.browsers import browser_words
 from anyshot_platform.site.users.own_data import read_own_data
 from anyshot_platform.site.web.access import browser_session, proved
 from anyshot_platform.site.web.forms import FormDep
@@ -348,3 +348,32 @@ def delete_account(
     response = redirect("/", flash="Your account is deleted.")
     response.delete_cookie(SESSION_COOKIE, path="/")
     return response
+
+
+# Each says what the ones below it say too: an Edge says Chrome, and both say Safari.
+_BROWSERS = (
+    (r"Edg(?:e|A|iOS)?/", "Edge"),
+    (r"OPR/|Opera", "Opera"),
+    (r"Firefox/|FxiOS/", "Firefox"),
+    (r"Chrome/|CriOS/|Chromium/", "Chrome"),
+    (r"Safari/", "Safari"),
+)
+_SYSTEMS = (
+    (r"iPhone|iPad", "iOS"),
+    (r"Android", "Android"),
+    (r"Windows", "Windows"),
+    (r"CrOS", "ChromeOS"),
+    (r"Macintosh|Mac OS X", "macOS"),
+    (r"Linux|X11", "Linux"),
+)
+
+
+def browser_words(user_agent: str) -> str:
+    """`Firefox on Windows`; as far as it says, else what it calls itself, shortened."""
+    browser, system = (
+        next((name for pattern, name in known if re.search(pattern, user_agent)), "")
+        for known in (_BROWSERS, _SYSTEMS)
+    )
+    if browser and system:
+        return f"{browser} on {system}"
+    return browser or user_agent[:60] or "unknown"

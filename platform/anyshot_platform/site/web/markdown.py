@@ -2,16 +2,36 @@
 
 import re
 import secrets
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 
 import nh3
 from markdown_it import MarkdownIt
-from markupsafe import Markup
+from markupsafe import Markup, escape
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.token import STANDARD_TYPES
 
 from anyshot_platform.site.web.formulas import MOST, MOST_CHARACTERS, formulas_in_html, mathml, read_formulas
-from anyshot_platform.site.web.highlighting import CLASSES, highlighted
 from anyshot_platform.site.web.linking import add_links, is_foreign
 
+LONGEST = 20_000  # characters of one block of code in colour
+_LEXERS = {
+    "python": "python",
+    "py": "python",
+    "pytb": "pytb",
+    "traceback": "pytb",
+    "json": "json",
+    "toml": "toml",
+    "bash": "bash",
+    "sh": "bash",
+    "shell": "bash",
+    "diff": "diff",
+}
+_PREFIX = "hl-"
+_CLASSES = {_PREFIX + short for short in STANDARD_TYPES.values() if short}
+_HTML = HtmlFormatter(nowrap=True, classprefix=_PREFIX)
 _TAGS = {
     "div",
     "span",
@@ -51,6 +71,25 @@ _TAGS = {
     "dd",
 }
 _ATTRIBUTES = {"a": {"href", "title"}, "img": {"src", "alt", "title"}, "ol": {"start"}}
+
+
+@cache
+def _lexer(name: str) -> Lexer:
+    return get_lexer_by_name(name, stripnl=False)
+
+
+def highlighted(text: str, language: str, _attributes: str = "") -> str:
+    """A block of code as HTML: with colours where the language is known, else only escaped.
+
+    Only languages whose lexers stay quick on text that is made to be slow (that of YAML does not), and only so much:
+    a text is drawn while people wait.
+    """
+    name = _LEXERS.get(language.casefold())
+    if name is None or len(text) > LONGEST:
+        return str(escape(text))
+    return highlight(text, _lexer(name), _HTML)
+
+
 _PARSER = MarkdownIt("commonmark", {"html": True, "linkify": False, "highlight": highlighted}).enable(
     ["table", "strikethrough"]
 )
@@ -99,7 +138,7 @@ def markdown(text: str | None, files: str = "", references: tuple[tuple[str, str
         rendered,
         tags=_TAGS,
         attributes=_ATTRIBUTES,
-        allowed_classes={"span": CLASSES},
+        allowed_classes={"span": _CLASSES},
         attribute_filter=partial(_own_images_only, files=files),
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener nofollow ugc",
