@@ -204,7 +204,7 @@ def janitor() -> None:
     """End what dead workers left on this machine: containers, control groups, folders."""
     from anyshot_worker.sandbox.docker import DockerBackend
     from anyshot_worker.sandbox.janitor import sweep
-    from anyshot_worker.sandbox.local import LocalBackend
+    from anyshot_worker.sandbox.processes import LocalBackend
 
     settings = SandboxSettings()
     docker = DockerBackend(settings)

@@ -9,7 +9,7 @@ from pathlib import Path
 from anyshot_core.taskserver.channel import Death
 from anyshot_worker.sandbox.interface import BoxSpec, BoxUsage, ImageInfo, SandboxError
 from anyshot_worker.sandbox.lifetime import Lifetime
-from anyshot_worker.sandbox.local import LocalBackend
+from anyshot_worker.sandbox.processes import LocalBackend
 
 _numbers = itertools.count()
 

@@ -29,11 +29,10 @@ from anyshot_worker.sandbox.interface import (
     ImageInfo,
     SandboxError,
 )
-from anyshot_worker.sandbox.local import LocalBackend
 from anyshot_worker.sandbox.local_groups import LocalGroup
-from anyshot_worker.sandbox.places import take_place
-from anyshot_worker.sandbox.processes import ProcessBox
+from anyshot_worker.sandbox.processes import LocalBackend, ProcessBox
 from anyshot_worker.sandbox.settings import SandboxSettings
+from anyshot_worker.sandbox.slots import take_place
 
 ALWAYS_MISSING = frozenset(
     {"kernel_files", "scratch"}

@@ -29,10 +29,9 @@ from anyshot_worker.sandbox.interface import (
     SandboxError,
 )
 from anyshot_worker.sandbox.lifetime import Lifetime
-from anyshot_worker.sandbox.places import take_place
 from anyshot_worker.sandbox.profile import read_profile
 from anyshot_worker.sandbox.settings import SandboxSettings
-from anyshot_worker.sandbox.slots import Slot, living_boxes
+from anyshot_worker.sandbox.slots import Slot, living_boxes, take_place
 
 logger = logging.getLogger(__name__)
 

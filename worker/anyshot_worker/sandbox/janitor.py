@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from anyshot_worker.sandbox import cgroups
 from anyshot_worker.sandbox.box_folders import remove_stage
 from anyshot_worker.sandbox.interface import Backend
-from anyshot_worker.sandbox.local import LocalBackend
+from anyshot_worker.sandbox.processes import LocalBackend
 from anyshot_worker.sandbox.settings import SandboxSettings
 from anyshot_worker.sandbox.slots import living_boxes
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anyshot_core.wire.verdicts import Verdict
+from anyshot_worker.sandbox.box_folders import BoxFolders, new_name, remove_stage
 from anyshot_worker.sandbox.interface import SandboxError
+from anyshot_worker.sandbox.settings import SandboxSettings
 
 
 @dataclass
@@ -41,6 +43,22 @@ def take_slot(folder: Path, uid_base: int, slots: int) -> Slot:
             continue
         return Slot(number, uid_base + number, lock)
     raise SandboxError(f"all {slots} slots of this machine are taken", Verdict.SANDBOX_START)
+
+
+def take_place(settings: SandboxSettings) -> tuple[Slot, BoxFolders]:
+    """A slot for one box, locked in the box's name, and the box's folders.
+
+    Raises SandboxError (SANDBOX_START) where there is no place, and keeps nothing then.
+    """
+    slot = take_slot(settings.state_folder / "slots", settings.uid_base, settings.slots)
+    name = new_name()
+    try:
+        slot.assign(name)
+        return slot, BoxFolders(settings.state_folder, settings.shared_folder, name)
+    except OSError as error:
+        remove_stage(settings.state_folder, settings.shared_folder, name)
+        slot.release()
+        raise SandboxError(f"the folders of a box cannot be made: {error}", Verdict.SANDBOX_START) from error
 
 
 def living_boxes(folder: Path) -> set[str]:

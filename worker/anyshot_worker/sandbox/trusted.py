@@ -13,11 +13,10 @@ from anyshot_worker.sandbox.flags import environment
 from anyshot_worker.sandbox.flavours import labels_of_this_python
 from anyshot_worker.sandbox.guarantees import GUARANTEES
 from anyshot_worker.sandbox.interface import BoxSpec, ImageInfo, SandboxError
-from anyshot_worker.sandbox.local import LocalBackend
 from anyshot_worker.sandbox.local_groups import LocalGroup
-from anyshot_worker.sandbox.places import take_place
-from anyshot_worker.sandbox.processes import ProcessBox
+from anyshot_worker.sandbox.processes import LocalBackend, ProcessBox
 from anyshot_worker.sandbox.settings import SandboxSettings
+from anyshot_worker.sandbox.slots import take_place
 
 
 class TrustedBackend(LocalBackend):

@@ -7,8 +7,7 @@ import pytest
 
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.sandbox.interface import BoxSpec, SandboxError
-from anyshot_worker.sandbox.places import take_place
-from anyshot_worker.sandbox.slots import living_boxes
+from anyshot_worker.sandbox.slots import living_boxes, take_place
 from anyshot_worker.sandbox.trusted import TrustedBackend
 from tests.worker.sandbox.machine import sandbox_settings
 
