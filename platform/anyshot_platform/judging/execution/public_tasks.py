@@ -5,8 +5,10 @@ import json
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field, computed_field
 from sqlalchemy.orm import Session
 
 from anyshot_core.data.picture import answered_picture, class_name
@@ -31,22 +33,24 @@ from anyshot_scoring.confusion import confusion_of_task
 
 @dataclass(frozen=True)
 class PublicTask:
-    """A task of a smoke test. `confusion[i][j]` counts the query images of class i that were taken for class j."""
+    """A task of a smoke test; rows are true classes, columns predicted ones."""
 
     number: int  # from 1
-    tasks: int
+    tasks: Annotated[int, Field(description="how many the smoke test has")]
     dataset: str
     ways: int
     shots: int
     classes: tuple[str, ...]
     confusion: tuple[tuple[int, ...], ...]
-    picture: bytes  # JPEG
+    picture: Annotated[bytes, Field(exclude=True)]  # JPEG
 
+    @computed_field
     @property
     def right(self) -> int:
         """Query images that were predicted right."""
         return sum(row[label] for label, row in enumerate(self.confusion))
 
+    @computed_field
     @property
     def queries(self) -> int:
         """All query images."""

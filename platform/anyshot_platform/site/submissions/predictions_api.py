@@ -3,9 +3,10 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from anyshot_platform.judging.execution.public_tasks import PublicTask
 from anyshot_platform.judging.visibility.access import SubmissionAccess
 from anyshot_platform.site.evaluations.view import PointOut, points_out
 from anyshot_platform.site.submissions.confusion_view import class_numbers, read_confusions
@@ -34,22 +35,6 @@ class ConfusionOut(BaseModel):
     )
 
 
-class PublicTaskOut(BaseModel):
-    """A task of a smoke test; rows are true classes, columns predicted ones."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    number: int
-    tasks: int = Field(description="how many the smoke test has")
-    dataset: str
-    ways: int
-    shots: int
-    classes: list[str]
-    confusion: list[list[int]]
-    right: int
-    queries: int
-
-
 @router.get("/submissions/{submission_id}/evaluations")
 def show_evaluations(found: Reader, session: SessionDep) -> list[PointOut]:
     """What its learner scores on further tasks, point by point; empty where there is nothing that one may see."""
@@ -73,11 +58,9 @@ def show_confusions(found: Reader, session: SessionDep, services: ServicesDep) -
 
 
 @router.get("/submissions/{submission_id}/tasks/{number}")
-def show_public_task(
-    found: Reader, session: SessionDep, services: ServicesDep, number: Number
-) -> PublicTaskOut:
+def show_public_task(found: Reader, session: SessionDep, services: ServicesDep, number: Number) -> PublicTask:
     """A task of a smoke test and what was predicted; 404 for hidden tasks."""
-    return PublicTaskOut.model_validate(find_task(session, services, found, number))
+    return find_task(session, services, found, number)
 
 
 @router.get("/submissions/{submission_id}/tasks/{number}/picture", response_class=Response)
