@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -22,7 +22,7 @@ from anyshot_platform.site.web.access import visible_competition
 from anyshot_platform.site.web.services import ServicesDep, SessionDep
 from anyshot_platform.standings.baselines.actions.service import not_run_in
 from anyshot_platform.standings.leaderboards.extra_columns import ExtraColumn, read_extra_columns
-from anyshot_platform.standings.leaderboards.late import read_late
+from anyshot_platform.standings.leaderboards.late import LateRow, read_late
 from anyshot_platform.standings.leaderboards.memo import read_state
 from anyshot_platform.standings.leaderboards.reading import (
     BoardPlace,
@@ -59,18 +59,6 @@ class RowOut(BaseModel):
     )
 
 
-class LateOut(BaseModel):
-    """A late submission, which the board shows below its line: it has no rank."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    team: str
-    submission_number: int
-    score: float
-    half_width: HalfWidth
-    submitted_at: datetime
-
-
 class BoardOut(BaseModel):
     """A page of a board, with the viewer's own rank."""
 
@@ -79,7 +67,7 @@ class BoardOut(BaseModel):
     offset: int
     own_rank: int | None
     rows: list[RowOut]
-    late: list[LateOut] = Field(
+    late: list[LateRow] = Field(
         description="one of each team, the highest score first; empty where the phase does not show them"
     )
     baselines_not_run: str = Field(description="which baselines cannot be run here, and why; else empty")
@@ -112,7 +100,7 @@ def show_board(
         offset=board.offset,
         own_rank=read_rank(session, version, found, team_id, state) if team_id else None,
         rows=[_show_row(place, names, extra, said) for place in board.places],
-        late=[LateOut.model_validate(row) for row in read_late(session, version, found)],
+        late=read_late(session, version, found),
         baselines_not_run=not_run_in(session, services, access.competition, found.slug),
     )
 

@@ -10,6 +10,7 @@ from anyshot_platform.contest.leagues.models import League, LeagueEntry
 from anyshot_platform.contest.leagues.states import EntryStatus
 from anyshot_platform.contest.phases.models import PhaseVersion
 from anyshot_platform.contest.phases.states import BoardShows
+from anyshot_platform.foundation.numbers import HalfWidth
 from anyshot_platform.judging.scores.models import SubmissionScore
 from anyshot_platform.judging.scores.ranked import entry_of
 from anyshot_platform.judging.submissions.models import Submission
@@ -24,14 +25,12 @@ from anyshot_scoring.rankings import choose_entry
 
 @dataclass(frozen=True)
 class LateRow:
-    """The late submission of a team that a board shows."""
+    """A late submission, which the board shows below its line: it has no rank."""
 
-    submission_id: str
-    team_id: str
     team: str
     submission_number: int
     score: float
-    half_width: float | None
+    half_width: HalfWidth
     submitted_at: datetime
 
 
@@ -56,8 +55,6 @@ def read_late(session: Session, version: PhaseVersion, league: League) -> list[L
             shown = shown_of(phase, score)
             rows.append(
                 LateRow(
-                    submission_id=submission.id,
-                    team_id=submission.team_id,
                     team=name,
                     submission_number=submission.number,
                     score=shown["value"],
