@@ -1,9 +1,9 @@
 """What background work was given up: e-mails, webhook messages and rows of duties. Operators see it and try again."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import ColumnElement, func, select, update
 from sqlalchemy.orm import Session
 
@@ -28,18 +28,19 @@ _DELIVERIES = (
 _TROUBLES = (Trouble.set_aside_at.is_not(None),)
 
 
-@dataclass(frozen=True)
-class SetAside:
-    """One thing that was tried too often: its kind (e-mail, webhook, or a duty's name), what it is and what failed."""
+class SetAside(BaseModel):
+    """One thing that was tried too often: `kind` is email, webhook or the name of a background duty."""
+
+    model_config = ConfigDict(frozen=True)
 
     kind: str
     id: str
     what: str
     attempts: int
     error: str
-    since: datetime | None  # None: it is not set aside (any more)
-    given_up: bool = False  # somebody said that it is not to be tried again
-    removed: bool = False  # its webhook is: nothing is posted to it
+    since: Annotated[datetime | None, Field(description="null: it is not set aside any more")]
+    given_up: Annotated[bool, Field(exclude=True)] = False  # somebody said that it is not to be tried again
+    removed: Annotated[bool, Field(exclude=True)] = False  # its webhook is: nothing is posted to it
 
 
 def list_set_aside(session: Session, *, limit: int = _MOST) -> list[SetAside]:
@@ -62,17 +63,27 @@ def find_given_up(session: Session, kind: str, identity: str) -> SetAside:
 
 def _show(session: Session, row: Kept) -> SetAside:
     given_up = row.next_at >= _NEVER
+    removed = False
     if isinstance(row, Trouble):
-        since = None if given_up else row.set_aside_at
-        return SetAside(row.duty, row.subject, row.subject, row.attempts, row.error, since, given_up)
-    if isinstance(row, Email):
-        since = None if row.sent or given_up else row.ended_at
-        return SetAside(EMAIL, row.id, f"{row.to}: {row.subject}", row.attempts, row.error, since, given_up)
-    hook = session.get_one(Webhook, row.webhook_id)
-    removed = hook.deleted_at is not None
-    since = None if row.delivered or given_up or removed else row.ended_at
-    what = f"{row.event} to {hook.url}"
-    return SetAside(WEBHOOK, row.id, what, row.attempts, row.error, since, given_up, removed)
+        kind, key, what, since = row.duty, row.subject, row.subject, row.set_aside_at
+    elif isinstance(row, Email):
+        kind, key, what = EMAIL, row.id, f"{row.to}: {row.subject}"
+        since = None if row.sent else row.ended_at
+    else:
+        hook = session.get_one(Webhook, row.webhook_id)
+        removed = hook.deleted_at is not None
+        kind, key, what = WEBHOOK, row.id, f"{row.event} to {hook.url}"
+        since = None if row.delivered or removed else row.ended_at
+    return SetAside(
+        kind=kind,
+        id=key,
+        what=what,
+        attempts=row.attempts,
+        error=row.error,
+        since=None if given_up else since,
+        given_up=given_up,
+        removed=removed,
+    )
 
 
 def _newest(model: type[Kept], failed: Any, column: Any, limit: int) -> Any:

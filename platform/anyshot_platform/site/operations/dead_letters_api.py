@@ -1,10 +1,8 @@
 """What background work was given up, over JSON."""
 
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path
-from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
 from anyshot_platform.actions.service import ActOutcome
@@ -19,23 +17,10 @@ router = APIRouter(prefix="/api/v1/admin/set-aside", tags=["operations"])
 AsAdmin = Annotated[Viewer, Depends(site_admin)]
 
 
-class SetAsideOut(BaseModel):
-    """One thing that was tried too often: `kind` is email, webhook or the name of a background duty."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    kind: str
-    id: str
-    what: str
-    attempts: int
-    error: str
-    since: datetime | None = Field(description="null: it is not set aside any more")
-
-
 @router.get("")
-def list_all(viewer: AsAdmin, session: SessionDep) -> list[SetAsideOut]:
+def list_all(viewer: AsAdmin, session: SessionDep) -> list[SetAside]:
     """What is set aside, newest first; at most 200."""
-    return [SetAsideOut.model_validate(one) for one in list_set_aside(session)]
+    return list_set_aside(session)
 
 
 def _one(
@@ -51,14 +36,12 @@ def _all(session: Session, viewer: Viewer) -> list[SetAside]:
     return list_set_aside(session)
 
 
-def _show_one(session: Session, viewer: Viewer, one: SetAside, outcome: ActOutcome) -> SetAsideOut:
-    return SetAsideOut.model_validate(find_given_up(session, one.kind, one.id))
+def _show_one(session: Session, viewer: Viewer, one: SetAside, outcome: ActOutcome) -> SetAside:
+    return find_given_up(session, one.kind, one.id)
 
 
-def _show_all(
-    session: Session, viewer: Viewer, all_: list[SetAside], outcome: ActOutcome
-) -> list[SetAsideOut]:
-    return [SetAsideOut.model_validate(find_given_up(session, one.kind, one.id)) for one in all_]
+def _show_all(session: Session, viewer: Viewer, all_: list[SetAside], outcome: ActOutcome) -> list[SetAside]:
+    return [find_given_up(session, one.kind, one.id) for one in all_]
 
 
 add_acts(router, ACTS, _one, _show_one, at="/{kind}/{identity}", door=site_admin)
