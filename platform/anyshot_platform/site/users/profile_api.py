@@ -6,11 +6,11 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, Field
 
-from anyshot_platform.site.teams.api import StandingOut, show_standing
 from anyshot_platform.site.users.profiles import read_profile
 from anyshot_platform.site.web.access import public
 from anyshot_platform.site.web.services import SessionDep
 from anyshot_platform.site.web.viewer import ViewerDep
+from anyshot_platform.standings.leaderboards.standings import TeamStanding
 
 router = APIRouter(prefix="/api/v1/users", tags=["accounts"])
 
@@ -21,7 +21,7 @@ class ParticipationOut(BaseModel):
     competition: str = Field(description="the competition's short name")
     team_id: str
     team: str
-    standings: list[StandingOut]
+    standings: list[TeamStanding]
 
 
 class ProfileOut(BaseModel):
@@ -59,7 +59,7 @@ def show_profile(
                 competition=one.slug,
                 team_id=one.team_id,
                 team=one.team,
-                standings=[show_standing(row) for row in one.standings],
+                standings=list(one.standings),
             )
             for one in profile.participations
         ],

@@ -2,13 +2,16 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
+from pydantic import Field
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.contest.leagues.models import League
 from anyshot_platform.contest.phases.models import Phase, PhaseVersion
 from anyshot_platform.contest.phases.service import list_phases
+from anyshot_platform.foundation.numbers import HalfWidth
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.judging.visibility.access import CompetitionAccess
@@ -22,21 +25,18 @@ from anyshot_platform.standings.leaderboards.reading import count_ranked, count_
 
 @dataclass(frozen=True)
 class TeamStanding:
-    """A team's row on one board; `rank` and `ranked` are None where it is out of the ranking.
+    """A team's row on a leaderboard; `rank` is null where it is out of the ranking."""
 
-    `entries` are the team's scored submissions to the phase that stand, on a frozen board those from before.
-    """
-
-    phase_slug: str
-    phase: str
-    league_slug: str
-    league: str
+    phase: Annotated[str, Field(description="the phase's short name")]
+    phase_name: Annotated[str, Field(exclude=True)]
+    league: Annotated[str, Field(description="the league's short name")]
+    league_name: Annotated[str, Field(exclude=True)]
     rank: int | None
-    ranked: int | None
+    ranked: Annotated[int | None, Field(description="how many rows have a rank")]
     score: float
-    half_width: float | None
+    half_width: HalfWidth
     submitted_at: datetime
-    entries: int
+    entries: Annotated[int, Field(description="the team's scored submissions to the phase")]
 
 
 def read_standings(session: Session, access: CompetitionAccess, team: Team) -> list[TeamStanding]:
@@ -66,10 +66,10 @@ def _standing(
 ) -> TeamStanding:
     rank = count_ranks(session, [row.id]).get(row.id)
     return TeamStanding(
-        phase_slug=phase.slug,
-        phase=phase.name,
-        league_slug=league.slug,
-        league=league.name,
+        phase=phase.slug,
+        phase_name=phase.name,
+        league=league.slug,
+        league_name=league.name,
         rank=rank,
         ranked=None if rank is None else count_ranked(session, version, league),
         score=row.value,
@@ -80,6 +80,7 @@ def _standing(
 
 
 def _entries(session: Session, team: Team, phase: Phase, version: PhaseVersion) -> int:
+    """The scored submissions that stand, on a frozen board those from before."""
     scored = select(func.count()).where(
         Submission.team_id == team.id,
         Submission.phase_id == phase.id,
