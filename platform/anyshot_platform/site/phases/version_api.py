@@ -59,17 +59,6 @@ class PhaseVersionOut(BaseModel):
     failed: int
 
 
-class ComparedOut(BaseModel):
-    """A submission under the live version and under this one; ranks are among those that have both scores."""
-
-    submission: str
-    team: str
-    old: float | None
-    new: float | None
-    old_rank: int | None
-    new_rank: int | None
-
-
 class VersionDetail(PhaseVersionOut):
     """A version beside the live one; `ways` says for each way of re-scoring why it cannot be taken, or null.
 
@@ -78,7 +67,7 @@ class VersionDetail(PhaseVersionOut):
 
     missing: int
     ways: dict[RescoreMode, str | None]
-    compared: list[ComparedOut]
+    compared: list[side_by_side.Compared]
 
 
 class DraftOut(VersionDetail):
@@ -113,7 +102,7 @@ def draft_version(
     session.flush()
     session.refresh(phase)
     shown = _show_detail(session, phase, drafted.version)
-    return DraftOut(**shown.model_dump(), saved=drafted.saved)
+    return DraftOut(**dict(shown), saved=drafted.saved)
 
 
 @router.get("/{number}")
@@ -158,20 +147,9 @@ def _show(session: Session, phase: Phase, version: PhaseVersion) -> PhaseVersion
 def _show_detail(session: Session, phase: Phase, version: PhaseVersion) -> VersionDetail:
     live = live_version(session, phase)
     other = version is not live
-    rows = side_by_side.compare(session, phase, live, version) if other else []
     return VersionDetail(
         **_show(session, phase, version).model_dump(),
         missing=len(not_queued(session, phase, version)) if other else 0,
         ways=versions.ways_of_rescoring(session, phase, version) if other else {},
-        compared=[
-            ComparedOut(
-                submission=row.submission.id,
-                team=row.team,
-                old=row.old,
-                new=row.new,
-                old_rank=row.old_rank,
-                new_rank=row.new_rank,
-            )
-            for row in rows
-        ],
+        compared=side_by_side.compare(session, phase, live, version) if other else [],
     )

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from pydantic import Field
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -19,9 +21,10 @@ from anyshot_scoring.rankings import rank
 
 @dataclass(frozen=True)
 class Compared:
-    """A submission's score under two versions, with its place among those that have both."""
+    """A submission under the live version and under this one; ranks are among those that have both scores."""
 
-    submission: Submission
+    submission: str
+    number: Annotated[int, Field(exclude=True)]
     team: str
     old: float | None
     new: float | None
@@ -86,7 +89,8 @@ def compare(session: Session, phase: Phase, old: PhaseVersion, new: PhaseVersion
         one, two = pair.get(old.id), pair.get(new.id)
         found.append(
             Compared(
-                submission,
+                submission.id,
+                submission.number,
                 team,
                 one.value if one else None,
                 two.value if two else None,
