@@ -62,19 +62,6 @@ class QueuedOut(BaseModel):
     runs: int
 
 
-class MeasurementOut(BaseModel):
-    """Seeded runs of a baseline for a gate; `mean` is the proposal, null until all runs have ended."""
-
-    submission: str
-    baseline: str
-    phase: str
-    scores: list[float]
-    runs: int
-    ended: int
-    mean: float | None
-    spread: float | None
-
-
 class GateIn(BaseModel):
     """The score that entries of the league must beat; null removes the gate."""
 
@@ -171,21 +158,9 @@ def list_gates(access: AsReviewer, session: SessionDep) -> list[GateOut]:
 
 
 @router.get("/gates/measurements")
-def list_measurements(access: AsReviewer, session: SessionDep) -> list[MeasurementOut]:
+def list_measurements(access: AsReviewer, session: SessionDep) -> list[gates.Measurement]:
     """What the seeded runs of baselines propose, newest first."""
-    return [
-        MeasurementOut(
-            submission=row.submission.id,
-            baseline=row.baseline,
-            phase=row.submission.phase.slug,
-            scores=list(row.scores),
-            runs=row.total,
-            ended=row.ended,
-            mean=row.mean,
-            spread=row.spread,
-        )
-        for row in gates.list_measurements(session, access.competition)
-    ]
+    return gates.list_measurements(session, access.competition)
 
 
 @router.put("/gates/{phase_slug}/{league_slug}")

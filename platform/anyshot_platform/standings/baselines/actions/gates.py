@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field, computed_field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -40,19 +41,24 @@ from anyshot_platform.standings.leaderboards.service import rebuild_boards
 
 @dataclass(frozen=True)
 class Measurement:
-    """Seeded runs of a baseline for a gate."""
+    """Seeded runs of a baseline for a gate; `mean` is the proposal, null until all runs have ended."""
 
-    submission: Submission
+    submission: str
+    comment: Annotated[str, Field(exclude=True)]
     baseline: str
+    phase: str
+    phase_name: Annotated[str, Field(exclude=True)]
     scores: tuple[float, ...]
-    total: int
+    runs: int
     ended: int
 
+    @computed_field
     @property
     def mean(self) -> float | None:
         """The gate that they propose, once all have ended."""
-        return fmean(self.scores) if self.scores and self.ended == self.total else None
+        return fmean(self.scores) if self.scores and self.ended == self.runs else None
 
+    @computed_field
     @property
     def spread(self) -> float | None:
         """Standard deviation over the seeds (ddof 1)."""
@@ -110,11 +116,14 @@ def list_measurements(session: Session, competition: Competition) -> list[Measur
         runs = newest_runs(list_runs(session, submission), None)
         found.append(
             Measurement(
-                submission,
-                submission.gate_of or "",
-                tuple(_seed_scores(session, runs)),
-                len(runs),
-                sum(run.state in ENDED for run in runs),
+                submission=submission.id,
+                comment=submission.comment,
+                baseline=submission.gate_of or "",
+                phase=submission.phase.slug,
+                phase_name=submission.phase.name,
+                scores=tuple(_seed_scores(session, runs)),
+                runs=len(runs),
+                ended=sum(run.state in ENDED for run in runs),
             )
         )
     return found
