@@ -18,8 +18,7 @@ from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.site.web.services import SessionDep
 from anyshot_platform.standings.results.actions import final_acts, finals, repeats, winner_acts
-from anyshot_platform.standings.results.states import IdentityCheck
-from anyshot_platform.standings.results.winners import Winner
+from anyshot_platform.standings.results.winners import Winner, read_winners
 
 router = APIRouter(
     prefix="/api/v1/competitions/{slug}/manage/phases/{phase_slug}/final", tags=["organizing: phases"]
@@ -55,30 +54,6 @@ class FailedOut(BaseModel):
     runs: list[int]
     repeated: bool
     words: str
-
-
-class WinnerMemberOut(BaseModel):
-    """A member of a winning team, and what was found about them: how it was checked, by whom, when."""
-
-    username: str
-    name: str
-    email: str | None
-    affiliation: str
-    country: str
-    identity: IdentityCheck
-    reason: str
-    checked_by: str
-    checked_at: datetime | None
-
-
-class WinnerOut(BaseModel):
-    """A team that wins something as the boards stand; `confirmed` once every member is verified."""
-
-    team: str
-    team_id: str
-    prizes: list[str]
-    confirmed: bool
-    members: list[WinnerMemberOut]
 
 
 class PublishedOut(BaseModel):
@@ -126,34 +101,10 @@ def _show_failed(row: repeats.FailedEntry) -> FailedOut:
 
 
 @router.get("/winners")
-def show_winners(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam) -> list[WinnerOut]:
+def show_winners(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam) -> list[Winner]:
     """Who wins something as the boards stand now, and whether organizers know who these people are."""
     phase = find_phase(session, access.competition, phase_slug)
-    return [_show_winner(winner) for winner in winner_acts.winners_of(session, phase)]
-
-
-def _show_winner(winner: Winner) -> WinnerOut:
-    members = [
-        WinnerMemberOut(
-            username=row.user.username,
-            name=row.user.display_name,
-            email=row.user.email,
-            affiliation=row.user.affiliation,
-            country=row.user.country,
-            identity=row.outcome,
-            reason=row.reason,
-            checked_by=row.by,
-            checked_at=row.at,
-        )
-        for row in winner.members
-    ]
-    return WinnerOut(
-        team=winner.team,
-        team_id=winner.team_id,
-        prizes=list(winner.prizes),
-        confirmed=winner.confirmed,
-        members=members,
-    )
+    return read_winners(session, phase)
 
 
 def _find(session: Session, competition: Competition, phase_slug: PhaseParam) -> Phase:
@@ -188,8 +139,8 @@ def _published(
 
 def _checked(
     session: Session, access: CompetitionAccess, checked: winner_acts.Checked, outcome: ActOutcome
-) -> list[WinnerOut]:
-    return [_show_winner(winner) for winner in winner_acts.winners_of(session, checked.phase)]
+) -> list[Winner]:
+    return read_winners(session, checked.phase)
 
 
 add_acts(router, by_name(final_acts.LAUNCH), _find, _launched)

@@ -22,6 +22,7 @@ from anyshot_platform.site.web.services import SessionDep
 from anyshot_platform.standings.leaderboards.reading import read_board
 from anyshot_platform.standings.results.actions import final_acts, finals, repeats, winner_acts
 from anyshot_platform.standings.results.records import changes_of
+from anyshot_platform.standings.results.winners import read_winners
 
 router = APIRouter(prefix="/competitions/{slug}/manage/final", include_in_schema=False)
 
@@ -47,7 +48,7 @@ def _results(session: Session, access: CompetitionAccess, phase: Phase) -> dict[
     ]
     return {
         "version": version,
-        "winners": winner_acts.winners_of(session, phase) if access.may(Role.ORGANIZER) else [],
+        "winners": read_winners(session, phase) if access.may(Role.ORGANIZER) else [],
         "boards": [(league, board) for league, board in boards if board.places],
         "changes": [change.words for change in changes_of(session, phase)]
         if access.may(Role.ORGANIZER)

@@ -3,7 +3,9 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
+from pydantic import Field, computed_field
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
@@ -20,34 +22,40 @@ from anyshot_platform.standings.results.states import IdentityCheck
 
 @dataclass(frozen=True)
 class WinnerMember:
-    """A member of a winning team, and what organizers found about them."""
+    """A member of a winning team, and what was found about them: how it was checked, by whom, when."""
 
-    user: User
-    outcome: IdentityCheck
-    reason: str = ""
-    by: str = ""
-    at: datetime | None = None
+    user_id: Annotated[str, Field(exclude=True)]
+    username: str
+    name: str
+    email: str | None
+    affiliation: str
+    country: str
+    identity: IdentityCheck
+    reason: str
+    checked_by: str
+    checked_at: datetime | None
 
 
 @dataclass(frozen=True)
 class Winner:
-    """A team that wins something; its members are the people of its entries, the captain first."""
+    """A team that wins something as the boards stand; `confirmed` once every member is verified."""
 
     team_id: str
     team: str
     prizes: tuple[str, ...]
-    members: tuple[WinnerMember, ...]
+    members: tuple[WinnerMember, ...]  # the people of its entries, the captain first
 
+    @computed_field
     @property
     def confirmed(self) -> bool:
         """Whether every member is verified."""
-        return bool(self.members) and all(one.outcome == IdentityCheck.VERIFIED for one in self.members)
+        return bool(self.members) and all(one.identity == IdentityCheck.VERIFIED for one in self.members)
 
     @property
     def words(self) -> str:
         """Whose identity is missing or was refused, as a sentence; empty where the team is confirmed."""
-        refused = [one.user.username for one in self.members if one.outcome == IdentityCheck.REFUSED]
-        waiting = [one.user.username for one in self.members if one.outcome == IdentityCheck.OPEN]
+        refused = [one.username for one in self.members if one.identity == IdentityCheck.REFUSED]
+        waiting = [one.username for one in self.members if one.identity == IdentityCheck.OPEN]
         if refused:
             what = "identity" if len(refused) == 1 else "identities"
             verb = "was" if len(refused) == 1 else "were"
@@ -93,24 +101,32 @@ def _members(session: Session, phase: Phase, user_ids: Collection[str]) -> list[
 
 
 def _member(session: Session, user: User, check: WinnerCheck | None) -> WinnerMember:
-    if check is None:
-        return WinnerMember(user, IdentityCheck.OPEN)
-    by = session.get_one(User, check.decided_by).username
-    return WinnerMember(user, check.outcome, check.reason, by, check.decided_at)
+    return WinnerMember(
+        user_id=user.id,
+        username=user.username,
+        name=user.display_name,
+        email=user.email,
+        affiliation=user.affiliation,
+        country=user.country,
+        identity=check.outcome if check else IdentityCheck.OPEN,
+        reason=check.reason if check else "",
+        checked_by=session.get_one(User, check.decided_by).username if check else "",
+        checked_at=check.decided_at if check else None,
+    )
 
 
 def note_check(
-    session: Session, phase: Phase, user: User, outcome: IdentityCheck, reason: str, actor_id: str
+    session: Session, phase: Phase, user_id: str, outcome: IdentityCheck, reason: str, actor_id: str
 ) -> None:
     """Keep what was found about a person; `OPEN` takes it back."""
-    mine = (WinnerCheck.phase_id == phase.id, WinnerCheck.user_id == user.id)
+    mine = (WinnerCheck.phase_id == phase.id, WinnerCheck.user_id == user_id)
     row = session.scalars(select(WinnerCheck).where(*mine)).one_or_none()
     if outcome == IdentityCheck.OPEN:
         session.execute(delete(WinnerCheck).where(*mine))
     elif row is None:
         session.add(
             WinnerCheck(
-                phase_id=phase.id, user_id=user.id, outcome=outcome, reason=reason, decided_by=actor_id
+                phase_id=phase.id, user_id=user_id, outcome=outcome, reason=reason, decided_by=actor_id
             )
         )
     else:

@@ -46,25 +46,20 @@ class Checked:
     member: WinnerMember
 
 
-def winners_of(session: Session, phase: Phase) -> list[Winner]:
-    """The winners of a phase as its boards stand now."""
-    return read_winners(session, phase)
-
-
 def unconfirmed(session: Session, phase: Phase) -> list[str]:
     """A sentence for each winning team whose members are not all verified."""
-    return [winner.words for winner in winners_of(session, phase) if not winner.confirmed]
+    return [winner.words for winner in read_winners(session, phase) if not winner.confirmed]
 
 
 def find_checked(session: Session, phase: Phase, username: str) -> Checked:
     """A member of a winning team, by user name; raises `NotFound` with the names that there are."""
     known = {
-        member.user.username.casefold(): Checked(phase, winner, member)
-        for winner in winners_of(session, phase)
+        member.username.casefold(): Checked(phase, winner, member)
+        for winner in read_winners(session, phase)
         for member in winner.members
     }
     if username.casefold() not in known:
-        names = ", ".join(one.member.user.username for one in known.values()) or "nobody yet"
+        names = ", ".join(one.member.username for one in known.values()) or "nobody yet"
         raise NotFound(
             f"“{username[:64]}” wins nothing in “{phase.name}”. Members of winning teams: {names}."
         )
@@ -72,30 +67,30 @@ def find_checked(session: Session, phase: Phase, username: str) -> Checked:
 
 
 def _target(session: Session, checked: Checked) -> Target:
-    user, team = checked.member.user, checked.winner.team
+    member, team = checked.member, checked.winner.team
     return Target(
         "user",
-        user.id,
-        user.username,
-        f"{user.username} of “{team}”",
+        member.user_id,
+        member.username,
+        f"{member.username} of “{team}”",
         (checked.phase.competition_id,),
     )
 
 
 def _look(session: Session, checked: Checked, request: ActRequest[IdentityChoice]) -> Findings:
     outcome, member = request.options.identity, checked.member
-    if (outcome, request.reason.strip()) == (member.outcome, member.reason):
-        return Findings(done=f"{member.user.username} is noted as {status_words(outcome.value)} already.")
+    if (outcome, request.reason.strip()) == (member.identity, member.reason):
+        return Findings(done=f"{member.username} is noted as {status_words(outcome.value)} already.")
     why = "Say in the reason how the identity was checked, or why it was refused."
     return Findings(refused=[] if request.reason.strip() else [why], does=[_DOES[outcome]])
 
 
 def _check(session: Session, checked: Checked, request: ActRequest[IdentityChoice]) -> ActDone:
     outcome, member = request.options.identity, checked.member
-    note_check(session, checked.phase, member.user, outcome, request.reason.strip(), request.actor_id)
+    note_check(session, checked.phase, member.user_id, outcome, request.reason.strip(), request.actor_id)
     return ActDone(
-        f"The identity of {member.user.username} is noted as {status_words(outcome.value)}.",
-        before={"identity": member.outcome.value},
+        f"The identity of {member.username} is noted as {status_words(outcome.value)}.",
+        before={"identity": member.identity.value},
         after={"identity": outcome.value, "phase": checked.phase.slug, "team": checked.winner.team},
     )
 
