@@ -31,24 +31,11 @@ from anyshot_platform.standings.entries.service import Change, TeamEntry, histor
 from anyshot_platform.standings.entries.states import CHOICE_WORDS, STATE_WORDS, Choice, EntryState
 from anyshot_platform.standings.leaderboards.reading import read_rank_of
 
-_UPLOAD_WORDS = {
-    Choice.LAST: "A new submission in this league replaces it as soon as it is scored.",
-    Choice.BEST: "A new submission in this league replaces it if it scores better.",
-    Choice.ABOVE_GATE: "A new submission in this league replaces it if it beats the gate.",
-    Choice.CLIMBED: "A new submission in this league replaces it if it gains a step of the Ladder.",
-    Choice.BY_HAND: "Your team chose it: a new submission does not replace it until you choose again.",
+_REPLACED_IF = {  # where not every new submission replaces an entry
+    Choice.BEST: "it scores better",
+    Choice.ABOVE_GATE: "it beats the gate",
+    Choice.CLIMBED: "it gains a step of the Ladder",
 }
-
-_UPLOAD_WORDS_ONCE_ADMITTED = {  # where each submission waits for the evidence of its run, or for organizers
-    Choice.LAST: "A new submission in this league replaces it once it is scored and admitted.",
-    Choice.BEST: "A new submission in this league replaces it once admitted, if it scores better.",
-    Choice.ABOVE_GATE: "A new submission in this league replaces it once admitted, if it beats the gate.",
-    Choice.CLIMBED: (
-        "A new submission in this league replaces it once admitted, if it gains a step of the Ladder."
-    ),
-    Choice.BY_HAND: _UPLOAD_WORDS[Choice.BY_HAND],
-}
-
 _CHOICE_OF_RULE = {
     BoardShows.BEST: Choice.BEST,
     BoardShows.LAST_ABOVE_GATE: Choice.ABOVE_GATE,
@@ -204,8 +191,14 @@ def _what_an_upload_does(session: Session, phase: Phase, row: TeamEntry, choice:
     )
     if closed or row.entry.state not in _REPLACEABLE:
         return ""
+    if choice == Choice.BY_HAND:
+        return "Your team chose it: a new submission does not replace it until you choose again."
     waits = first_status(row.league) == EntryStatus.DECLARED and _is_admitted(session, row)
-    return (_UPLOAD_WORDS_ONCE_ADMITTED if waits else _UPLOAD_WORDS)[choice]
+    if choice in _REPLACED_IF:
+        when = f"{'once admitted, ' if waits else ''}if {_REPLACED_IF[choice]}"
+    else:
+        when = "once it is scored and admitted" if waits else "as soon as it is scored"
+    return f"A new submission in this league replaces it {when}."
 
 
 def _is_admitted(session: Session, row: TeamEntry) -> bool:
