@@ -11,20 +11,8 @@ FILES = {
 }
 
 
-class RunTable(BaseModel):
-    """The table of tasks of one run: whose, which run, the file, and the predictions (digest, size) where kept."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-    submission: str
-    run: int
-    digest: str
-    size: int
-    predictions: tuple[str, int] | None = None
-
-
 class ExportedFile(BaseModel):
-    """A file that a run exported: of which submission, by its shown name, which run, the file."""
+    """A file of a run: of which submission, by its shown name, which run, the file."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -32,6 +20,12 @@ class ExportedFile(BaseModel):
     run: int
     digest: str
     size: int
+
+
+class RunTable(ExportedFile):
+    """The table of tasks of a run, with its predictions (digest, size) where they are kept."""
+
+    predictions: tuple[str, int] | None = None
 
 
 class ReportInputs(BaseModel):
