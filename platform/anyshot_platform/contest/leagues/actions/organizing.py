@@ -35,12 +35,9 @@ from anyshot_platform.people.users.models import User
 
 
 @dataclass(frozen=True)
-class LeagueEntryRow:
+class LeagueEntryRow(Judged):
     """An entry with what an organizer needs to decide on it."""
 
-    entry: LeagueEntry
-    league: League
-    submission: Submission
     team: str
     members: tuple[str, ...]
     decided_by: str  # the organizer's name; empty where nobody did, or the rule of the league
@@ -48,7 +45,7 @@ class LeagueEntryRow:
     @property
     def name(self) -> str:
         """What people call it."""
-        return name_of(Judged(self.entry, self.submission, self.league))
+        return name_of(self)
 
 
 def save_league(
@@ -97,7 +94,7 @@ def list_entries(
     Leagues that approve teams decide on the team: of their submissions only those that wait are here.
     """
     query = (
-        select(LeagueEntry, League, Submission, Team.name, User.username)
+        select(LeagueEntry, Submission, League, Team.name, User.username)
         .join(League, League.id == LeagueEntry.league_id)
         .join(Submission, Submission.id == LeagueEntry.submission_id)
         .join(Team, Team.id == Submission.team_id)
@@ -109,8 +106,8 @@ def list_entries(
     if status is not None:
         query = query.where(LeagueEntry.status == status)
     return [
-        LeagueEntryRow(entry, league, submission, team, _members(session, submission.team_id), by or "")
-        for entry, league, submission, team, by in session.execute(query)
+        LeagueEntryRow(entry, submission, league, team, _members(session, submission.team_id), by or "")
+        for entry, submission, league, team, by in session.execute(query)
     ]
 
 

@@ -28,7 +28,7 @@ from anyshot_platform.people.teams.models import Team
 from anyshot_platform.standings.entries.actions import team_acts
 from anyshot_platform.standings.entries.eligibility import asks, eligibility_of
 from anyshot_platform.standings.entries.models import Entry
-from anyshot_platform.standings.entries.service import Change, history_of
+from anyshot_platform.standings.entries.service import Change, TeamEntry, history_of
 from anyshot_platform.standings.entries.states import EntryState
 
 PAGE_SIZE = 50
@@ -54,14 +54,11 @@ class EntryFilter:
 
 
 @dataclass(frozen=True)
-class EntryRow:
+class EntryRow(TeamEntry):
     """An entry with all that is shown of it."""
 
-    entry: Entry
     phase: Phase
-    league: League
     team: Team
-    submission: Submission
     history: Sequence[Change]
 
 
@@ -73,13 +70,16 @@ def find_entries(
     total = session.scalar(_joined(select(func.count(Entry.id))).where(*conditions)) or 0
     page = page_of(number, PAGE_SIZE, total)
     rows: Any = session.execute(
-        _joined(select(Entry, Phase, League, Team, Submission))
+        _joined(select(Entry, League, Submission, Phase, Team))
         .where(*conditions)
         .order_by(Phase.position, Phase.id, League.position, League.id, Team.name_key)
         .offset(page.offset)
         .limit(PAGE_SIZE)
     )
-    found = [EntryRow(row[0], row[1], row[2], row[3], row[4], history_of(session, row[0])) for row in rows]
+    found = [
+        EntryRow(entry, league, submission, phase, team, history_of(session, entry))
+        for entry, league, submission, phase, team in rows
+    ]
     return found, page
 
 
