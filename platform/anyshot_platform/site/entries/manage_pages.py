@@ -25,7 +25,7 @@ from anyshot_platform.site.shell.manage_frame import (
 from anyshot_platform.site.web.forms import FormDep
 from anyshot_platform.site.web.services import SessionDep
 from anyshot_platform.standings.entries.actions import moderating
-from anyshot_platform.standings.entries.states import CHOICE_WORDS, STATE_WORDS
+from anyshot_platform.standings.entries.states import CHOICE_WORDS, STATE_WORDS, EntryState
 
 router = APIRouter(prefix="/competitions/{slug}/manage/entries", include_in_schema=False)
 Word = Annotated[str, Query(max_length=64)]
@@ -43,7 +43,8 @@ def show_entries(
     page: PageParam = 1,
 ) -> Response:
     """All entries by phase, league and team, with their history."""
-    wanted = moderating.EntryFilter(phase, league, state, q.strip())
+    known = EntryState(state) if state in set(EntryState) else None
+    wanted = moderating.EntryFilter(phase=phase, league=league, state=known, text=q.strip())
     rows, place = moderating.find_entries(session, access.competition, wanted, page)
     kept = {"phase": phase, "league": league, "state": state, "q": q}
     return render_manage(

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from anyshot_platform.actions.many import ManyDone
 from anyshot_platform.foundation.paging import ListPage
@@ -19,15 +19,9 @@ from anyshot_platform.standings.entries.states import Choice, EntryState
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/entries", tags=["organizing: leagues"])
 
 
-class EntryFilterIn(BaseModel):
-    """Which entries: short names, a state, a part of the team's name."""
+class EntryTableIn(EntryFilter):
+    """A page of what a filter shows."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    phase: str = Field(default="", max_length=64)
-    league: str = Field(default="", max_length=64)
-    state: EntryState | None = None
-    text: str = Field(default="", max_length=100)
     page: int = Field(default=1, ge=1, le=1_000_000)
 
 
@@ -58,11 +52,10 @@ class EntryActIn(ManyIn):
 
 @router.get("")
 def list_entries(
-    access: AsReviewer, session: SessionDep, wanted: Annotated[EntryFilterIn, Query()]
+    access: AsReviewer, session: SessionDep, wanted: Annotated[EntryTableIn, Query()]
 ) -> ListPage[ManagedEntryOut]:
     """All entries by phase, league and team, 50 a page."""
-    chosen = EntryFilter(wanted.phase, wanted.league, wanted.state or "", wanted.text)
-    rows, page = moderating.find_entries(session, access.competition, chosen, wanted.page)
+    rows, page = moderating.find_entries(session, access.competition, wanted, wanted.page)
     return page.of([_show(row) for row in rows])
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
@@ -43,14 +44,15 @@ class EntryAct(StrEnum):
     QUALIFY = "qualify"  # undoes a disqualification
 
 
-@dataclass(frozen=True)
-class EntryFilter:
-    """What the list shows: short names, a state, a part of the team's name; empty is all."""
+class EntryFilter(BaseModel):
+    """Which entries: short names, a state, a part of the team's name."""
 
-    phase: str = ""
-    league: str = ""
-    state: str = ""
-    text: str = ""
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    phase: str = Field(default="", max_length=64)
+    league: str = Field(default="", max_length=64)
+    state: EntryState | None = None
+    text: str = Field(default="", max_length=100)
 
 
 @dataclass(frozen=True)
@@ -115,8 +117,8 @@ def _conditions(competition: Competition, wanted: EntryFilter) -> list[ColumnEle
         found.append(Phase.slug == wanted.phase)
     if wanted.league:
         found.append(League.slug == wanted.league)
-    if wanted.state in set(EntryState):
-        found.append(Entry.state == EntryState(wanted.state))
+    if wanted.state is not None:
+        found.append(Entry.state == wanted.state)
     if wanted.text:
         found.append(Team.name_key.contains(wanted.text.casefold(), autoescape=True))
     return found
