@@ -4,24 +4,14 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
-from anyshot_platform.site.users.profiles import read_profile
+from anyshot_platform.site.users.profiles import Participation, read_profile
 from anyshot_platform.site.web.access import public
 from anyshot_platform.site.web.services import SessionDep
 from anyshot_platform.site.web.viewer import ViewerDep
-from anyshot_platform.standings.leaderboards.standings import TeamStanding
 
 router = APIRouter(prefix="/api/v1/users", tags=["accounts"])
-
-
-class ParticipationOut(BaseModel):
-    """A competition that somebody takes part in, and where their team stands on the boards that the viewer may see."""
-
-    competition: str = Field(description="the competition's short name")
-    team_id: str
-    team: str
-    standings: list[TeamStanding]
 
 
 class ProfileOut(BaseModel):
@@ -35,7 +25,7 @@ class ProfileOut(BaseModel):
     homepage: str
     about: str
     created_at: datetime | None
-    participations: list[ParticipationOut]
+    participations: list[Participation]
 
 
 @router.get("/{username}", dependencies=[Depends(public)])
@@ -54,13 +44,5 @@ def show_profile(
         homepage=user.homepage if shown else "",
         about=user.about if shown else "",
         created_at=user.created_at if shown else None,
-        participations=[
-            ParticipationOut(
-                competition=one.slug,
-                team_id=one.team_id,
-                team=one.team,
-                standings=list(one.standings),
-            )
-            for one in profile.participations
-        ],
+        participations=list(profile.participations),
     )

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -21,13 +23,13 @@ _MOST = 50  # competitions
 
 @dataclass(frozen=True)
 class Participation:
-    """A competition that somebody takes part in, and where their team stands there, as the viewer may see it."""
+    """A competition that somebody takes part in, and where their team stands on the boards that the viewer may see."""
 
-    slug: str
-    title: str
+    competition: Annotated[str, Field(description="the competition's short name")]
+    title: Annotated[str, Field(exclude=True)]
     team_id: str
     team: str
-    standings: Sequence[TeamStanding]
+    standings: list[TeamStanding]
 
 
 @dataclass(frozen=True)
