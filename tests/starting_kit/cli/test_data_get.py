@@ -27,17 +27,23 @@ from tests.starting_kit.cli.test_platform_commands import (  # noqa: F401 - fixt
 NAMES = ("BIRDS", "LEAVES", "SIGNS")
 
 
-@pytest.fixture
-def packs(site: Site, tmp_path: Path) -> dict[str, Path]:
-    """Three public training datasets, two hidden ones to test on."""
-    made = {}
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Packs of five datasets, by name."""
+    target, made = tmp_path_factory.mktemp("packs"), {}
     for place, name in enumerate((*NAMES, "SECRET-A", "SECRET-B")):
-        source = write_dataset(tmp_path / "src" / name, seed=place)
+        source = write_dataset(target / name, seed=place)
         info = json.loads((source / "info.json").read_text())
         info |= {"licence": f"CC BY {place}.0", "source": "https://example.org"}
         (source / "info.json").write_text(json.dumps(info))
         assert len(read_dataset(source).classes) == 5
-        made[name] = pack_dataset(source, tmp_path / f"{name}.anyshot-pack").path
+        made[name] = pack_dataset(source, target / f"{name}.anyshot-pack").path
+    return made
+
+
+@pytest.fixture
+def packs(site: Site, made: dict[str, Path]) -> dict[str, Path]:
+    """Three public training datasets, two hidden ones to test on."""
     rows = {name: add_pack(site.services, path).id for name, path in made.items()}
     with site.services.database.writing() as session:
         phase = session.query(Phase).filter_by(slug="feedback").one()
