@@ -47,8 +47,11 @@ def sandbox_image(docker_daemon: None) -> str:
 
 @contextmanager
 def nobody_answers() -> Iterator[None]:
-    """The client library leaves its socket open when nobody answers the first question: collect it here."""
+    """The client library leaves its socket open when nobody answers the first question: collect it here.
+
+    It is young; looking through all that a test process holds takes a second and a half.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         yield
-        gc.collect()
+        gc.collect(1)

@@ -113,7 +113,6 @@ def test_closing_the_channel_is_closing_the_box(sandboxes: Sandboxes) -> None:
     sandboxes.retain_only(set())
 
 
-@pytest.mark.seconds("waits for attempts, leases and daemons", each_time=True)
 def test_no_sandbox_needs_the_operators_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with nobody_answers(), pytest.raises(SandboxError, match="ANYSHOT_TRUST_ALL_SUBMISSIONS"):
@@ -129,7 +128,6 @@ def test_no_sandbox_needs_the_operators_word(tmp_path: Path, monkeypatch: pytest
     assert backend.reduced
 
 
-@pytest.mark.seconds("waits for attempts, leases and daemons", each_time=True)
 def test_named_backend_is_not_replaced_by_a_weaker_one(tmp_path: Path) -> None:
     daemon = f"unix://{tmp_path}/no-daemon.sock"
     settings = SandboxSettings(sandbox="docker", state_folder=tmp_path, docker_host=daemon)
@@ -137,7 +135,6 @@ def test_named_backend_is_not_replaced_by_a_weaker_one(tmp_path: Path) -> None:
         Sandboxes.from_settings(settings)
 
 
-@pytest.mark.seconds("waits for attempts, leases and daemons", each_time=True)
 def test_a_daemon_that_does_not_answer_makes_the_boxes_unusable(tmp_path: Path) -> None:
     settings = sandbox_settings(tmp_path).model_copy(update={"docker_host": f"unix://{tmp_path}/nobody.sock"})
     with nobody_answers():
