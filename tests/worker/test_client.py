@@ -24,7 +24,7 @@ def client_for() -> Iterator[Callable[[Handler], WorkerClient]]:
     def make(handler: Handler) -> WorkerClient:
         made.append(
             WorkerClient(
-                "http://platform", "secret", patience=2.0, outage=2.0, transport=httpx.MockTransport(handler)
+                "http://platform", "secret", patience=1.2, outage=1.2, transport=httpx.MockTransport(handler)
             )
         )
         return made[-1]
@@ -99,7 +99,7 @@ def test_a_transfer_that_breaks_after_a_long_time_is_begun_again(
 ) -> None:
     """Whatever it took: the time for trying again is not the time that a transfer may take."""
     (tmp_path / "learner.bin").write_bytes(b"x")
-    handler, began = breaking(1, 2.5, error)
+    handler, began = breaking(1, 1.3, error)
     client_for(handler).upload("r", 1, "learner.bin", tmp_path / "learner.bin")
     assert len(began) == 2
 
@@ -108,7 +108,7 @@ def test_a_transfer_that_breaks_after_a_long_time_is_begun_again(
 def test_a_download_that_breaks_after_a_long_time_is_begun_again(
     client_for: Callable[[Handler], WorkerClient], tmp_path: Path
 ) -> None:
-    handler, began = breaking(1, 2.5, httpx.ReadError("reset"))
+    handler, began = breaking(1, 1.3, httpx.ReadError("reset"))
     blob = BlobRef(digest=hashlib.sha256(b"x").hexdigest(), size=1, url="/b")
     client_for(handler).fetch(blob, tmp_path / "x")
     assert len(began) == 2
@@ -120,7 +120,7 @@ def test_a_transfer_that_breaks_each_time_ends(
 ) -> None:
     monkeypatch.setattr(client_module, "BREAKS", 1)
     (tmp_path / "learner.bin").write_bytes(b"x")
-    handler, began = breaking(100, 2.5, httpx.ReadError("reset"))
+    handler, began = breaking(100, 1.3, httpx.ReadError("reset"))
     with pytest.raises(PlatformUnreachable, match="reset"):
         client_for(handler).upload("r", 1, "learner.bin", tmp_path / "learner.bin")
     assert len(began) == 2
