@@ -34,11 +34,6 @@ MUTATIONS = {
 }
 
 
-def test_all_guarantees_hold(docker_backend: DockerBackend) -> None:
-    failed = {f.guarantee.name: f.wrong for f in check_guarantees(docker_backend, "cpu") if not f.holds}
-    assert failed == {}
-
-
 def test_every_flag_is_in_the_mutation_list() -> None:
     assert set(MUTATIONS) == {*FLAGS, "user"}
     assert {name for names in MUTATIONS.values() for name in names} <= {item.name for item in GUARANTEES}
