@@ -1,4 +1,4 @@
-"""`anyshot dry-run` as a participant types it, in a real child process."""
+"""`anyshot dry-run` as a participant types it: the first in a process of its own, the others in this one."""
 
 import hashlib
 import importlib.metadata
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from anyshot_core.command import AS_PROCESS, main
 from anyshot_core.data.pack import pack_dataset
@@ -52,20 +52,25 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def anyshot(tmp_path: Path, *words: str, within: str = ".") -> subprocess.CompletedProcess[str]:
-    environment = {"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(tmp_path / "cache"), "LANG": "C.UTF-8"}
-    command = [*AS_PROCESS, *words]
-    here = tmp_path / within
-    return subprocess.run(command, capture_output=True, text=True, cwd=here, env=environment, timeout=200)
+def anyshot(tmp_path: Path, *words: str, within: str = ".") -> Result:
+    """The command in this process, typed in a folder of the test's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path / within)
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        return CliRunner().invoke(main, list(words))
 
 
-@pytest.mark.seconds("dry runs as commands")
+@pytest.mark.seconds("a dry run in a process of its own")
 def test_the_template_runs_and_scores_above_chance(tmp_path: Path, data: Path) -> None:
     assert CliRunner().invoke(main, ["init", str(tmp_path / "mine")]).exit_code == 0
     config = json.loads((tmp_path / "mine" / "config.json").read_text())
     config["train_config"] = config["valid_config"] = {"N": 3, "k": 3, "query_images_per_class": 4}
     (tmp_path / "mine" / "config.json").write_text(json.dumps(config))
-    done = anyshot(tmp_path, "dry-run", "mine", "--quick", "--data", str(data), "--json", "-o", "out")
+    words = ["dry-run", "mine", "--quick", "--data", str(data), "--json", "-o", "out"]
+    environment = {"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(tmp_path / "cache"), "LANG": "C.UTF-8"}
+    done = subprocess.run(
+        [*AS_PROCESS, *words], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=200
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     outcome = json.loads(done.stdout)
     assert outcome["verdict"] == "OK" and outcome["summary"]["mean"] > 0.2
@@ -89,7 +94,7 @@ def test_the_template_runs_and_scores_above_chance(tmp_path: Path, data: Path) -
         assert f": {row}, " in looked_at
 
 
-@pytest.mark.seconds("dry runs as commands")
+@pytest.mark.seconds("a dry run")
 def test_a_failure_shows_everything_and_exits_with_1(tmp_path: Path, data: Path) -> None:
     (tmp_path / "mine").mkdir()
     model = HONEST.replace(
@@ -99,7 +104,7 @@ def test_a_failure_shows_everything_and_exits_with_1(tmp_path: Path, data: Path)
     done = anyshot(
         tmp_path, "dry-run", "mine", "--data", str(data), "--ways", "3", "--shots", "2", "--tasks", "2"
     )
-    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.exit_code == 1, done.output
     assert "RUNTIME_ERROR" in done.stdout and "KeyError in fit: 'my fault'" in done.stdout
     assert "At task number 1: 3-way 2-shot." in done.stdout
     assert 'File "model.py", line 14, in fit' in done.stdout
@@ -128,26 +133,25 @@ def test_within_a_domain_each_dataset_has_a_learner_of_its_own(tmp_path: Path, d
         "5",
     ]
     done = anyshot(tmp_path, "dry-run", "mine", *words, "--data", str(data), "-o", "out")
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.exit_code == 0, done.output
     assert done.stdout.count("classes 2") == 2  # twice half of the four classes
     table, _ = read_results(tmp_path / "out" / "results.parquet")
     assert table.task.tolist() == [0, 1, 2, 3, 4]
     assert set(table.dataset.tolist()) == {"SET_3", "SET_4"}
     alone = anyshot(tmp_path, "dry-run", "mine", "--each-dataset")
-    assert alone.returncode == 2 and "goes with --within-domain" in alone.stderr
+    assert alone.exit_code == 2 and "goes with --within-domain" in alone.stderr
 
 
-@pytest.mark.seconds("dry runs as commands")
 def test_a_bad_bundle_is_refused_before_anything_runs(tmp_path: Path) -> None:
     (tmp_path / "text.zip").write_text("hello")
     done = anyshot(tmp_path, "dry-run", "text.zip")
-    assert done.returncode == 1 and "not a zip archive" in done.stdout
+    assert done.exit_code == 1 and "not a zip archive" in done.stdout
 
 
 SMALL = ("--ways", "2", "--shots", "1", "--query", "2", "--tasks", "2")
 
 
-@pytest.mark.slow("three dry runs as commands")
+@pytest.mark.slow("three dry runs")
 def test_what_a_dry_run_writes_is_no_part_of_the_next_one(tmp_path: Path, data: Path) -> None:
     """As the template says, in the folder itself: each run had another digest, and none had a name."""
     mine = tmp_path / "mine"
@@ -158,7 +162,7 @@ def test_what_a_dry_run_writes_is_no_part_of_the_next_one(tmp_path: Path, data: 
     assert packed.exit_code == 0, packed.output
     for words in (("--keep-learner",), ("--seed", "94", "-o", "results"), ("--seed", "95", "-o", "results")):
         done = anyshot(tmp_path, *command, *words, within="mine")
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.exit_code == 0, done.output
     assert "Dry run of mine" in (mine / "results" / "report.html").read_text()
     ((_, runs),) = find_runs(
         [mine / name / "results.parquet" for name in ("anyshot-dry-run", "results")]
@@ -168,7 +172,7 @@ def test_what_a_dry_run_writes_is_no_part_of_the_next_one(tmp_path: Path, data: 
     code = hashlib.sha256((tmp_path / "a.zip").read_bytes()).hexdigest()
     assert {run.identity.code for run in runs} == {code}
     inside = anyshot(tmp_path, *command, "-o", ".", within="mine")
-    assert inside.returncode == 2 and "the folder of the submission itself" in " ".join(inside.stderr.split())
+    assert inside.exit_code == 2 and "the folder of the submission itself" in " ".join(inside.stderr.split())
 
 
 FAILS = HONEST.replace(
@@ -176,7 +180,7 @@ FAILS = HONEST.replace(
 )
 
 
-@pytest.mark.slow("four dry runs as commands")
+@pytest.mark.slow("four dry runs")
 def test_a_failed_run_leaves_no_results_of_the_run_before(tmp_path: Path, data: Path) -> None:
     """They stayed, and an analysis of the folder read the earlier run's as those of the one that failed."""
     (tmp_path / "mine").mkdir()
@@ -187,7 +191,7 @@ def test_a_failed_run_leaves_no_results_of_the_run_before(tmp_path: Path, data: 
         f"pool pool={write_dataset(tmp_path / 'third' / 'THIRD', images=9).parent} key=third",
     )
     full = anyshot(tmp_path, *words, *third, "--probabilities")
-    assert full.returncode == 0, full.stdout + full.stderr
+    assert full.exit_code == 0, full.output
     out = tmp_path / "out"
     written = {path.name for path in out.iterdir()}
     assert {
@@ -204,13 +208,13 @@ def test_a_failed_run_leaves_no_results_of_the_run_before(tmp_path: Path, data: 
     write_results(out / "results-of-the-site.parquet", table, Identity(maker=Maker.SITE, who="other"))
     kept = {"notes.txt", "mine.npz", "results.parquet.copy", "results-of-the-site.parquet"}
     refused = anyshot(tmp_path, *words, "--protocol", "class_side side=novel")
-    assert refused.returncode == 2 and {path.name for path in out.iterdir()} == written | kept
+    assert refused.exit_code == 2 and {path.name for path in out.iterdir()} == written | kept
     again = anyshot(tmp_path, *words, "--learner", "out/learner.bin")
-    assert again.returncode == 0, again.stdout + again.stderr
+    assert again.exit_code == 0, again.output
     assert not (out / "results-third.parquet").exists() and not (out / "probabilities.npz").exists()
     assert (out / "results.parquet").exists() and (out / "learner.bin").exists()
     (tmp_path / "mine" / "model.py").write_text(FAILS)
-    assert anyshot(tmp_path, *words).returncode == 1
+    assert anyshot(tmp_path, *words).exit_code == 1
     assert {path.name for path in out.iterdir()} == kept | {"meta_train.csv"} & written
 
 
@@ -332,7 +336,7 @@ def dry_run_seen(
     (tmp_path / "mine" / "model.py").write_text(RECORDER)
     (tmp_path / "mine" / "config.json").write_text(json.dumps(config or {}))
     done = anyshot(tmp_path, "dry-run", "mine", "--tasks", "3", "--data", str(data), "-o", "out", *words)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.exit_code == 0, done.output
     log = (tmp_path / "out" / "log.txt").read_text() if (tmp_path / "out" / "log.txt").is_file() else ""
     line = next(line for line in (log + done.stdout).splitlines() if "SEEN {" in line)
     return json.loads(line[line.index("{") :])
@@ -350,7 +354,7 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.seconds("dry runs as commands")
+@pytest.mark.seconds("a dry run")
 def test_within_one_dataset_there_is_training_validation_and_test(tmp_path: Path, wide: Path) -> None:
     """The paper's 100 validation tasks come of classes that are neither trained on nor tested; a wish for held-out
     datasets takes nothing away, a wish for ways counts within what the phase offers."""
@@ -366,7 +370,7 @@ def test_within_one_dataset_there_is_training_validation_and_test(tmp_path: Path
     assert not set(seen["train"]["pictures"]) & set(seen["valid"]["pictures"])
 
 
-@pytest.mark.seconds("dry runs as commands")
+@pytest.mark.seconds("a dry run")
 def test_without_protocols_a_dry_run_shows_what_it_showed(tmp_path: Path, wide: Path) -> None:
     """Tasks of the 2022 kit, draw for draw, from the datasets to train on, without validation."""
     config = {"train_config": {"N": 3, "k": 2, "query_images_per_class": 3}}
@@ -381,7 +385,7 @@ def test_without_protocols_a_dry_run_shows_what_it_showed(tmp_path: Path, wide: 
     assert set(seen["train"]["pictures"]) == made
 
 
-@pytest.mark.seconds("dry runs as commands")
+@pytest.mark.seconds("a dry run")
 def test_fixed_supports_are_of_the_datasets_named_to_train_on(tmp_path: Path, data: Path) -> None:
     """Across domains; of each class the support is the same in every task."""
     fixed = "fixed_supports ways=2 shots=1 query=2 shares=1,0,0 held_back=0"
@@ -422,20 +426,19 @@ def test_each_dataset_is_trained_on_by_itself(tmp_path: Path) -> None:
     assert "--train says nothing with --each-dataset" in " ".join(refused.output.split())
 
 
-@pytest.mark.seconds("dry runs as commands")
 def test_a_leak_is_refused_before_anything_runs(tmp_path: Path, wide: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "model.py").write_text(HONEST)
     words = ["--protocol", "class_side side=novel images=all ways=2 shots=1 query=2"]
     words += ["--train-protocol", "class_side side=novel images=all ways=2 shots=1 query=2"]
     refused = anyshot(tmp_path, "dry-run", "mine", *words, "--data", str(wide))
-    assert refused.returncode == 2 and "would be trained on (class_side) and tested on" in " ".join(
+    assert refused.exit_code == 2 and "would be trained on (class_side) and tested on" in " ".join(
         refused.stderr.split()
     )
     for option in ("--ways", "--shots", "--query"):
         both = anyshot(tmp_path, "dry-run", "mine", *words, option, "20")
         told = " ".join(both.stderr.split())
-        assert both.returncode == 2 and "leave --within-domain, --ways, --shots, --query" in told
+        assert both.exit_code == 2 and "leave --within-domain, --ways, --shots, --query" in told
 
 
 @pytest.mark.slow("a training, and a run for each of its evaluations")
@@ -460,7 +463,7 @@ def test_one_training_many_tests(tmp_path: Path) -> None:
     words += ["--train-protocol", f"class_side side=base {split}"]
     wanted = ["base", "pool pool=third tasks=4 key=third"]
     done = anyshot(tmp_path, *words, *[word for text in wanted for word in ("--evaluate", text)])
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.exit_code == 0, done.output
     assert done.stdout.count("TRAINED") == 1 and "Base classes: " in done.stdout
     assert "Another pool (third): " in done.stdout
     scores = {
@@ -479,8 +482,8 @@ def test_one_training_many_tests(tmp_path: Path) -> None:
     assert mean == pytest.approx(scores["third", "third"]["mean"])
     words[words.index("out")] = "later"
     later = anyshot(tmp_path, *words, "--learner", "out/learner.bin", "--evaluate", "base", "--json")
-    assert later.returncode == 0, later.stdout + later.stderr
+    assert later.exit_code == 0, later.output
     (again,) = json.loads(later.stdout)["evaluations"]
-    assert again == scores["base", "base"] and "TRAINED" not in later.stderr + later.stdout
+    assert again == scores["base", "base"] and "TRAINED" not in later.output
     leak = anyshot(tmp_path, *words, "--evaluate", f"pool pool={data}")
-    assert leak.returncode == 2 and "would be trained on" in " ".join(leak.stderr.split())
+    assert leak.exit_code == 2 and "would be trained on" in " ".join(leak.stderr.split())
