@@ -19,7 +19,7 @@ from anyshot_scoring.reliability import (
     align_classes,
     assess,
 )
-from anyshot_scoring.reliability.assessment import PopulationReport
+from anyshot_scoring.reliability.assessment import Assessment, PopulationReport
 from anyshot_scoring.reliability.board_pairs import know_board
 from anyshot_scoring.rules import find_rule
 from anyshot_scoring.undefined import Undefined
@@ -32,6 +32,11 @@ NAMES = {"s0": "<b>Zero</b>", "s2": "Two"}
 @pytest.fixture(scope="module")
 def matrix() -> ScoreMatrix:
     return draw_matrix(0, [0.50, 0.53, 0.60, 0.601], runs=3, dataset_sd=0.03, run_sd=0.01)
+
+
+@pytest.fixture(scope="module")
+def assessment(matrix: ScoreMatrix) -> Assessment:
+    return assess(matrix, replicates=1_000)
 
 
 def test_the_board_is_in_order_and_every_population_is_there(matrix: ScoreMatrix):
@@ -71,14 +76,14 @@ def test_what_trusting_feedback_costs_and_how_runs_agree_have_intervals():
     assert isinstance(few.seeds_interval, Undefined) and "8" in few.seeds_interval.reason
 
 
-def test_json_is_plain_and_the_same_each_time(matrix: ScoreMatrix):
-    texts = [json.dumps(assess(matrix, replicates=1_000).to_dict(), allow_nan=False) for _ in range(2)]
+def test_json_is_plain_and_the_same_each_time(matrix: ScoreMatrix, assessment: Assessment):
+    again = assess(matrix, replicates=1_000)
+    texts = [json.dumps(one.to_dict(), allow_nan=False) for one in (assessment, again)]
     assert texts[0] == texts[1]
     assert json.loads(texts[0])["version"] == 5
 
 
-def test_the_page_says_it_in_words_and_escapes_names(matrix: ScoreMatrix):
-    assessment = assess(matrix, replicates=1_000)
+def test_the_page_says_it_in_words_and_escapes_names(assessment: Assessment):
     page = reliability_html(assessment, NAMES)
     tags = Tags()
     tags.feed(page)
@@ -130,9 +135,10 @@ def test_a_need_that_may_have_no_end_says_so():
     assert f"<dd>11 (no 95 % interval: {endless.reason})</dd>" in page
 
 
-def test_ranks_and_groups_are_those_of_the_board_and_redraws_are_named_as_such(matrix: ScoreMatrix):
+def test_ranks_and_groups_are_those_of_the_board_and_redraws_are_named_as_such(
+    matrix: ScoreMatrix, assessment: Assessment
+):
     """What a bracket joins, a group of the report joins: one model says both."""
-    assessment = assess(matrix, replicates=1_000)
     report = assessment.populations[Population.TASKS]
     assert isinstance(report, PopulationReport) and isinstance(report.ranks, KnownRanks)
     known = know_board(matrix, find_rule("worst_run"))
@@ -152,8 +158,7 @@ def test_ranks_and_groups_are_those_of_the_board_and_redraws_are_named_as_such(m
     )
 
 
-def test_draws_of_a_few_runs_are_no_interval_over_other_runs(matrix: ScoreMatrix):
-    assessment = assess(matrix, replicates=1_000)
+def test_draws_of_a_few_runs_are_no_interval_over_other_runs(assessment: Assessment):
     seeds, tasks = (assessment.populations[Population(name)] for name in ("seeds", "tasks"))
     assert not isinstance(seeds, Undefined) and not isinstance(tasks, Undefined)
     for pair in seeds.neighbours:  # of three runs, a draw never leaves their range: 75 % at most
