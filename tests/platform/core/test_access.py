@@ -141,7 +141,7 @@ ON_PAGES = {
         (f"submission.{name}" for name in ("charge", "disqualify", "qualify", "refund", "rerun")),
         ("submissions", '<select id="act" name="act">'),
     ),
-    "winner.check": ("final", "/winners/{{ row.user.username }}"),
+    "winner.check": ("final", "/winners/{{ row.username }}"),
 }
 
 
