@@ -24,8 +24,8 @@ from anyshot_platform.foundation.database import now
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionKind
 from anyshot_platform.judging.visibility.access import CompetitionAccess
-from anyshot_platform.judging.visibility.code import has_code_page
 from anyshot_platform.judging.visibility.phases import publication_of
+from anyshot_platform.judging.visibility.published_code import has_code_page
 from anyshot_platform.judging.visibility.standing import kept
 from anyshot_platform.people.users.models import User
 

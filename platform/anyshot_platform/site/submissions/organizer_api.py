@@ -23,7 +23,7 @@ from anyshot_platform.judging.submissions.actions.organizing import SubmissionFi
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.judging.visibility.access import CompetitionAccess
-from anyshot_platform.judging.visibility.code import with_public_code
+from anyshot_platform.judging.visibility.published_code import with_public_code
 from anyshot_platform.judging.visibility.standing import standing_of
 from anyshot_platform.site.shell.act_frame import ChangedOut, ManyIn
 from anyshot_platform.site.shell.act_routes import add_acts

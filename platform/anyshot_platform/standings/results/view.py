@@ -15,8 +15,8 @@ from anyshot_platform.judging.execution.joining import finished_runs
 from anyshot_platform.judging.receipts.service import find_receipts
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.visibility.access import CompetitionAccess
-from anyshot_platform.judging.visibility.code import code_is_public
 from anyshot_platform.judging.visibility.phases import publication_of, result_phases
+from anyshot_platform.judging.visibility.published_code import code_is_public
 from anyshot_platform.standings.fact_sheets.models import FactSheet
 from anyshot_platform.standings.results.awards import in_words
 from anyshot_platform.standings.results.certificates import Certificate

@@ -12,7 +12,7 @@ from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.filters import count
 from anyshot_platform.judging.submissions.models import Submission
-from anyshot_platform.judging.visibility.code import code_is_published, hides_code
+from anyshot_platform.judging.visibility.published_code import code_is_published, hides_code
 from anyshot_platform.people.teams.models import Team
 
 

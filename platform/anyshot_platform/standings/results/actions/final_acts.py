@@ -32,8 +32,8 @@ from anyshot_platform.judging.runs.states import ENDED
 from anyshot_platform.judging.submissions.arrivals import count_under_way
 from anyshot_platform.judging.submissions.models import Submission
 from anyshot_platform.judging.submissions.states import SubmissionKind
-from anyshot_platform.judging.visibility.code import hides_code
 from anyshot_platform.judging.visibility.phases import publication_of
+from anyshot_platform.judging.visibility.published_code import hides_code
 from anyshot_platform.judging.visibility.standing import counting, kept, standing_of
 from anyshot_platform.standings.results.actions import finals, publication, repeats
 from anyshot_platform.standings.results.actions.winner_acts import unconfirmed

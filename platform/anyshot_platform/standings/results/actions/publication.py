@@ -21,10 +21,9 @@ from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.filters import decimal, interval, join_texts, score
 from anyshot_platform.foundation.isolated_parsing.service import Busy, ConfinedFault, TooCostly, run_confined
 from anyshot_platform.foundation.storage import STORAGE_KEY, Storage, as_file
-from anyshot_platform.judging.submissions.actions.published import list_published
 from anyshot_platform.judging.submissions.models import Submission
-from anyshot_platform.judging.visibility.code import with_public_code
 from anyshot_platform.judging.visibility.phases import publication_of
+from anyshot_platform.judging.visibility.published_code import list_published, with_public_code
 from anyshot_platform.judging.visibility.standing import standing_of
 from anyshot_platform.people.notifications.service import notify
 from anyshot_platform.people.webhooks.service import emit

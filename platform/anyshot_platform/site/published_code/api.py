@@ -6,8 +6,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel
 
-from anyshot_platform.judging.submissions.actions.published import list_published
 from anyshot_platform.judging.visibility.access import CompetitionAccess
+from anyshot_platform.judging.visibility.published_code import list_published
 from anyshot_platform.judging.visibility.standing import standing_of
 from anyshot_platform.site.web.access import visible_competition
 from anyshot_platform.site.web.services import SessionDep

@@ -1,0 +1,1 @@
+"""Pages and JSON: the code that organizers published."""
