@@ -2,7 +2,6 @@
 
 import csv
 import json
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +27,6 @@ SLOW_AT_FIRST = (
     "fo_maml_2022",
     "maml",
 )  # sixty tasks are too few for their loss to tell; their steps are tested apart
-FEWEST = {
-    **SMALL,
-    "width": 8,
-    "iterations": 8,
-    "test_steps": 5,
-    "validate_every": 4,
-    "validation_tasks": 3,
-}
 FEW = {
     "iterations": 4,
     "backbone": f"timm:{TINY}",
@@ -61,24 +52,6 @@ def test_it_learns_and_answers_tasks_of_all_shapes(
     losses = losses_of(run)
     if name not in SLOW_AT_FIRST and losses:
         assert np.mean(losses[-20:]) < 0.96 * np.mean(losses[:20])
-
-
-@pytest.mark.rotating
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "fo_maml_2022"])  # it is newer
-def test_scores_are_those_of_the_shared_settings_class(
-    name: str, demo_packs: dict[str, Path], tmp_path: Path
-) -> None:
-    """Recorded when one class had the settings of all methods: equal to the last digit on that build of torch."""
-    record = json.loads((Path(__file__).parent / "scores_before.json").read_text())
-    changes = {"validation_datasets": 1, "method": FEWEST}
-    run = try_baseline(name, demo_packs, tmp_path, tasks=8, changes=changes)
-    assert run.summary is not None and run.predictions is not None, run.outcome.failure
-    before = record["baselines"][name]
-    if (torch.__version__, torch.backends.cpu.get_cpu_capability()) == (record["torch"], record["cpu"]):
-        assert run.summary.mean == before["score"]
-        assert sha256(run.predictions.predictions.tobytes()).hexdigest()[:16] == before["predictions"]
-    # Elsewhere sums are rounded otherwise, which training amplifies: fo_maml moves by 0.034 from AVX512 to AVX2.
-    assert run.summary.mean == pytest.approx(before["score"], abs=0.05)
 
 
 @pytest.mark.full
