@@ -1,4 +1,4 @@
-"""A package index of the kit and the worker (PEP 503), and the tutorial notebook.
+"""A package index of the kit and the worker (PEP 503), the tutorial notebook, and what is in the sandbox.
 
 Used by `pip install --extra-index-url ADDRESS/kit/simple/ anyshot-starting-kit==VERSION`. Without the version, pip
 would take a higher one from the public index, whoever put it there.
@@ -15,11 +15,12 @@ from starlette.responses import Response
 from anyshot_core.installation import install_line, package_folder
 from anyshot_platform.contest.kit.wheels import PROJECTS, Wheel, kit_version, make_wheel
 from anyshot_platform.foundation.errors import NotFound
+from anyshot_platform.judging.workers.inventories import offered_inventories
 from anyshot_platform.site.web.access import public
-from anyshot_platform.site.web.rendering import redirect
-from anyshot_platform.site.web.services import site_address
+from anyshot_platform.site.web.rendering import redirect, render
+from anyshot_platform.site.web.services import SessionDep, site_address
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, dependencies=[Depends(public)])
 _PAGE = (
     '<!DOCTYPE html><html><head><meta name="pypi:repository-version" content="1.0">'
     "<title>{title}</title></head><body>{links}</body></html>"
@@ -28,14 +29,14 @@ _FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}  # the addr
 _NOTEBOOK = "anyshot-tutorial.ipynb"
 
 
-@router.get("/kit/simple/", dependencies=[Depends(public)])
+@router.get("/kit/simple/")
 def list_projects() -> HTMLResponse:
     """The projects of the index."""
     links = "".join(f'<a href="/kit/simple/{name}/">{name}</a><br>' for name in PROJECTS)
     return HTMLResponse(_PAGE.format(title="Starting kit and worker", links=links))
 
 
-@router.get("/kit/simple/{project}/", dependencies=[Depends(public)])
+@router.get("/kit/simple/{project}/")
 def list_files(project: str) -> Response:
     """The one wheel of a project: that of this site's version."""
     name = re.sub(r"[-_.]+", "-", project).lower()
@@ -45,7 +46,7 @@ def list_files(project: str) -> Response:
     return HTMLResponse(_PAGE.format(title=name, links=_link(wheel)))
 
 
-@router.get("/kit/files/{digest}/{filename}", dependencies=[Depends(public)])
+@router.get("/kit/files/{digest}/{filename}")
 def send_file(digest: str, filename: str) -> Response:
     """Send a wheel that this site serves."""
     wheel = _find(filename.partition("-")[0].replace("_", "-"))
@@ -54,13 +55,19 @@ def send_file(digest: str, filename: str) -> Response:
     return Response(wheel.content, media_type="application/octet-stream", headers=_FOR_EVER)
 
 
-@router.get("/kit/tutorial.ipynb", dependencies=[Depends(public)])
+@router.get("/kit/tutorial.ipynb")
 def send_tutorial(request: Request) -> Response:
     """The notebook that leads from a task to a dry run, and installs the kit first."""
     headers = {"content-disposition": f'attachment; filename="{_NOTEBOOK}"'}
     return Response(
         _make_tutorial(site_address(request)), media_type="application/x-ipynb+json", headers=headers
     )
+
+
+@router.get("/sandbox")
+def show_sandbox(request: Request, session: SessionDep) -> Response:
+    """The packages in each sandbox image."""
+    return render(request, "sandbox.html", section="docs", images=offered_inventories(session))
 
 
 def _link(wheel: Wheel) -> str:
