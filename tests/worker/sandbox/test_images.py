@@ -12,8 +12,9 @@ from anyshot_core.wire.inventory import shipped_inventory
 from anyshot_worker.claiming import announce
 from anyshot_worker.commands_sandbox import image
 from anyshot_worker.images import build
-from anyshot_worker.images.build import build_image
+from anyshot_worker.images.build import build_image, copy_ours
 from anyshot_worker.images.contents import look_inside, read_sbom, run_inside
+from anyshot_worker.images.own_packages import package_folders
 from anyshot_worker.images.recipe import PINS, choose_recipe, layer_key
 from anyshot_worker.images.root import SITE
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
@@ -109,6 +110,21 @@ def test_second_build_does_nothing(sandbox_image: str) -> None:
     second = build_image("cpu", folder, say=lambda line: None)
     assert first.key == second.key
     assert not second.built
+
+
+def test_our_packages_are_replaced_only_where_they_differ(tmp_path: Path) -> None:
+    """Boxes start from them while a second command builds; a worker with an older kit left others."""
+    copy_ours(tmp_path)
+    core, kit = tmp_path / "anyshot_core", tmp_path / "anyshot_starting_kit"
+    first, complete = core.stat().st_ino, {path.name for path in tmp_path.iterdir()}
+    session = kit / "runner" / "session.py"
+    session.write_text("older")
+    (kit / "removed.py").touch()
+    copy_ours(tmp_path)
+    assert core.stat().st_ino == first
+    source = package_folders()["anyshot_starting_kit"] / "runner" / "session.py"
+    assert session.read_bytes() == source.read_bytes() and not (kit / "removed.py").exists()
+    assert {path.name for path in tmp_path.iterdir()} == complete
 
 
 def test_keys_follow_the_inputs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

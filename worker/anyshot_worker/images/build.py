@@ -2,6 +2,7 @@
 
 import compileall
 import fcntl
+import filecmp
 import hashlib
 import importlib.metadata
 import json
@@ -10,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,24 +146,45 @@ def _extend_root(root: Path, target: Path, base: str, addition: Addition) -> Pat
 
 
 def copy_ours(site: Path) -> None:
-    """Put scoring, core and what runs a submission into a site folder, compiled where the versions agree."""
+    """Put scoring, core and what runs a submission into a site folder, compiled where the versions agree.
+
+    A package that is there as it should be is not touched, and another one is replaced at once: boxes start from it.
+    """
+    site.mkdir(parents=True, exist_ok=True)
     for name, source in package_folders().items():
-        shutil.rmtree(site / name, ignore_errors=True)
+        files = {path.relative_to(source): path for path in inside_files(name)}
         _write_metadata(site, name)
-        for path in inside_files(name):
-            target = site / name / path.relative_to(source)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, target)
-        if f"{sys.version_info[0]}.{sys.version_info[1]}" == PYTHON:
-            compileall.compile_dir(site / name, quiet=2, stripdir=str(site), prependdir=f"/{SITE}")
+        if _is_copy(site / name, files):
+            continue
+        with tempfile.TemporaryDirectory(prefix=".anyshot-", dir=site) as unfinished:
+            made = Path(unfinished) / name
+            for relative, path in files.items():
+                (made / relative).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(path, made / relative)
+            if f"{sys.version_info[0]}.{sys.version_info[1]}" == PYTHON:
+                compileall.compile_dir(made, quiet=2, stripdir=unfinished, prependdir=f"/{SITE}")
+            if (site / name).exists():
+                (site / name).rename(Path(unfinished) / "replaced")
+            made.rename(site / name)
+
+
+def _is_copy(folder: Path, files: Mapping[Path, Path]) -> bool:
+    """Whether a folder has just these files, but for what Python compiled of them."""
+    there = (
+        path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"
+    )
+    return set(there) == set(files) and all(
+        filecmp.cmp(path, folder / relative, shallow=False) for relative, path in files.items()
+    )
 
 
 def _write_metadata(site: Path, module: str) -> None:
     """Name and version, which is all that `importlib.metadata` is asked for inside."""
     version = importlib.metadata.version(module.replace("_", "-"))
     folder = site / f"{module}-{version}.dist-info"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: {version}\n")
+    if not folder.exists():
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: {version}\n")
 
 
 @contextmanager
