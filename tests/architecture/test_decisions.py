@@ -35,7 +35,7 @@ HOMES = {
             "submissions",
             "smoke",
             "standing",
-            "code",
+            "published_code",
             "faults",
             "names",
             "logs",
