@@ -84,6 +84,16 @@ def test_two_members_of_a_team_fill_in_one_fact_sheet(asking: Site) -> None:
     assert (sheet["answers"], sheet["state"]) == ({"method": "MAML", "code": "here"}, "handed_in")
 
 
+def test_a_page_saves_as_many_answers_as_are_asked_for(asking: Site) -> None:
+    """A bundle may ask more questions than one request over JSON may answer."""
+    with asking.services.database.writing() as session:
+        asked = [{"key": f"q-{number}", "label": "Why?", "required": False} for number in range(101)]
+        asking.competition(session).fact_sheet = asked
+    ada = asking.member("ada")
+    assert post(ada, FORM, **{"seen": seen(ada, FORM), "fact_q-100": "so", "act": "save"}).status_code == 303
+    assert ada.call("GET", SHEET).json()["answers"] == {"q-100": "so"}
+
+
 def test_an_upload_needs_one_only_where_the_competition_says_so(asking: Site) -> None:
     with asking.services.database.writing() as session:
         asking.competition(session).fact_sheet_from = Due.UPLOAD

@@ -1,5 +1,6 @@
 """One's team's fact sheet over JSON."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -64,7 +65,7 @@ def save(
     access: Participant, session: SessionDep, body: FactSheetIn, if_match: IfMatch = None
 ) -> FactSheetOut:
     """Keep a draft, or hand it in; it can be handed in again."""
-    write_sheet(session, access, body, if_match)
+    write_sheet(session, access, body.answers, hand_in=body.hand_in, public=body.public, version=if_match)
     return show(access, session)
 
 
@@ -95,14 +96,22 @@ def sheet_fields(competition: Competition, row: service.TeamSheet) -> dict[str, 
     return {**{key: answers.get(key, "") for key in asked}, "public": bool(row.sheet and row.sheet.public)}
 
 
-def write_sheet(session: Session, access: CompetitionAccess, sheet: FactSheetIn, version: str | None) -> None:
+def write_sheet(
+    session: Session,
+    access: CompetitionAccess,
+    answers: Mapping[str, str],
+    *,
+    hand_in: bool,
+    public: bool | None,
+    version: str | None,
+) -> None:
     """Keep a draft, or hand it in; `version` and `Stale` are as in `changes_upon`."""
     membership = require_participant(access.membership)
     known = service.sheet_of(session, access.competition, session.get_one(Team, membership.team_id))
     current = sheet_fields(access.competition, known)
-    public = current["public"] if sheet.public is None else sheet.public
-    sent = {**dict.fromkeys(current, ""), **sheet.answers, "public": public}
+    agreed = current["public"] if public is None else public
+    sent = {**dict.fromkeys(current, ""), **answers, "public": agreed}
     who = Written(None, known.sheet.updated_by, known.sheet.updated_at) if known.sheet else Written()
     wanted = {**current, **changes_upon(session, who, version, sent, current)}
-    answers = {key: wanted[key] for key in sheet.answers}
-    service.save(session, access.competition, membership, answers, hand_in=sheet.hand_in, public=public)
+    kept = {key: wanted[key] for key in answers}
+    service.save(session, access.competition, membership, kept, hand_in=hand_in, public=agreed)

@@ -11,7 +11,7 @@ from anyshot_platform.contest.competitions.states import Role
 from anyshot_platform.foundation.errors import PlatformError
 from anyshot_platform.judging.visibility.access import CompetitionAccess
 from anyshot_platform.people.teams.models import Team
-from anyshot_platform.site.fact_sheets.api import FactSheetIn, sheet_fields, show_sheet, write_sheet
+from anyshot_platform.site.fact_sheets.api import sheet_fields, show_sheet, write_sheet
 from anyshot_platform.site.shell.act_frame import ask_which
 from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.site.web.access import competition_role
@@ -61,8 +61,8 @@ def save(request: Request, access: Participant, session: SessionDep, form: FormD
     answers = {key: form.text(f"fact_{key}", 10_000) for key in keys}
     hand_in = form.text("act") == "hand_in"
     try:
-        sheet = FactSheetIn(answers=answers, hand_in=hand_in, public=form.flag("public"))
-        write_sheet(session, access, sheet, form.text("seen"))
+        public, version = form.flag("public"), form.text("seen")
+        write_sheet(session, access, answers, hand_in=hand_in, public=public, version=version)
     except Stale as error:
         session.rollback()
         return ask_which(request, form, error, f"/competitions/{access.competition.slug}/fact-sheet")
