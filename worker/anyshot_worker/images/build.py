@@ -181,10 +181,11 @@ def _is_copy(folder: Path, files: Mapping[Path, Path]) -> bool:
 def _write_metadata(site: Path, module: str) -> None:
     """Name and version, which is all that `importlib.metadata` is asked for inside."""
     version = importlib.metadata.version(module.replace("_", "-"))
-    folder = site / f"{module}-{version}.dist-info"
-    if not folder.exists():
-        folder.mkdir()
-        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: {version}\n")
+    target = site / f"{module}-{version}.dist-info" / "METADATA"
+    text = f"Metadata-Version: 2.1\nName: {module}\nVersion: {version}\n"
+    if not target.is_file() or target.read_text() != text:
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(text)
 
 
 @contextmanager
