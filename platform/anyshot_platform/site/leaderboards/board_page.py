@@ -292,10 +292,10 @@ def _history(
     found = read_lines(session, version, league, teams, state)
     lines = [(values[-1].team, values) for team in teams if (values := found.get(team))]
     best = ("Best so far", read_history(session, version, league, state))
-    return _draw_lines("History of the board", [best, *lines], "Score")
+    return _draw_lines([best, *lines])
 
 
-def _draw_lines(title: str, lines: Sequence[_Line], score_title: str) -> ChartView | None:
+def _draw_lines(lines: Sequence[_Line]) -> ChartView | None:
     """A line for each; between two values it keeps the earlier. None where nothing has changed yet."""
     known = [(label, values) for label, values in lines if values]
     moments = sorted({value.at for _, values in known for value in values})
@@ -307,7 +307,7 @@ def _draw_lines(title: str, lines: Sequence[_Line], score_title: str) -> ChartVi
         [in_utc(moment).timestamp() for moment in moments],
         series,
         x="When",
-        y=score_title,
+        y="Score",
         x_kind="date",
     )
     told = sorted(
@@ -315,7 +315,7 @@ def _draw_lines(title: str, lines: Sequence[_Line], score_title: str) -> ChartVi
         reverse=True,
     )
     rows = [(when(at), team, label, score(value)) for at, team, label, value in told]
-    return ChartView(title, data, ("When", "Team", "Line", score_title), tuple(thinned(rows)))
+    return ChartView("History of the board", data, ("When", "Team", "Line", "Score"), tuple(thinned(rows)))
 
 
 def _steps(values: Sequence[TopValue], moments: Sequence[object]) -> list[float | None]:
