@@ -15,8 +15,8 @@ from anyshot_platform.foundation.filters import join_texts
 from anyshot_platform.foundation.storage import Storage
 from anyshot_platform.judging.execution.tables import counting_tables
 from anyshot_platform.judging.submissions.models import Submission
-from anyshot_platform.judging.submissions.notes import tags_of
 from anyshot_platform.judging.submissions.states import SubmissionKind
+from anyshot_platform.judging.submissions.tags import tags_of
 from anyshot_platform.judging.visibility.access import SubmissionAccess
 from anyshot_platform.judging.visibility.names import hide_names, name_datasets
 from anyshot_platform.people.users.viewer import Viewer

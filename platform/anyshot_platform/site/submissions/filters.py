@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 from anyshot_platform.contest.competitions.models import Competition
 from anyshot_platform.contest.phases.models import Phase
 from anyshot_platform.judging.submissions.models import Submission, SubmissionTag
-from anyshot_platform.judging.submissions.notes import plain_tag
 from anyshot_platform.judging.submissions.states import SubmissionKind, SubmissionStatus
+from anyshot_platform.judging.submissions.tags import plain_tag
 from anyshot_platform.site.submissions.rows import Sort
 
 SORTS: dict[Sort, str] = {

@@ -18,8 +18,8 @@ from anyshot_platform.judging.scores.models import RunScore, SubmissionScore
 from anyshot_platform.judging.scores.ranked import entry_of
 from anyshot_platform.judging.submissions.arrivals import words_on_counting
 from anyshot_platform.judging.submissions.models import Submission
-from anyshot_platform.judging.submissions.notes import tags_of
 from anyshot_platform.judging.submissions.states import SubmissionStatus
+from anyshot_platform.judging.submissions.tags import tags_of
 from anyshot_platform.judging.visibility.access import find_roles, is_own, teams_of
 from anyshot_platform.judging.visibility.phases import look_at_phase
 from anyshot_platform.judging.visibility.standing import counting, kept, standing_of

@@ -10,7 +10,7 @@ from anyshot_platform.actions.concurrency import Written, changes_upon
 from anyshot_platform.foundation.database import now
 from anyshot_platform.foundation.errors import Invalid
 from anyshot_platform.judging.submissions.models import Submission, SubmissionTag
-from anyshot_platform.judging.submissions.notes import read_tags, tags_of
+from anyshot_platform.judging.submissions.tags import read_tags, tags_of
 from anyshot_platform.judging.visibility.access import SubmissionAccess, require_own
 
 LONGEST_NOTE = 500
